@@ -1,0 +1,96 @@
+import type {
+  Ask,
+  Child,
+  Compaction,
+  Message,
+  Outcome,
+  Part,
+  PermissionAsk,
+  PermissionReply,
+  Phase,
+  QuestionAsk,
+  ReplyFailure,
+  Todo,
+  Tokens,
+  ToolPart,
+  ToolStatus,
+  Usage,
+} from './reply.ts'
+
+/**
+ * What one event changed, in the past tense. The changes of one event come in the order in which they happened;
+ * an event that changed nothing makes none.
+ *
+ * `index` is the part's position among all parts of the reply at that moment.
+ */
+export type Change =
+  | { readonly type: 'replyStarted' }
+  | { readonly type: 'phaseChanged'; readonly phase: Phase; readonly before: Phase }
+  | { readonly type: 'messageUpdated'; readonly message: Message }
+  | { readonly type: 'messageRemoved'; readonly messageID: string }
+  | { readonly type: 'partAdded'; readonly part: Part; readonly index: number }
+  /** `delta` is there only when the text after it equals the text before it plus `delta`; without it, read `part.text` anew. */
+  | { readonly type: 'partChanged'; readonly part: Part; readonly index: number; readonly delta?: string | undefined }
+  /** The part closed. Fires at every close, also when nothing differs from the last change, so that a throttled observer can flush. */
+  | { readonly type: 'partFinalized'; readonly part: Part; readonly index: number }
+  | {
+      readonly type: 'partRemoved'
+      readonly part: Part
+      readonly index: number
+      readonly reason: 'removed' | 'abandoned' | 'reverted'
+    }
+  /** A tool call's status moved on, or its title, input, output, error or metadata changed. The first status fires too. */
+  | {
+      readonly type: 'toolProgressed'
+      readonly part: ToolPart
+      readonly index: number
+      readonly status: ToolStatus
+      readonly changed: 'status' | 'payload'
+    }
+  | { readonly type: 'stepFinished'; readonly messageID: string; readonly cost: number; readonly tokens: Tokens }
+  | { readonly type: 'todosChanged'; readonly todos: readonly Todo[] }
+  | { readonly type: 'usageChanged'; readonly usage: Usage }
+  | { readonly type: 'questionAsked'; readonly ask: QuestionAsk }
+  | {
+      readonly type: 'questionReplied'
+      readonly ask: QuestionAsk
+      readonly answers: readonly (readonly string[])[]
+      readonly askedAt?: number | undefined
+    }
+  | { readonly type: 'questionRejected'; readonly ask: QuestionAsk; readonly askedAt?: number | undefined }
+  | { readonly type: 'permissionAsked'; readonly ask: PermissionAsk }
+  | {
+      readonly type: 'permissionReplied'
+      readonly ask: PermissionAsk
+      readonly reply: PermissionReply
+      readonly askedAt?: number | undefined
+    }
+  /** Nobody answered and nobody can any more: the reply ended, or the server forgot the ask. */
+  | { readonly type: 'askWithdrawn'; readonly ask: Ask }
+  | {
+      readonly type: 'sessionRetried'
+      readonly attempt?: number | undefined
+      readonly message: string
+      readonly nextAt?: number | undefined
+    }
+  /** `text` is "Name: message". An error is not always the end; `replySettled` is. */
+  | { readonly type: 'sessionErrored'; readonly text: string; readonly error: ReplyFailure }
+  | { readonly type: 'compactionChanged'; readonly compaction: Compaction }
+  | { readonly type: 'childStarted'; readonly child: Child }
+  /** A change inside a descendant's reply. `child` is the descendant, at any depth; `change` is its own. */
+  | { readonly type: 'childChanged'; readonly child: Child; readonly change: OwnChange }
+  | { readonly type: 'childSettled'; readonly child: Child }
+  | { readonly type: 'connectionChanged'; readonly connection: 'live' | 'lost' }
+  | { readonly type: 'stalledChanged'; readonly stalled: boolean }
+  /** The end. Exactly once; nothing but `replyAmended` follows. */
+  | { readonly type: 'replySettled'; readonly outcome: Outcome }
+  /** Late news changed the data of a reply that had settled. */
+  | { readonly type: 'replyAmended' }
+
+/** A change of a reply itself, not of one of its descendants' insides. */
+export type OwnChange = Exclude<Change, { type: 'childChanged' }>
+
+export type ChangeType = Change['type']
+
+/** One change by its type. */
+export type ChangeOf<T extends ChangeType> = Extract<Change, { type: T }>

@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util'
+import { TestingError } from '../src/error.ts'
+import { launchOpencode } from '../src/launch.ts'
+import { startModel } from '../src/model.ts'
+import { type Truth, writeRecording } from '../src/recordings.ts'
+import { redact } from '../src/redact.ts'
+import type { Scenario } from '../src/scenario.ts'
+import { scenarios } from '../src/scenarios/all.ts'
+import { recordedVersions, unsupportedReason } from '../src/versions.ts'
+import { driverFor } from './drivers.ts'
+import { createKit } from './kit.ts'
+import { startTape } from './tape.ts'
+
+const newest = recordedVersions.at(-1)
+
+/** Plays one scenario against a server of its own and stores what the wire said. */
+const record = async (version: string, scenario: Scenario): Promise<number> => {
+  const model = await startModel({ scripts: scenario.scripts })
+  try {
+    const { config, files, env } = scenario
+    const opencode = await launchOpencode({
+      version,
+      model,
+      warm: false,
+      ...(config === undefined ? {} : { config }),
+      ...(files === undefined ? {} : { files }),
+      ...(env === undefined ? {} : { env }),
+    })
+    try {
+      const tape = await startTape(`${opencode.url}/event?directory=${encodeURIComponent(opencode.directory)}`)
+      const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
+      const kit = createKit(opencode, model, tape, scenario.name)
+      await driverFor(scenario.name)(kit)
+      await kit.settled()
+      const truth = await kit.truth()
+      await tape.stop()
+      await global?.stop()
+      const machine = {
+        directory: opencode.directory,
+        home: opencode.home,
+        root: opencode.root,
+        serverPort: opencode.port,
+        modelPort: Number(new URL(model.url).port),
+      }
+      const clean = (text: string): string => redact(text, machine)
+      const event = clean(tape.text())
+      const streams = global === undefined ? { event } : { event, global: clean(global.text()) }
+      await writeRecording(JSON.parse(clean(JSON.stringify(truth))) as Truth, streams)
+      return tape.frames.length
+    } finally {
+      await opencode.stop()
+    }
+  } finally {
+    await model.close()
+  }
+}
+
+const { values } = parseArgs({
+  options: { version: { type: 'string', multiple: true }, scenario: { type: 'string', multiple: true }, jobs: { type: 'string', default: '2' } },
+})
+const versions = values.version ?? recordedVersions
+const chosen = scenarios.filter((each) => values.scenario?.includes(each.name) ?? true)
+if (chosen.length === 0) throw new TestingError('scenario', `No scenario is named ${values.scenario}: choose from ${scenarios.map((each) => each.name)}.`)
+
+const queue = versions.flatMap((version) => chosen.map((scenario) => ({ version, scenario })))
+const failed: string[] = []
+const work = async (): Promise<void> => {
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const name = `${next.version}/${next.scenario.name}`
+    const reason = unsupportedReason(next.version, next.scenario.name)
+    if (reason !== undefined) {
+      console.log(`${name}: left out: ${reason}`)
+      continue
+    }
+    const startedAt = Date.now()
+    try {
+      const frames = await record(next.version, next.scenario)
+      console.log(`${name}: ${frames} frames, ${Date.now() - startedAt} ms`)
+    } catch (error) {
+      failed.push(name)
+      console.error(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+}
+await Promise.all(Array.from({ length: Number(values.jobs) }, work))
+if (failed.length > 0) {
+  console.error(`Not recorded: ${failed.join(', ')}`)
+  process.exitCode = 1
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TestingError } from '../src/error.ts'
+
+/** One event as it was on the wire; what it says is not checked here. */
+export interface Frame {
+  readonly type: string
+  readonly properties: Readonly<Record<string, unknown>>
+}
+
+export interface Tape {
+  /** Everything received so far, over all connections. */
+  text(): string
+  readonly frames: readonly Frame[]
+  /** The first frame, seen already or still to come, that fits. */
+  seen(what: string, fits: (frame: Frame) => boolean, timeoutMs?: number): Promise<Frame>
+  /** Resolves when nothing but heartbeats came for so long. */
+  quiet(ms: number): Promise<void>
+  /** Connects anew and resolves at `server.connected`; what came before stays on the tape. */
+  reconnect(): Promise<void>
+  stop(): Promise<void>
+}
+
+const frameOf = (line: string): Frame | undefined => {
+  if (!line.startsWith('data:')) return undefined
+  const { payload, ...direct } = JSON.parse(line.slice(5)) as { payload?: Frame } & Frame
+  return payload ?? direct
+}
+
+/** Opens an event stream with plain fetch and keeps every byte. */
+export const startTape = async (url: string): Promise<Tape> => {
+  const frames: Frame[] = []
+  const watchers = new Set<() => void>()
+  let text = ''
+  let lastAt = Date.now()
+  let disconnect = async (): Promise<void> => {}
+
+  const take = (line: string): void => {
+    const frame = frameOf(line)
+    if (frame === undefined) return
+    frames.push(frame)
+    if (frame.type !== 'server.heartbeat') lastAt = Date.now()
+    for (const watcher of watchers) watcher()
+  }
+  const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
+    const decoder = new TextDecoder()
+    let rest = ''
+    try {
+      for await (const chunk of body) {
+        const said = decoder.decode(chunk, { stream: true })
+        text += said
+        const lines = (rest + said).split('\n')
+        rest = lines.pop() ?? ''
+        for (const line of lines) take(line)
+      }
+    } catch {
+      // The server was killed or we hung up; what was read is kept.
+    }
+    // Half a frame is what a crash leaves; the next connection must not be glued to it.
+    if (rest !== '') text += '\n\n'
+  }
+  const seen: Tape['seen'] = (what, fits, timeoutMs = 60_000) =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const frame = frames.find(fits)
+        if (frame === undefined) return
+        clearTimeout(timer)
+        watchers.delete(look)
+        resolve(frame)
+      }
+      const timer = setTimeout(() => {
+        watchers.delete(look)
+        const last = frames.slice(-5).map((frame) => JSON.stringify(frame).slice(0, 300))
+        reject(new TestingError('scenario', `Not seen on the stream within ${timeoutMs} ms: ${what}. The last frames:\n${last.join('\n')}`))
+      }, timeoutMs)
+      watchers.add(look)
+      look()
+    })
+  const reconnect = async (): Promise<void> => {
+    await disconnect()
+    const before = frames.length
+    const leave = new AbortController()
+    const response = await fetch(url, { signal: leave.signal })
+    if (!response.ok || response.body === null) throw new TestingError('scenario', `The event stream answered ${response.status}: is the server up?`)
+    const done = read(response.body)
+    disconnect = async () => {
+      leave.abort()
+      await done
+    }
+    await seen('server.connected', (frame) => frame.type === 'server.connected' && frames.indexOf(frame) >= before)
+  }
+  await reconnect()
+  return {
+    text: () => text,
+    frames,
+    seen,
+    reconnect,
+    quiet: async (ms) => {
+      while (Date.now() - lastAt < ms) await sleep(ms - (Date.now() - lastAt) + 1)
+    },
+    stop: () => disconnect(),
+  }
+}

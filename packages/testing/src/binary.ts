@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { TestingError } from './error.ts'
+
+/** The version that the repository is tested with first, and that `npm install` brings on Linux x64. */
+export const defaultVersion = '1.18.33'
+
+export interface BinaryOptions {
+  /** Default {@link defaultVersion}. */
+  readonly version?: string
+  /** Where other versions are kept; default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache folder. */
+  readonly cache?: string
+}
+
+/** OpenCode's own names: windows, not win32; baseline builds run on CPUs without AVX2; musl builds on Alpine. */
+export const packageName = (): string => {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const names = [`opencode-${platform}-${process.arch}`]
+  if (process.arch === 'x64' && platform === 'linux' && !hasAvx2()) names.push('baseline')
+  if (platform === 'linux' && isMusl()) names.push('musl')
+  return names.join('-')
+}
+
+const hasAvx2 = (): boolean => {
+  try {
+    return readFileSync('/proc/cpuinfo', 'utf8').includes(' avx2')
+  } catch {
+    return true
+  }
+}
+
+const isMusl = (): boolean => existsSync('/etc/alpine-release')
+
+const executable = process.platform === 'win32' ? 'opencode.exe' : 'opencode'
+
+export const cacheFolder = (): string =>
+  process.env.REPLY_OPENCODE_CACHE ??
+  join(process.env.XDG_CACHE_HOME ?? process.env.LOCALAPPDATA ?? join(homedir(), '.cache'), 'reply', 'opencode')
+
+/** The binary that `npm install` brought along, when it has this version. */
+const installedBinary = async (version: string): Promise<string | undefined> => {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${packageName()}/package.json`)
+    const { version: found } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown }
+    const binary = join(dirname(manifest), 'bin', executable)
+    return found === version && existsSync(binary) ? binary : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const npmInstall = (folder: string, what: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force', what]
+    const npm = spawn('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' })
+    let said = ''
+    npm.stderr.on('data', (chunk: Buffer) => {
+      said = `${said}${chunk.toString('utf8')}`.slice(-2000)
+    })
+    npm.once('error', reject)
+    npm.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`npm ended with ${code}: ${said.trim()}`))))
+  })
+
+/**
+ * The path of an OpenCode binary: from `node_modules` when it has the version, else from the cache, else fetched into
+ * the cache with npm (once; two at a time don't disturb each other). Fails with type `install`.
+ */
+export const opencodeBinary = async (options: BinaryOptions = {}): Promise<string> => {
+  const version = options.version ?? defaultVersion
+  const installed = await installedBinary(version)
+  if (installed !== undefined) return installed
+  const name = packageName()
+  const folder = join(options.cache ?? cacheFolder(), `${name}@${version}`)
+  const binary = join(folder, 'node_modules', name, 'bin', executable)
+  if (existsSync(binary)) return binary
+  const draft = `${folder}.${process.pid}-${Date.now()}`
+  try {
+    await mkdir(draft, { recursive: true })
+    await npmInstall(draft, `${name}@${version}`)
+    // A rename is atomic: another process sees the whole folder or none. Whoever comes second keeps the first one's.
+    await rename(draft, folder).catch((error: unknown) => {
+      if (!existsSync(binary)) throw error
+    })
+  } catch (cause) {
+    const cure = 'check the version and the npm registry, or set REPLY_OPENCODE_CACHE to a folder that has it'
+    throw new TestingError('install', `OpenCode ${version} (${name}) could not be installed: ${cure}.`, { cause })
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+  if (existsSync(binary)) return binary
+  throw new TestingError('install', `${name}@${version} has no ${executable}: choose another version of OpenCode.`)
+}

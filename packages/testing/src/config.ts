@@ -1,0 +1,51 @@
+/** What a test may put into `opencode.json` beside the scripted model. */
+export interface OpencodeConfig {
+  /** Per tool, or per tool and pattern; the last matching rule wins. */
+  readonly permission?: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>>
+  readonly agent?: Readonly<Record<string, unknown>>
+  readonly command?: Readonly<Record<string, { readonly template: string; readonly description?: string }>>
+  /** Only written for servers from 1.18: older ones refuse the whole file. */
+  readonly subagentDepth?: number
+  /** The model's context window in tokens; default 200,000. */
+  readonly contextLimit?: number
+  readonly outputLimit?: number
+  /** Anything else, as it is. */
+  readonly extra?: Readonly<Record<string, unknown>>
+}
+
+type Rule = 'allow' | 'ask' | 'deny'
+
+const numbersOf = (version: string): readonly number[] => version.split(/[.-]/).slice(0, 3).map(Number)
+
+/** Whether a server's version is at least another, by numbers. */
+export const atLeast = (version: string, wanted: string): boolean => {
+  const [have, want] = [numbersOf(version), numbersOf(wanted)]
+  const at = want.findIndex((number, index) => number !== (have[index] ?? 0))
+  return at === -1 || (have[at] ?? 0) > (want[at] ?? 0)
+}
+
+/** The `opencode.json` that points a server at the model at `modelUrl`. */
+export const configFor = (version: string, modelUrl: string, config: OpencodeConfig = {}): string => {
+  const limit = { context: config.contextLimit ?? 200_000, output: config.outputLimit ?? 8000 }
+  const model = { name: 'M1', limit, reasoning: true, tool_call: true, attachment: true }
+  const provider = {
+    npm: '@ai-sdk/openai-compatible',
+    name: 'Fake',
+    options: { baseURL: modelUrl, apiKey: 'x' },
+    models: { m1: model },
+  }
+  const { permission, agent, command, subagentDepth } = config
+  const file = {
+    autoupdate: false,
+    share: 'disabled',
+    model: 'fake/m1',
+    small_model: 'fake/m1',
+    provider: { fake: provider },
+    permission,
+    agent,
+    command,
+    subagent_depth: atLeast(version, '1.18.0') ? subagentDepth : undefined,
+    ...config.extra,
+  }
+  return `${JSON.stringify(file, undefined, 2)}\n`
+}

@@ -1,0 +1,105 @@
+import { type BinaryOptions, defaultVersion, opencodeBinary } from './binary.ts'
+import { configFor, type OpencodeConfig } from './config.ts'
+import { TestingError } from './error.ts'
+import type { Model } from './model.ts'
+import { freePort } from './port.ts'
+import { createProject } from './project.ts'
+import { startServer } from './server.ts'
+import { undoAtExit } from './undo.ts'
+
+export interface LaunchOptions extends BinaryOptions {
+  /** The model that the server talks to, or its base URL. */
+  readonly model: Pick<Model, 'url'> | string
+  readonly config?: OpencodeConfig
+  /** Files of the throw-away project, committed before the server starts. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Added to the server's environment. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Default: a free one. */
+  readonly port?: number
+  /** How long to wait until the server answers; default 60,000. */
+  readonly readyMs?: number
+  /** Set up the project's instance before `launchOpencode` resolves, and fail if its config is invalid; default true. */
+  readonly warm?: boolean
+}
+
+export interface Opencode {
+  readonly url: string
+  readonly version: string
+  /** The project's directory, exactly as the server compares it. */
+  readonly directory: string
+  /** The throw-away folder that holds home and project. */
+  readonly root: string
+  readonly home: string
+  readonly port: number
+  /** What the server wrote to stdout and stderr, the last 64 KB. */
+  output(): string
+  write(files: Readonly<Record<string, string>>): Promise<void>
+  /** Ends the server at once, as a crash would; home and project stay. */
+  kill(): Promise<void>
+  /** Ends the server if it runs, and starts it again on the same home, project and port. */
+  restart(): Promise<void>
+  /** Ends the server and removes all that was made. Safe to call twice. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a real OpenCode server in a throw-away home and project, pointed at a scripted model, and waits until it
+ * answers. Any number may run at once. Everything is removed by `stop()`, or when the process ends.
+ */
+export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> => {
+  const version = options.version ?? defaultVersion
+  const binary = await opencodeBinary({ ...options, version })
+  const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
+  const project = await createProject({ ...options.files, 'opencode.json': configFor(version, modelUrl, options.config) })
+  const port = options.port ?? (await freePort())
+  const start = () => startServer({ binary, project, port, env: options.env ?? {}, readyMs: options.readyMs ?? 60_000 })
+
+  let server: Awaited<ReturnType<typeof startServer>> | undefined
+  let stopped = false
+  const forget = undoAtExit(() => {
+    server?.killSync()
+    project.removeSync()
+  })
+  const stop = async (): Promise<void> => {
+    if (stopped) return
+    stopped = true
+    await server?.end()
+    await project.remove()
+    forget()
+  }
+
+  try {
+    server = await start()
+    if (options.warm ?? true) await warm(server.url, project.directory)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const url = server.url
+  return {
+    url,
+    version,
+    directory: project.directory,
+    root: project.root,
+    home: project.home,
+    port,
+    output: () => server?.output() ?? '',
+    write: project.write,
+    kill: async () => server?.kill(),
+    restart: async () => {
+      if (stopped) throw new TestingError('launch', `The server at ${url} was stopped: launch a new one.`)
+      await server?.end()
+      server = await start()
+    },
+    stop,
+  }
+}
+
+/** A broken config shows only on the routes of a directory; health and the event stream look fine. */
+const warm = async (url: string, directory: string): Promise<void> => {
+  const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`)
+  if (response.ok) return
+  const said = (await response.text()).slice(0, 500)
+  throw new TestingError('launch', `OpenCode refused its opencode.json (${response.status}): mend the config option. It said: ${said}`)
+}

@@ -1,0 +1,116 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createGates } from './gates.ts'
+import { type Asked, readRequest } from './request.ts'
+import type { Pieces, Script, Scripts, Step } from './script.ts'
+import { speak } from './speak.ts'
+import { TestingError } from './error.ts'
+
+export interface ModelOptions {
+  readonly scripts: Scripts
+  /** Pause between two chunks; default 0. */
+  readonly chunkDelayMs?: number
+  /** Code points per chunk where the script doesn't say; default 12. */
+  readonly chunk?: number
+  /** Port to listen on; default 0, any free one. */
+  readonly port?: number
+}
+
+export interface ModelRequest extends Asked {
+  /** 0 for the first request of a step, 1 for its first repetition, … */
+  readonly attempt: number
+  readonly body: unknown
+}
+
+export interface Model {
+  /** The base URL that a provider is pointed at, ending in `/v1`. */
+  readonly url: string
+  /** Every chat request so far, in order of arrival. */
+  readonly requests: readonly ModelRequest[]
+  /** Resolves when a script waits at the hold of this name. */
+  held(name: string): Promise<void>
+  /** Lets a hold go on; it stays open for later passes. */
+  release(name: string): void
+  /** Breaks every open answer off and stops listening. */
+  close(): Promise<void>
+}
+
+const lost: Pieces = [{ type: 'text', text: 'No script was named.' }]
+
+const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
+  if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? lost
+  if ('branches' in step) return step.branches.find((each) => asked.lastResult.includes(each.includes))?.pieces ?? step.otherwise
+  return step
+}
+
+/** What the script says to a request; a script that has run out of steps says so, so that a test sees it. */
+const answerTo = (script: Script | undefined, asked: Asked, attempt: number): Pieces => {
+  if (asked.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
+  if (asked.kind === 'summary') return piecesOf(script?.summary ?? [{ type: 'text', text: 'Summary: nothing was done yet.' }], asked, attempt)
+  if (script === undefined) return [{ type: 'text', text: `No script is named ${asked.scenario ?? '(nothing)'}.` }]
+  const step = script.steps[asked.step]
+  return step === undefined ? [{ type: 'text', text: `The script ${asked.scenario} has no step ${asked.step}.` }] : piecesOf(step, asked, attempt)
+}
+
+const readBody = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+}
+
+const refuse = (response: ServerResponse, status: number, message: string): void => {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
+}
+
+/** Starts a scripted, OpenAI-compatible model on loopback. Any number may run at once. */
+export const startModel = async (options: ModelOptions): Promise<Model> => {
+  const requests: ModelRequest[] = []
+  const attempts = new Map<string, number>()
+  const gates = createGates()
+  let calls = 0
+
+  const complete = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request)
+    const asked = readRequest(body)
+    const identity = `${asked.kind}\u0000${asked.identity}`
+    const attempt = attempts.get(identity) ?? 0
+    attempts.set(identity, attempt + 1)
+    requests.push({ ...asked, attempt, body })
+    const script = asked.scenario === undefined ? undefined : options.scripts[asked.scenario]
+    await speak(answerTo(script, asked, attempt), response, {
+      chunk: options.chunk ?? 12,
+      chunkDelayMs: options.chunkDelayMs ?? 0,
+      nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,
+      hold: (name, gone) => gates.pass(name, gone),
+    })
+  }
+
+  const server = createServer((request, response) => {
+    if (request.method !== 'POST' || !request.url?.endsWith('/chat/completions')) {
+      refuse(response, 404, `The scripted model only answers POST /v1/chat/completions, not ${request.method} ${request.url}.`)
+      return
+    }
+    complete(request, response).catch((error: unknown) => {
+      if (response.headersSent || response.destroyed) response.destroy()
+      else refuse(response, 400, `The scripted model could not read the request: ${String(error)}`)
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new TestingError('model', 'The scripted model got no port; pass one as `port`.')
+
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    held: gates.held,
+    release: gates.release,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { TestingError } from './error.ts'
+
+/** What our client did, in order; the answers to questions and permissions, aborts and prompts. */
+export interface Posted {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly status: number
+}
+
+/** One session as the server tells it over REST after everything was over. */
+export interface SessionTruth {
+  /** `GET /session/:id`, verbatim. */
+  readonly info: unknown
+  /** `GET /session/:id/message`, verbatim. */
+  readonly messages: readonly unknown[]
+  /** `GET /session/:id/todo`, verbatim. */
+  readonly todos: readonly unknown[]
+  /** Ids of `GET /session/:id/children`. */
+  readonly children: readonly string[]
+  /** The session's entry of `GET /session/status`; absent means idle. */
+  readonly status?: unknown
+}
+
+export interface Truth {
+  readonly version: string
+  readonly scenario: string
+  readonly directory: string
+  /** The sessions that our client created, in order. */
+  readonly roots: readonly string[]
+  readonly sessions: Readonly<Record<string, SessionTruth>>
+  readonly posted: readonly Posted[]
+}
+
+export interface RecordingName {
+  readonly version: string
+  readonly scenario: string
+}
+
+export interface Recording extends RecordingName {
+  /** Raw SSE bytes, from `server.connected` until the server was quiet. */
+  readonly bytes: Uint8Array
+  readonly truth: Truth
+}
+
+/** The folder of the recordings, the same from `src` and from `dist`. */
+const folder = fileURLToPath(new URL('../recordings/', import.meta.url))
+
+const ending = { event: '.sse.gz', global: '.global.sse.gz', truth: '.truth.json.gz' } as const
+const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending): string =>
+  `${folder}${version}/${scenario}${ending[kind]}`
+
+/** Versions in the order of their numbers. */
+const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
+
+/** Every recording there is, by version and then scenario; `global` tells whether `/global/event` was recorded too. */
+export const listRecordings = (): readonly (RecordingName & { readonly global: boolean })[] => {
+  if (!existsSync(folder)) return []
+  const versions = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return versions
+    .map((entry) => entry.name)
+    .sort(byNumbers)
+    .flatMap((version) =>
+      readdirSync(`${folder}${version}`)
+        .filter((name) => name.endsWith(ending.truth))
+        .sort()
+        .map((name) => ({ version, scenario: name.slice(0, -ending.truth.length) }))
+        .map((name) => ({ ...name, global: existsSync(pathOf(name, 'global')) })),
+    )
+}
+
+/** Reads one recording: `/event`, or `/global/event` with `global`. Fails with type `recording` if there is none. */
+export const readRecording = (wanted: RecordingName & { readonly global?: boolean }): Recording => {
+  const { version, scenario, global = false } = wanted
+  const path = pathOf(wanted, global ? 'global' : 'event')
+  if (!existsSync(path)) {
+    const what = `${version}/${scenario}${global ? ' (global)' : ''}`
+    throw new TestingError('recording', `There is no recording ${what}: see listRecordings(), or make it with npm run record.`)
+  }
+  const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as Truth
+  return { version, scenario, bytes: new Uint8Array(gunzipSync(readFileSync(path))), truth }
+}
+
+/** Stores a recording, replacing the one of its name. Node writes no time into gzip, so equal content is equal on disk. */
+export const writeRecording = async (truth: Truth, streams: { event: string; global?: string }): Promise<void> => {
+  const pack = (content: string): Buffer => gzipSync(content, { level: 9 })
+  await mkdir(`${folder}${truth.version}`, { recursive: true })
+  await writeFile(pathOf(truth, 'event'), pack(streams.event))
+  if (streams.global !== undefined) await writeFile(pathOf(truth, 'global'), pack(streams.global))
+  await writeFile(pathOf(truth, 'truth'), pack(JSON.stringify(truth)))
+}

@@ -1,0 +1,33 @@
+/** What a recording must not tell about the machine that it was made on. */
+export interface Machine {
+  readonly directory: string
+  readonly home: string
+  readonly root: string
+  readonly serverPort: number
+  readonly modelPort: number
+}
+
+/** Longer paths first: the project and the home lie below the root. */
+const replacements = (machine: Machine): readonly (readonly [string, string])[] => [
+  ...pathForms(machine.directory, '/project'),
+  ...pathForms(machine.home, '/home/user'),
+  ...pathForms(machine.root, '/tmp/reply'),
+  [`127.0.0.1:${machine.serverPort}`, '127.0.0.1:4096'],
+  [`127.0.0.1:${machine.modelPort}`, '127.0.0.1:4095'],
+  [`localhost:${machine.modelPort}`, 'localhost:4095'],
+]
+
+/** A path as it is, as JSON spells it, in a query, and without its leading slash, as git and permissions may write it. */
+const pathForms = (path: string, stand: string): readonly (readonly [string, string])[] => {
+  const forms: readonly (readonly [string, string])[] = [
+    [path, stand],
+    [JSON.stringify(path).slice(1, -1), stand],
+    [encodeURIComponent(path), encodeURIComponent(stand)],
+    [path.replace(/^\//, ''), stand.replace(/^\//, '')],
+  ]
+  return forms.filter(([form], index) => forms.findIndex(([other]) => other === form) === index)
+}
+
+/** Replaces paths and ports of the recording machine by fixed ones; the same text gives the same result. */
+export const redact = (text: string, machine: Machine): string =>
+  replacements(machine).reduce((done, [from, to]) => done.replaceAll(from, to), text)

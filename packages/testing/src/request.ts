@@ -1,0 +1,58 @@
+import { scenarioIn } from './script.ts'
+
+/** What a chat request asks for, as far as a script can depend on it. */
+export interface Asked {
+  readonly kind: 'step' | 'title' | 'summary'
+  /** The latest scenario named by a user's or the assistant's text; undefined when nobody named one. */
+  readonly scenario: string | undefined
+  /** Answered tool rounds since the message that named the scenario. */
+  readonly step: number
+  /** Text of the newest tool result, or ''. */
+  readonly lastResult: string
+  /** The same for every repetition of one request. */
+  readonly identity: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+
+/** Chat content is a string or a list of parts; only the text counts. */
+const contentOf = (message: Fields): string =>
+  typeof message.content === 'string'
+    ? message.content
+    : listOf(message.content)
+        .map((part) => (typeof part.text === 'string' ? part.text : ''))
+        .join('\n')
+
+/** Reads an OpenAI-compatible chat request; a shape that it doesn't know counts as empty. */
+export const readRequest = (body: unknown): Asked => {
+  const fields = isFields(body) ? body : {}
+  const messages = listOf(fields.messages)
+  const spoken = messages.filter((message) => message.role !== 'system' && message.role !== 'tool')
+  const named = spoken.findLast((message) => scenarioIn(contentOf(message)) !== undefined)
+  const scenario = named === undefined ? undefined : scenarioIn(contentOf(named))
+  const since = named === undefined ? messages : messages.slice(messages.indexOf(named))
+  const step = since.filter((message) => message.role === 'assistant' && listOf(message.tool_calls).length > 0).length
+  const lastResult = messages.findLast((message) => message.role === 'tool')
+  const identity = [scenario, step, ...messages.filter((each) => each.role !== 'system').map(contentOf)].join('\u0000')
+  return {
+    kind: kindOf(fields, messages),
+    scenario,
+    step,
+    lastResult: lastResult === undefined ? '' : contentOf(lastResult),
+    identity,
+  }
+}
+
+/** OpenCode offers tools in every step but neither for a title nor for a summary; the title's prompt says so. */
+const kindOf = (fields: Fields, messages: readonly Fields[]): Asked['kind'] => {
+  if (listOf(fields.tools).length > 0 && !isSummary(messages)) return 'step'
+  return messages.some((message) => /generate a title|title generator/i.test(contentOf(message))) ? 'title' : 'summary'
+}
+
+const isSummary = (messages: readonly Fields[]): boolean =>
+  messages.some((message) => message.role === 'system' && /summarizing conversations|summarization/i.test(contentOf(message)))

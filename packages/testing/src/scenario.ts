@@ -1,0 +1,34 @@
+import type { OpencodeConfig } from './config.ts'
+import { type Script, type Scripts, scenarioToken, type Step } from './script.ts'
+
+/** A named situation: what the model says, and how the server is set up for it. */
+export interface Scenario {
+  readonly name: string
+  /** One sentence: what a recording of it shows. */
+  readonly shows: string
+  /** By the name in the token; the one of the scenario's own name answers its first prompt. */
+  readonly scripts: Scripts
+  readonly config?: OpencodeConfig
+  readonly files?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
+  /** Steps of the script of the scenario's own name. */
+  readonly steps: readonly Step[]
+  readonly title?: string
+  readonly summary?: Step
+  /** Further scripts, by the name after `scenario/`. */
+  readonly more?: Readonly<Record<string, readonly Step[]>>
+}
+
+/** Names a scenario; further scripts are reached by `[scenario:name/further]`. */
+export const scenario = (name: string, shows: string, options: ScenarioOptions): Scenario => {
+  const { steps, title, summary, more = {}, ...rest } = options
+  const own: Script = { steps, ...(title === undefined ? {} : { title }), ...(summary === undefined ? {} : { summary }) }
+  const further = Object.entries(more).map(([key, each]): [string, Script] => [`${name}/${key}`, { steps: each }])
+  return { name, shows, scripts: { [name]: own, ...Object.fromEntries(further) }, ...rest }
+}
+
+/** The text that a prompt needs to get this scenario's first script. */
+export const promptFor = (name: string, words = 'Please do what the script says.'): string => `${words} ${scenarioToken(name)}`

@@ -1,0 +1,60 @@
+/** How a scripted model answers one request: what it streams, in order. */
+export type Piece =
+  /** Visible text, streamed in pieces of `chunk` code points. */
+  | { readonly type: 'text'; readonly text: string; readonly chunk?: number }
+  /** Thinking, streamed as `reasoning_content`. */
+  | { readonly type: 'reasoning'; readonly text: string; readonly chunk?: number }
+  /** A tool call; its arguments are streamed in pieces of `chunk` code points. */
+  | { readonly type: 'tool'; readonly tool: string; readonly input: unknown; readonly chunk?: number }
+  /** Answer with this HTTP status instead of a stream. Only as the first piece. */
+  | { readonly type: 'error'; readonly status: number; readonly message: string; readonly headers?: Headers }
+  /** Break the connection off, in mid-answer. Only as the last piece. */
+  | { readonly type: 'cut' }
+  /** Wait until `release(name)` or until the client goes away. */
+  | { readonly type: 'hold'; readonly name: string }
+  /** Tokens to report for this answer; the default is small. */
+  | { readonly type: 'usage'; readonly input: number; readonly output: number; readonly cached?: number }
+  /** The finish reason; the default is `tool_calls` after a tool call and `stop` otherwise. */
+  | { readonly type: 'finish'; readonly reason: string }
+
+type Headers = Readonly<Record<string, string>>
+
+export type Pieces = readonly Piece[]
+
+/**
+ * One model step. `attempts` answers the first, second, … request for this very step (the last one repeats), which is
+ * how a retry is scripted; `branches` picks by what the latest tool result contains.
+ */
+export type Step =
+  | Pieces
+  | { readonly attempts: readonly Pieces[] }
+  | { readonly branches: readonly { readonly includes: string; readonly pieces: Pieces }[]; readonly otherwise: Pieces }
+
+/** The nth step answers the request that has n answered tool rounds since the message that names the script. */
+export interface Script {
+  readonly steps: readonly Step[]
+  /** What a request for a title gets. */
+  readonly title?: string
+  /** What a request for a summary (compaction) gets. May name the script that goes on after it. */
+  readonly summary?: Step
+}
+
+export type Scripts = Readonly<Record<string, Script>>
+
+export const text = (words: string, chunk?: number): Piece =>
+  chunk === undefined ? { type: 'text', text: words } : { type: 'text', text: words, chunk }
+export const reasoning = (words: string): Piece => ({ type: 'reasoning', text: words })
+export const tool = (name: string, input: unknown): Piece => ({ type: 'tool', tool: name, input })
+export const hold = (name: string): Piece => ({ type: 'hold', name })
+export const cut: Piece = { type: 'cut' }
+export const failure = (status: number, message: string, headers?: Headers): Piece =>
+  headers === undefined ? { type: 'error', status, message } : { type: 'error', status, message, headers }
+export const usage = (input: number, output: number): Piece => ({ type: 'usage', input, output })
+
+const token = /\[scenario:([\w./-]+)\]/g
+
+/** Put this into a prompt to choose the script. */
+export const scenarioToken = (name: string): string => `[scenario:${name}]`
+
+/** The last scenario that a text names. */
+export const scenarioIn = (words: string): string | undefined => [...words.matchAll(token)].at(-1)?.[1]

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TestingError } from './error.ts'
+import type { Project } from './project.ts'
+
+export interface ServerOptions {
+  readonly binary: string
+  readonly project: Project
+  readonly port: number
+  readonly env: Readonly<Record<string, string>>
+  readonly readyMs: number
+}
+
+export interface RunningServer {
+  readonly url: string
+  output(): string
+  /** Asks the server to end, and kills it if it doesn't within two seconds. */
+  end(): Promise<void>
+  kill(): Promise<void>
+  killSync(): void
+}
+
+/** Only what a program needs to run is taken over: no proxy, no key, no OPENCODE_* of the person who runs the tests. */
+const inherited = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT', 'WINDIR']
+
+const environment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
+  ...Object.fromEntries(inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+  HOME: home,
+  USERPROFILE: home,
+  XDG_CONFIG_HOME: join(home, '.config'),
+  XDG_DATA_HOME: join(home, '.local', 'share'),
+  XDG_STATE_HOME: join(home, '.local', 'state'),
+  XDG_CACHE_HOME: join(home, '.cache'),
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  ...more,
+})
+
+const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
+
+/** The server's own children, say a shell with a sleeping command, are in its process group and must go with it. */
+const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
+  if (child.pid === undefined) return
+  try {
+    if (process.platform === 'win32') child.kill(name)
+    else process.kill(-child.pid, name)
+  } catch (error) {
+    // The group is gone already.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
+const isHealthy = async (url: string): Promise<boolean> => {
+  try {
+    const response = await fetch(`${url}/global/health`, { signal: AbortSignal.timeout(2000) })
+    // An unknown route answers the web app with 200, so the body decides.
+    const said: unknown = await response.json()
+    return typeof said === 'object' && said !== null && 'healthy' in said && said.healthy === true
+  } catch {
+    return false
+  }
+}
+
+/** Starts `opencode serve` and resolves when it is healthy. Fails with type `launch` and the server's last words. */
+export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
+  const { binary, project, port, env, readyMs } = options
+  const url = `http://127.0.0.1:${port}`
+  const child = spawn(binary, ['serve', '--port', String(port), '--hostname', '127.0.0.1'], {
+    cwd: project.directory,
+    env: environment(project, env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32',
+  })
+  let said = ''
+  const listen = (chunk: Buffer): void => {
+    said = `${said}${chunk.toString('utf8')}`.slice(-65_536)
+  }
+  child.stdout.on('data', listen)
+  child.stderr.on('data', listen)
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  let failure: Error | undefined
+  child.once('error', (error) => {
+    failure = error
+  })
+
+  const kill = async (): Promise<void> => {
+    signal(child, 'SIGKILL')
+    if (isRunning(child) && child.pid !== undefined) await closed
+  }
+  const end = async (): Promise<void> => {
+    if (isRunning(child)) signal(child, 'SIGTERM')
+    await Promise.race([closed, sleep(2000, undefined, { ref: false })])
+    await kill()
+  }
+
+  const deadline = Date.now() + readyMs
+  while (!(await isHealthy(url))) {
+    if (failure !== undefined || !isRunning(child)) {
+      const why = failure?.message ?? `it ended with ${child.exitCode ?? child.signalCode}`
+      throw new TestingError('launch', `OpenCode did not start at ${url}: ${why}. It said: ${said.trim() || '(nothing)'}`, { cause: failure })
+    }
+    if (Date.now() > deadline) {
+      await kill()
+      throw new TestingError('launch', `OpenCode did not answer at ${url} within ${readyMs} ms: raise readyMs. It said: ${said.trim() || '(nothing)'}`)
+    }
+    await sleep(50)
+  }
+  return { url, output: () => said, end, kill, killSync: () => signal(child, 'SIGKILL') }
+}

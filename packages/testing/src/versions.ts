@@ -1,0 +1,15 @@
+/** The servers that recordings are made with, oldest first. */
+export const recordedVersions = ['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'] as const
+
+export interface Unsupported {
+  readonly version: string
+  readonly scenario: string
+  readonly reason: string
+}
+
+/** What a server can't do, and is therefore not recorded with it. */
+export const unsupported: readonly Unsupported[] = []
+
+/** Why a scenario is not recorded with a version; undefined when it is. */
+export const unsupportedReason = (version: string, scenario: string): string | undefined =>
+  unsupported.find((each) => each.version === version && each.scenario === scenario)?.reason

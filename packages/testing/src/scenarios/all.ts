@@ -5,6 +5,15 @@ import { children } from './children.ts'
 import { compaction } from './compaction.ts'
 import { ends } from './ends.ts'
 import { failures } from './failures.ts'
+import { tools } from './tools.ts'
 
 /** Every scenario that recordings are made of. */
-export const scenarios: readonly Scenario[] = [...basics, ...asks, ...children, ...failures, ...compaction, ...ends]
+export const scenarios: readonly Scenario[] = [
+  ...basics,
+  ...tools,
+  ...asks,
+  ...children,
+  ...failures,
+  ...compaction,
+  ...ends,
+]

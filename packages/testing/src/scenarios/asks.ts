@@ -1,24 +1,79 @@
 import { scenario } from '../scenario.ts'
-import { text, tool } from '../script.ts'
+import { type Piece, text, tool } from '../script.ts'
 
+const option = (label: string, description: string) => ({ label, description })
 const colours = {
   question: 'Which colour shall it be?',
   header: 'Colour',
-  options: [
-    { label: 'Red', description: 'Like a tomato' },
-    { label: 'Blue', description: 'Like the sky' },
-  ],
+  options: [option('Red', 'Like a tomato'), option('Blue', 'Like the sky')],
 }
+const toppings = {
+  question: 'What goes on top?',
+  header: 'Toppings',
+  multiple: true,
+  options: [option('Cheese', 'Much of it'), option('Onions', 'Raw'), option('Olives', 'Black ones')],
+}
+const name = { question: 'What is its name?', header: 'Name', options: [option('None', 'It stays nameless')] }
 
+const bash = (command: string): Piece => tool('bash', { command, description: `Run ${command}` })
+const asking = { permission: { bash: 'ask' } } as const
+
+/** Turns that wait for a person. */
 export const asks = [
   scenario('question', 'The agent asks one question, a person answers, the agent goes on.', {
     steps: [[text('One thing first.'), tool('question', { questions: [colours] })], [text('Blue it is.')]],
   }),
-  scenario('permission-once', 'A command asks for permission, gets it once, and runs.', {
-    config: { permission: { bash: 'ask' } },
+  scenario('questions-multi', 'Three questions at once: one label, several labels, and free text.', {
     steps: [
-      [text('I will run it.'), tool('bash', { command: 'echo allowed', description: 'Say allowed' })],
-      [text('It ran.')],
+      [text('I need to know more.'), tool('question', { questions: [colours, toppings, name] })],
+      [text('A red one with cheese and olives, called Rex.')],
     ],
+  }),
+  scenario('question-rejected', 'A person rejects the question, which ends the turn.', {
+    steps: [[text('One thing first.'), tool('question', { questions: [colours] })], [text('Then I choose.')]],
+  }),
+  scenario('permission-once', 'A command asks for permission, gets it once, and runs.', {
+    config: asking,
+    steps: [[text('I will run it.'), bash('echo allowed')], [text('It ran.')]],
+  }),
+  scenario('permission-always', 'Permission is given for always: the next such command does not ask.', {
+    config: asking,
+    steps: [[bash('echo first')], [bash('echo second')], [text('Both ran.')]],
+  }),
+  scenario('permission-always-parallel', 'Two commands ask at once; always for the one also releases the other.', {
+    config: asking,
+    steps: [[bash('echo one'), bash('echo two')], [text('Both ran.')]],
+  }),
+  scenario('permission-rejected', 'A person rejects the permission, which ends the turn.', {
+    config: asking,
+    steps: [[text('I will run it.'), bash('echo forbidden')], [text('Then not.')]],
+  }),
+  scenario('permission-rejected-message', 'A person rejects the permission and says why; the agent goes on.', {
+    config: asking,
+    steps: [[text('I will run it.'), bash('echo forbidden')], [text('I see, I will not do that again.')]],
+  }),
+  scenario('permission-rejected-parallel', 'Two commands ask at once; rejecting the one also rejects the other.', {
+    config: asking,
+    steps: [[bash('echo one'), bash('echo two')], [text('Then not.')]],
+  }),
+  scenario('permission-twice', 'One tool call raises two permissions, one after the other.', {
+    config: { permission: { bash: 'ask', external_directory: 'ask' } },
+    steps: [
+      [tool('bash', { command: 'ls', workdir: '/usr/share', description: 'Look outside' })],
+      [text('Twice asked, once done.')],
+    ],
+  }),
+  scenario('permission-edit', 'An edit asks for permission and shows its diff.', {
+    config: { permission: { edit: 'ask' } },
+    files: { 'list.txt': 'a\nb\nc\n' },
+    steps: [
+      [tool('read', { filePath: 'list.txt' })],
+      [tool('edit', { filePath: 'list.txt', oldString: 'b', newString: 'B' })],
+      [text('It is edited.')],
+    ],
+  }),
+  scenario('permission-denied', 'A command that the config denies: nobody is asked.', {
+    config: { permission: { bash: { '*': 'allow', 'curl *': 'deny' } } },
+    steps: [[bash('curl http://example.invalid')], [text('I may not do that.')]],
   }),
 ]

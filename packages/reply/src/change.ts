@@ -1,21 +1,6 @@
-import type {
-  Ask,
-  Child,
-  Compaction,
-  Message,
-  Outcome,
-  Part,
-  PermissionAsk,
-  PermissionReply,
-  Phase,
-  QuestionAsk,
-  ReplyFailure,
-  Todo,
-  Tokens,
-  ToolPart,
-  ToolStatus,
-  Usage,
-} from './reply.ts'
+import type { Ask, PermissionAsk, PermissionReply, QuestionAsk } from './ask.ts'
+import type { Part, ReplyFailure, Tokens, ToolPart, ToolStatus } from './part.ts'
+import type { Child, Compaction, Message, Outcome, Phase, Todo, Usage } from './reply.ts'
 
 /**
  * What one event changed, in the past tense. The changes of one event come in the order in which they happened;
@@ -62,7 +47,8 @@ export type Change =
   | {
       readonly type: 'permissionReplied'
       readonly ask: PermissionAsk
-      readonly reply: PermissionReply
+      /** Not named `reply`: an observer receives the whole reply under that name. */
+      readonly answer: PermissionReply
       readonly askedAt?: number | undefined
     }
   /** Nobody answered and nobody can any more: the reply ended, or the server forgot the ask. */

@@ -1,42 +1,48 @@
+export type { Ask, AskStatus, PermissionAsk, PermissionReply, Question, QuestionAsk, QuestionOption } from './ask.ts'
 export type { Change, ChangeOf, ChangeType, OwnChange } from './change.ts'
+export { createDecoder, type Decoder, type DecoderOptions } from './decode.ts'
+export { diff } from './diff.ts'
+export { createDispatcher, type Dispatcher } from './dispatch.ts'
+export { type OnError, ReplyError, type ReplyErrorType } from './error.ts'
+export type { ReplyEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 export type { Observation, ReplyObserver } from './observer.ts'
 export type {
   AgentPart,
-  Ask,
-  AskStatus,
-  Child,
-  Compaction,
   CompactionPart,
   FilePart,
-  Message,
-  Model,
-  Outcome,
   Part,
   PartStatus,
   PatchPart,
-  PermissionAsk,
-  PermissionReply,
-  Phase,
-  Prompt,
-  Question,
-  QuestionAsk,
-  QuestionOption,
   ReasoningPart,
-  Reply,
   ReplyFailure,
-  Retry,
   RetryPart,
   SnapshotPart,
   StepFinishPart,
   StepStartPart,
   SubtaskPart,
   TextPart,
-  Todo,
   Tokens,
   ToolPart,
   ToolState,
   ToolStatus,
   UnknownPart,
+} from './part.ts'
+export { createEventReader, type EventReader, type EventReaderOptions } from './reader.ts'
+export { type ReplayOptions, replay } from './recording.ts'
+export { emptyReply } from './reduce/shape.ts'
+export { reduce, type Step } from './reduce.ts'
+export type {
+  Child,
+  Compaction,
+  Message,
+  Model,
+  Outcome,
+  Phase,
+  Prompt,
+  PromptPart,
+  Reply,
+  Retry,
+  Todo,
   Usage,
 } from './reply.ts'
 export {
@@ -50,3 +56,5 @@ export {
   toolsOf,
   totalUsage,
 } from './select.ts'
+export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
+export { repliesOf, track, unknownSessions } from './track.ts'

@@ -1,3 +1,6 @@
+import type { Ask } from './ask.ts'
+import type { Part, ReplyFailure, Tokens } from './part.ts'
+
 /** Why a reply ended. Set exactly when `phase` is `settled`. */
 export type Outcome = 'completed' | 'stopped' | 'aborted' | 'failed' | 'timed-out' | 'lost'
 
@@ -38,6 +41,8 @@ export interface Reply {
   readonly retry?: Retry | undefined
   readonly compaction?: Compaction | undefined
   readonly error?: ReplyFailure | undefined
+  /** Somebody here asked for the run to end; its outcome will be `aborted`. */
+  readonly aborting?: true | undefined
   readonly connection: 'live' | 'lost'
   /** No progress for the time that the driver allows; the reply may still go on. */
   readonly stalled: boolean
@@ -46,9 +51,16 @@ export interface Reply {
 }
 
 export interface Prompt {
+  /** The text parts with a blank line between them. */
   readonly text: string
   readonly files: readonly string[]
+  /** What `text` and `files` are made of, as far as the server told of it. */
+  readonly parts: readonly PromptPart[]
 }
+
+export type PromptPart =
+  | { readonly type: 'text'; readonly id: string; readonly text: string }
+  | { readonly type: 'file'; readonly id: string; readonly name: string }
 
 export interface Model {
   readonly providerID: string
@@ -63,6 +75,8 @@ export interface Retry {
 }
 
 export interface Compaction {
+  /** The part of the user message that started it. Absent when only its end was seen. */
+  readonly partID?: string | undefined
   readonly state: 'running' | 'done'
   /** Started by the server because the context was full, not by a person. */
   readonly auto: boolean
@@ -70,14 +84,6 @@ export interface Compaction {
   readonly tokensBefore?: number | undefined
   readonly startedAt: number
   readonly endedAt?: number | undefined
-}
-
-export interface ReplyFailure {
-  readonly name: string
-  readonly message: string
-  readonly statusCode?: number | undefined
-  readonly retryable?: boolean | undefined
-  readonly raw: unknown
 }
 
 /** One assistant message: OpenCode writes one per model step. */
@@ -95,137 +101,6 @@ export interface Message {
   /** The message as the source sent it last. */
   readonly raw: unknown
 }
-
-export interface Tokens {
-  readonly input: number
-  readonly output: number
-  readonly reasoning: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-}
-
-/** `open`: may still grow. `sealed`: closed by the server or by the end. `abandoned`: a retry wrote it anew; it is not shown. */
-export type PartStatus = 'open' | 'sealed' | 'abandoned'
-
-interface PartFields {
-  readonly id: string
-  readonly messageID: string
-  readonly status: PartStatus
-  /** Deltas were missed; the text has a gap until the seal heals it. */
-  readonly hole?: true | undefined
-  /** The part as the source sent it last. For a text that only grew since, its opening. */
-  readonly raw: unknown
-}
-
-export interface TextPart extends PartFields {
-  readonly type: 'text'
-  readonly text: string
-  /** Written by the server, not by the model. */
-  readonly synthetic?: true | undefined
-  /** Kept from the model and from people. */
-  readonly ignored?: true | undefined
-}
-
-export interface ReasoningPart extends PartFields {
-  readonly type: 'reasoning'
-  readonly text: string
-}
-
-export interface ToolPart extends PartFields {
-  readonly type: 'tool'
-  /** The tool's name. OpenCode renames an unknown tool `invalid`; the name that the model used is kept here. */
-  readonly tool: string
-  readonly callID: string
-  readonly state: ToolState
-}
-
-export type ToolStatus = 'pending' | 'running' | 'completed' | 'error'
-
-export interface ToolState {
-  readonly status: ToolStatus
-  readonly input: Readonly<Record<string, unknown>>
-  readonly title?: string | undefined
-  readonly output?: string | undefined
-  readonly error?: string | undefined
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  readonly startedAt?: number | undefined
-  readonly endedAt?: number | undefined
-  /** The reply ended while the call was still running, or the server says it was aborted. */
-  readonly interrupted?: true | undefined
-}
-
-export interface FilePart extends PartFields {
-  readonly type: 'file'
-  readonly mime: string
-  readonly url: string
-  readonly filename?: string | undefined
-}
-
-export interface PatchPart extends PartFields {
-  readonly type: 'patch'
-  readonly hash: string
-  readonly files: readonly string[]
-}
-
-export interface StepStartPart extends PartFields {
-  readonly type: 'step-start'
-  readonly snapshot?: string | undefined
-}
-
-export interface StepFinishPart extends PartFields {
-  readonly type: 'step-finish'
-  readonly reason: string
-  readonly tokens: Tokens
-  readonly cost: number
-}
-
-export interface SnapshotPart extends PartFields {
-  readonly type: 'snapshot'
-  readonly snapshot: string
-}
-
-export interface SubtaskPart extends PartFields {
-  readonly type: 'subtask'
-  readonly prompt: string
-  readonly description: string
-  readonly agent: string
-}
-
-export interface AgentPart extends PartFields {
-  readonly type: 'agent'
-  readonly name: string
-}
-
-export interface RetryPart extends PartFields {
-  readonly type: 'retry'
-  readonly attempt: number
-  readonly error: ReplyFailure
-}
-
-export interface CompactionPart extends PartFields {
-  readonly type: 'compaction'
-  readonly auto: boolean
-}
-
-/** A part of a type that this version does not know, or whose type the server never told. Show nothing of it. */
-export interface UnknownPart extends PartFields {
-  readonly type: 'unknown'
-}
-
-export type Part =
-  | TextPart
-  | ReasoningPart
-  | ToolPart
-  | FilePart
-  | PatchPart
-  | StepStartPart
-  | StepFinishPart
-  | SnapshotPart
-  | SubtaskPart
-  | AgentPart
-  | RetryPart
-  | CompactionPart
-  | UnknownPart
 
 export interface Todo {
   readonly content: string
@@ -253,60 +128,4 @@ export interface Child {
   /** It may outlive the reply that started it. */
   readonly background: boolean
   readonly reply: Reply
-}
-
-export type AskStatus = 'pending' | 'answered' | 'rejected' | 'withdrawn'
-
-interface AskFields {
-  readonly requestID: string
-  /** The session that asked: this one or a descendant. */
-  readonly sessionID: string
-  /** The sessions from this reply's down to the one that asked, both included. */
-  readonly path: readonly string[]
-  readonly callID?: string | undefined
-  readonly messageID?: string | undefined
-  readonly status: AskStatus
-  /** When it was first seen, ms since the epoch. Absent if only its end was seen. */
-  readonly askedAt?: number | undefined
-  readonly closedAt?: number | undefined
-}
-
-export interface QuestionAsk extends AskFields {
-  readonly type: 'question'
-  readonly questions: readonly Question[]
-  /** One list per question, in order: labels or free text. Set once answered. */
-  readonly answers?: readonly (readonly string[])[] | undefined
-}
-
-export interface PermissionAsk extends AskFields {
-  readonly type: 'permission'
-  /** What is to be done: `bash`, `edit`, `webfetch`, … */
-  readonly permission: string
-  readonly patterns: readonly string[]
-  /** The patterns that `always` would allow from now on. */
-  readonly always: readonly string[]
-  /** One line for people. */
-  readonly title: string
-  readonly metadata: Readonly<Record<string, unknown>>
-  readonly reply?: PermissionReply | undefined
-}
-
-export type Ask = QuestionAsk | PermissionAsk
-
-export type PermissionReply = 'once' | 'always' | 'reject'
-
-export interface Question {
-  /** A few words; may be empty. */
-  readonly header: string
-  readonly question: string
-  readonly options: readonly QuestionOption[]
-  /** More than one option may be picked. */
-  readonly multiple: boolean
-  /** An answer outside the options is allowed. */
-  readonly custom: boolean
-}
-
-export interface QuestionOption {
-  readonly label: string
-  readonly description: string
 }

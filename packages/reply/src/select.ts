@@ -1,4 +1,6 @@
-import type { Ask, Child, Message, Part, ReasoningPart, Reply, TextPart, ToolPart, Usage } from './reply.ts'
+import type { Ask } from './ask.ts'
+import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
+import type { Child, Message, Reply, Usage } from './reply.ts'
 
 /** The reply's parts in the order of its messages: what `index` in a change counts. */
 export function partsOf(reply: Reply): readonly Part[] {

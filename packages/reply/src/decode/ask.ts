@@ -1,0 +1,67 @@
+import type { z } from 'zod'
+import type { PermissionAsk, QuestionAsk } from '../ask.ts'
+import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
+
+export function toQuestion(wire: z.infer<typeof questionSchema>, at: number): QuestionAsk {
+  return {
+    ...pending(wire, wire.tool, at),
+    type: 'question',
+    questions: wire.questions.map((question) => ({
+      header: question.header ?? '',
+      question: question.question,
+      options: (question.options ?? []).map(({ label, description }) => ({ label, description: description ?? '' })),
+      multiple: question.multiple === true,
+      custom: question.custom !== false,
+    })),
+  }
+}
+
+export function toPermission(wire: z.infer<typeof permissionSchema>, at: number): PermissionAsk {
+  return {
+    ...pending(wire, wire.tool, at),
+    type: 'permission',
+    permission: wire.permission,
+    patterns: wire.patterns,
+    always: wire.always ?? [],
+    title: titleOf(wire.permission, wire.patterns),
+    metadata: wire.metadata ?? {},
+  }
+}
+
+/** The form of servers up to 1.0.223. */
+export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, at: number): PermissionAsk {
+  const call =
+    wire.messageID === undefined || wire.callID === undefined
+      ? undefined
+      : { messageID: wire.messageID, callID: wire.callID }
+  const asked = wire.pattern ?? []
+  return {
+    ...pending(wire, call, at),
+    type: 'permission',
+    permission: wire.type,
+    patterns: asked,
+    always: asked,
+    title: wire.title ?? titleOf(wire.type, asked),
+    metadata: wire.metadata ?? {},
+  }
+}
+
+function pending(
+  wire: { id: string; sessionID: string },
+  call: { messageID: string; callID: string } | undefined,
+  at: number,
+) {
+  return {
+    requestID: wire.id,
+    sessionID: wire.sessionID,
+    path: [wire.sessionID],
+    callID: call?.callID,
+    messageID: call?.messageID,
+    status: 'pending' as const,
+    askedAt: at,
+  }
+}
+
+function titleOf(permission: string, asked: readonly string[]): string {
+  return asked.length === 0 ? permission : `${permission}: ${asked.join(', ')}`
+}

@@ -1,0 +1,51 @@
+import type { z } from 'zod'
+import type { MessageHead, SessionEvent } from '../event.ts'
+import type { Tokens } from '../part.ts'
+import { toFailure } from './failure.ts'
+import type { headSchema, sessionSchema } from './schema.ts'
+
+export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
+  return {
+    id: wire.id,
+    role: wire.role,
+    summary: wire.role === 'assistant' && wire.summary === true,
+    parentID: wire.parentID,
+    createdAt: wire.time?.created,
+    completedAt: wire.time?.completed,
+    finish: wire.finish,
+    error: wire.error && toFailure(wire.error),
+    tokens: wire.tokens && toTokens(wire.tokens),
+    cost: wire.cost,
+    agent: wire.agent ?? wire.mode,
+    model: toModel(wire),
+    raw: wire,
+  }
+}
+
+export function toTokens(wire: NonNullable<z.infer<typeof headSchema>['tokens']>): Tokens {
+  return {
+    input: wire.input,
+    output: wire.output,
+    reasoning: wire.reasoning,
+    cacheRead: wire.cache.read,
+    cacheWrite: wire.cache.write,
+  }
+}
+
+export function toSession(
+  wire: z.infer<typeof sessionSchema>,
+): Omit<SessionEvent, 'type' | 'at' | 'raw' | 'sessionID'> {
+  return {
+    parentID: wire.parentID ?? undefined,
+    title: wire.title,
+    directory: wire.directory,
+    createdAt: wire.time?.created,
+    revertedTo: wire.revert?.messageID,
+  }
+}
+
+function toModel(wire: z.infer<typeof headSchema>): MessageHead['model'] {
+  if (wire.model) return { providerID: wire.model.providerID, modelID: wire.model.modelID }
+  if (wire.providerID === undefined || wire.modelID === undefined) return undefined
+  return { providerID: wire.providerID, modelID: wire.modelID }
+}

@@ -1,0 +1,85 @@
+import mitt from 'mitt'
+import type { Change, ChangeOf, ChangeType } from './change.ts'
+import { type OnError, ReplyError } from './error.ts'
+import type { Observation, ReplyObserver } from './observer.ts'
+import type { Step } from './reduce.ts'
+
+export interface Dispatcher {
+  /** Adds an observer; it hears of what comes from now on. Returns the stop. */
+  observe(observer: ReplyObserver): () => void
+  /** Listens to one type of change. Returns the stop. */
+  on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void
+  /** Tells every observer of each change, in order; none of them is awaited. */
+  dispatch(step: Step): void
+}
+
+type Events = { [T in ChangeType]: Observation<ChangeOf<T>> }
+type Method = (observation: Observation) => unknown
+
+/** Hands changes to observers and keeps their failures to themselves: one that throws or rejects is reported, its neighbours go on. */
+export function createDispatcher(options: { readonly onError?: OnError | undefined } = {}): Dispatcher {
+  const emitter = mitt<Events>()
+  let observers: readonly ReplyObserver[] = []
+  return { observe, on, dispatch }
+
+  function observe(observer: ReplyObserver): () => void {
+    // A wrapper of its own, so that the same observer added twice is stopped one at a time.
+    const added = [observer]
+    observers = [...observers, ...added]
+    return () => {
+      const at = added.length > 0 ? observers.indexOf(observer) : -1
+      added.length = 0
+      if (at !== -1) observers = observers.toSpliced(at, 1)
+    }
+  }
+
+  function on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void {
+    const guarded = (observation: Events[T]): void => call(() => listener(observation), type)
+    emitter.on(type, guarded)
+    return () => emitter.off(type, guarded)
+  }
+
+  function dispatch(step: Step): void {
+    for (const change of step.changes) tell(change, step)
+  }
+
+  function tell(change: Change, step: Step): void {
+    let observation: Observation | undefined
+    for (const observer of observers) {
+      const method = observer[change.type] as Method | undefined
+      if (!method) continue
+      observation ??= observationOf(change, step)
+      const told = observation
+      call(() => method.call(observer, told), change.type)
+    }
+    if (!emitter.all.has(change.type)) return
+    const emit = emitter.emit as (type: ChangeType, observation: Observation) => void
+    emit(change.type, observation ?? observationOf(change, step))
+  }
+
+  function call(run: () => unknown, type: ChangeType): void {
+    try {
+      const result = run()
+      if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
+    } catch (cause) {
+      report(cause, type)
+    }
+  }
+
+  function report(cause: unknown, type: ChangeType): void {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    options.onError?.(
+      new ReplyError('observer', `An observer failed at ${type}: ${words}. The reply goes on without it.`, { cause }),
+    )
+  }
+}
+
+/** One literal for the most frequent change; spreading costs more than the call. */
+function observationOf(change: Change, { reply, raw }: Step): Observation {
+  if (change.type !== 'partChanged') return { ...change, reply, raw }
+  return { type: 'partChanged', part: change.part, index: change.index, delta: change.delta, reply, raw }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

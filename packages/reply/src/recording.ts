@@ -1,0 +1,78 @@
+import { createDispatcher, type Dispatcher } from './dispatch.ts'
+import { type OnError, ReplyError } from './error.ts'
+import type { ReplyEvent } from './event.ts'
+import type { ReplyObserver } from './observer.ts'
+import { type Recording, recordedEvents } from './recording/read.ts'
+import type { Reply } from './reply.ts'
+import { emptyTrack, type TrackedStep } from './track/state.ts'
+import { repliesOf, track, unknownSessions } from './track.ts'
+
+export interface ReplayOptions {
+  /** Asked once for each root reply, when it opens; what it gives back observes that reply to its end. */
+  readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
+  /** Told of frames that could not be read and of observers that failed. The replay goes on. */
+  readonly onError?: OnError | undefined
+  /** Called before each event is applied, with its time in ms since the epoch; the replay waits for it. For showing one at its own pace. */
+  readonly pace?: ((at: number) => Promise<void> | undefined) | undefined
+}
+
+/**
+ * Runs a recording through the same reduction and the same observers as a live stream, and gives every root reply in it,
+ * in order of opening, all of them settled. Nothing in it for a reply: an empty list.
+ *
+ * Takes raw server-sent events in any chunking, or JSON lines, wrapped in `{directory, payload}` or not.
+ */
+export async function replay(recording: Recording, options: ReplayOptions = {}): Promise<readonly Reply[]> {
+  const { onError, pace } = options
+  const replies: Reply[] = []
+  const opened = new Map<string, { readonly index: number; readonly dispatcher: Dispatcher }>()
+  let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY })
+  let lastAt = 0
+
+  for await (const events of recordedEvents(recording, { onError })) {
+    for (const event of events) {
+      lastAt = event.at
+      const wait = pace?.(event.at)
+      if (wait) await wait
+      apply(event)
+    }
+  }
+  finish()
+  return replies
+
+  function apply(event: ReplyEvent): void {
+    const tracked = track(state, event)
+    state = tracked.state
+    if (tracked.dropped > 0) {
+      onError?.(
+        new ReplyError(
+          'too-large',
+          `${tracked.dropped} events that never found their message were dropped; the recording lacks what they belong to.`,
+        ),
+      )
+    }
+    for (const step of tracked.steps) tell(step)
+  }
+
+  function tell(step: TrackedStep): void {
+    const { reply } = step
+    const key = `${reply.sessionID} ${step.run}`
+    if (step.changes[0]?.type === 'replyStarted') {
+      const dispatcher = createDispatcher({ onError })
+      opened.set(key, { index: replies.push(reply) - 1, dispatcher })
+      for (const observer of options.observe?.(reply) ?? []) dispatcher.observe(observer)
+    }
+    const current = opened.get(key)
+    if (!current) return
+    replies[current.index] = reply
+    current.dispatcher.dispatch(step)
+  }
+
+  /** What is still open ends with the recording; a session that nothing else is known of is a root. */
+  function finish(): void {
+    for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at: lastAt })
+    for (const reply of repliesOf(state)) {
+      if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at: lastAt })
+    }
+  }
+}

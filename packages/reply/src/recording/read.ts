@@ -1,0 +1,74 @@
+import { createDecoder } from '../decode.ts'
+import type { OnError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import { createEventReader } from '../reader.ts'
+
+/** Raw server-sent events or JSON lines: whole, or in pieces of any size. */
+export type Recording = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
+
+/**
+ * The events of a recording, in groups of what one piece of it completed. Each is stamped with the time that the
+ * recording notes (`: at 1790000000000` before a frame); without such notes, with the latest time that the server's own
+ * messages and tool calls have told so far.
+ */
+export async function* recordedEvents(
+  recording: Recording,
+  options: { readonly onError?: OnError | undefined },
+): AsyncGenerator<readonly ReplyEvent[]> {
+  const decoder = createDecoder({ onError: options.onError })
+  let noted: number | undefined
+  let clock = 0
+  const reader = createEventReader({
+    onError: options.onError,
+    decoder: { decode: (data, at) => stamped(decoder.decode(data, noted ?? at)), decodeValue: decoder.decodeValue },
+    onComment: (comment) => {
+      const note = /^at (\d+)$/.exec(comment)
+      if (note) noted = Number(note[1])
+    },
+  })
+  let isLines: boolean | undefined
+  let rest = ''
+  const utf8 = new TextDecoder()
+
+  for await (const piece of piecesOf(recording)) {
+    isLines ??= startsWithBrace(piece)
+    if (isLines === undefined) continue
+    yield isLines
+      ? readLines(typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true }))
+      : reader.push(piece, clock)
+  }
+  yield isLines ? readLines('\n') : reader.push('\n\n', clock)
+
+  function readLines(text: string): readonly ReplyEvent[] {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    const frames = lines.filter((line) => line.trim() !== '')
+    return frames.length === 0 ? [] : reader.push(frames.map((line) => `data: ${line.trim()}\n\n`).join(''), clock)
+  }
+
+  function stamped(event: ReplyEvent | undefined): ReplyEvent | undefined {
+    if (!event || noted !== undefined || event.type === 'delta') return event
+    const time = timeIn(event)
+    if (time === undefined || time <= clock) return event.at === clock ? event : { ...event, at: clock }
+    clock = time
+    return { ...event, at: clock }
+  }
+}
+
+function timeIn(event: ReplyEvent): number | undefined {
+  if (event.type === 'message') return event.message.completedAt ?? event.message.createdAt
+  if (event.type === 'part' && event.part.type === 'tool') return event.part.state.endedAt ?? event.part.state.startedAt
+  return undefined
+}
+
+/** JSON lines begin with a brace. Undefined for a piece with nothing but white space. */
+function startsWithBrace(piece: string | Uint8Array): boolean | undefined {
+  const start = typeof piece === 'string' ? piece.slice(0, 64) : new TextDecoder().decode(piece.subarray(0, 64))
+  const first = start.replace(/^[\uFEFF\s]+/, '')[0]
+  return first === undefined ? undefined : first === '{'
+}
+
+async function* piecesOf(recording: Recording): AsyncGenerator<string | Uint8Array> {
+  if (typeof recording === 'string' || recording instanceof Uint8Array) yield recording
+  else yield* recording
+}

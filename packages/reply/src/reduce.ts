@@ -1,0 +1,190 @@
+import type { Change } from './change.ts'
+import type { SessionScopedEvent, SnapshotEvent } from './event.ts'
+import type { Part } from './part.ts'
+import { applyAskClosed, applyAsked } from './reduce/ask.ts'
+import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
+import { applyMessage, applyPromptPart, removeMessage } from './reduce/message.ts'
+import { applyDelta, applyPart, messageAt, removePart } from './reduce/part.ts'
+import { abandonOpen } from './reduce/retry.ts'
+import { applyBusy, applyCompacted, applyRetry, phaseOf, tellError } from './reduce/run.ts'
+import { same } from './reduce/same.ts'
+import { isFinished, settle } from './reduce/settle.ts'
+import { withFields } from './reduce/shape.ts'
+import { snapshotEvents } from './reduce/snapshot.ts'
+import type { Reply } from './reply.ts'
+
+/** What one event made of a reply. Without changes the reply may still be another object: what only repeats the wire was renewed. */
+export interface Step {
+  readonly reply: Reply
+  readonly changes: readonly Change[]
+  /** The wire event behind it. */
+  readonly raw?: unknown
+}
+
+/**
+ * The one writer: the reply after an event of its session or of a descendant's. Pure, and without a clock. An event that
+ * changes nothing gives the same object back. After settling, late news change the data and tell only `replyAmended`.
+ */
+export function reduce(reply: Reply, event: SessionScopedEvent): Step {
+  const changes: Change[] = []
+  if (event.type === 'delta' && event.sessionID === reply.sessionID && reply.phase !== 'settled') {
+    return { reply: applyDelta(reply, event, changes), changes, raw: event.raw }
+  }
+  if (reply.phase === 'settled') return amend(reply, event)
+  const started = starts(reply, event) ? start(reply, event, changes) : reply
+  const applied = apply(started, event, changes)
+  return { reply: withPhase(applied, changes), changes, raw: event.raw }
+}
+
+function starts(reply: Reply, event: SessionScopedEvent): boolean {
+  return reply.startedAt === undefined && event.type !== 'session' && event.type !== 'context-limit'
+}
+
+function start(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  changes.push({ type: 'replyStarted' })
+  return withFields(reply, { startedAt: event.at })
+}
+
+function withPhase(reply: Reply, changes: Change[]): Reply {
+  const phase = phaseOf(reply)
+  if (phase === reply.phase) return reply
+  changes.push({ type: 'phaseChanged', phase, before: reply.phase })
+  return withFields(reply, { phase })
+}
+
+function amend(reply: Reply, event: SessionScopedEvent): Step {
+  switch (event.type) {
+    case 'settle':
+    case 'status':
+    case 'retry':
+    case 'connection':
+    case 'stalled':
+    case 'abort-requested':
+    case 'opened':
+    case 'asked':
+      if (event.sessionID === reply.sessionID) return { reply, changes: [], raw: event.raw }
+  }
+  const applied = apply(reply, event, [])
+  const changes: Change[] = applied === reply ? [] : [{ type: 'replyAmended' }]
+  return { reply: applied, changes, raw: event.raw }
+}
+
+function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  if (event.sessionID !== reply.sessionID) return applyBelow(reply, event, changes)
+  switch (event.type) {
+    case 'delta':
+      return applyDelta(reply, event, changes)
+    case 'part':
+      return applyOwnPart(reply, event.part, event.at, changes)
+    case 'message':
+      return applyMessage(reply, event.message, changes)
+    case 'message-removed':
+      return removeMessage(reply, event.messageID, changes)
+    case 'part-removed':
+      return removePart(reply, event, 'removed', changes)
+    case 'session':
+      return applySession(reply, event)
+    case 'status':
+      if (event.status === 'busy') return applyBusy(reply)
+      return endsAtIdle(reply) ? settle(reply, { by: 'idle', at: event.at }, reduce, changes) : reply
+    case 'retry':
+      return applyRetry(reply, { attempt: event.attempt, message: event.message, nextAt: event.nextAt }, changes)
+    case 'error': {
+      const failed = tellError(reply, event.error, changes)
+      // An error before anything ran is the end; nothing else will come.
+      return reply.phase === 'waiting' ? settle(failed, { by: 'idle', at: event.at }, reduce, changes) : failed
+    }
+    case 'compacted':
+      return applyCompacted(reply, event.at, changes)
+    case 'todos':
+      if (same(reply.todos, event.todos)) return reply
+      changes.push({ type: 'todosChanged', todos: event.todos })
+      return withFields(reply, { todos: event.todos })
+    case 'asked':
+      return applyAsked(reply, event.ask, changes)
+    case 'ask-closed':
+      return applyAskClosed(reply, event, changes)
+    case 'child':
+      return startChild(reply, event, event.at, changes)
+    case 'opened':
+      if (event.text === undefined || reply.prompt) return reply
+      return withFields(reply, { prompt: { text: event.text, files: [], parts: [] } })
+    case 'abort-requested':
+      return reply.aborting ? reply : withFields(reply, { aborting: true })
+    case 'stalled':
+      if (reply.stalled === event.stalled) return reply
+      changes.push({ type: 'stalledChanged', stalled: event.stalled })
+      return withFields(reply, { stalled: event.stalled })
+    case 'connection':
+      if (reply.connection === event.connection) return reply
+      changes.push({ type: 'connectionChanged', connection: event.connection })
+      return withFields(reply, { connection: event.connection })
+    case 'context-limit':
+      return applyLimit(reply, event.contextLimit, changes)
+    case 'snapshot':
+      return applySnapshot(reply, event, changes)
+    case 'settle':
+      return settle(reply, event, reduce, changes)
+    case 'session-removed':
+      return settle(reply, { by: 'lost', at: event.at }, reduce, changes)
+    default:
+      return event satisfies never
+  }
+}
+
+/** The event is a descendant's. One that is in nobody's tree changes nothing. */
+function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  const place = childAt(reply, event.sessionID)
+  const child = reply.children[place]
+  if (!child) return reply
+  const next = adoptChild(reply, place, reduce(child.reply, event), changes)
+  return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
+}
+
+/** A reply that only its background children's work had opened ends with them. */
+function endsWithChildren(reply: Reply): boolean {
+  const idle = reply.phase !== 'settled' && reply.promptIDs.length === 0 && reply.messages.length === 0
+  return (
+    idle &&
+    !reply.prompt &&
+    !reply.compaction &&
+    reply.children.length > 0 &&
+    reply.children.every((child) => child.reply.phase === 'settled')
+  )
+}
+
+function applyOwnPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
+  if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
+  if (messageAt(reply.messages, part.messageID) === -1) return reply
+  const next = applyPart(abandonOpen(reply, part, changes), part, changes)
+  return part.type === 'tool' ? linkChild(next, part, at, changes) : next
+}
+
+function applySession(
+  reply: Reply,
+  event: { readonly title?: string | undefined; readonly directory?: string | undefined },
+): Reply {
+  const { title = reply.title, directory = reply.directory } = event
+  return title === reply.title && directory === reply.directory ? reply : withFields(reply, { title, directory })
+}
+
+function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Reply {
+  if (reply.usage.contextLimit === contextLimit) return reply
+  const usage = { ...reply.usage, contextLimit }
+  changes.push({ type: 'usageChanged', usage })
+  return withFields(reply, { usage })
+}
+
+/**
+ * Idle may come before the last messages are closed, and the idle of the run before may come after a prompt was
+ * announced: it is the end only of what has begun and is complete.
+ */
+function endsAtIdle(reply: Reply): boolean {
+  return reply.phase !== 'waiting' && isFinished(reply)
+}
+
+function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[]): Reply {
+  let next = reply
+  for (const event of snapshotEvents(reply, snapshot)) next = apply(next, event, changes)
+  return next
+}

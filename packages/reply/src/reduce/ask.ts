@@ -1,0 +1,66 @@
+import type { Ask } from '../ask.ts'
+import type { Change } from '../change.ts'
+import type { AskClosedEvent } from '../event.ts'
+import type { Reply } from '../reply.ts'
+import { replaceAt, withFields } from './shape.ts'
+
+export function applyAsked(reply: Reply, ask: Ask, changes: Change[]): Reply {
+  if (reply.asks.some((other) => other.requestID === ask.requestID)) return reply
+  changes.push(ask.type === 'question' ? { type: 'questionAsked', ask } : { type: 'permissionAsked', ask })
+  return withFields(reply, { asks: [...reply.asks, ask] })
+}
+
+/** An end whose beginning nobody saw says nothing to anybody: there is nothing on show that it could close. */
+export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
+  const at = reply.asks.findIndex((ask) => ask.requestID === event.requestID)
+  const ask = reply.asks[at]
+  if (!ask || ask.status !== 'pending') return reply
+  const closed = closedAs(ask, event)
+  changes.push(toldAs(closed))
+  return withFields(reply, { asks: replaceAt(reply.asks, at, closed) })
+}
+
+/** Nobody can answer these any more. */
+export function withdraw(reply: Reply, at: number, isOver: (ask: Ask) => boolean, changes: Change[]): Reply {
+  let asks = reply.asks
+  for (const [index, ask] of reply.asks.entries()) {
+    if (ask.status !== 'pending' || !isOver(ask)) continue
+    const withdrawn: Ask = { ...ask, status: 'withdrawn', closedAt: at }
+    changes.push({ type: 'askWithdrawn', ask: withdrawn })
+    asks = replaceAt(asks, index, withdrawn)
+  }
+  return asks === reply.asks ? reply : withFields(reply, { asks })
+}
+
+function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
+  switch (how.type) {
+    case 'answered':
+      if (ask.type !== 'question') return { ...ask, status: 'answered', closedAt: at }
+      return { ...ask, status: 'answered', closedAt: at, answers: how.answers }
+    case 'permission': {
+      const status = how.reply === 'reject' ? 'rejected' : 'answered'
+      return ask.type === 'permission'
+        ? { ...ask, status, closedAt: at, reply: how.reply }
+        : { ...ask, status, closedAt: at }
+    }
+    case 'rejected':
+      return { ...ask, status: 'rejected', closedAt: at }
+    case 'gone':
+      return { ...ask, status: 'withdrawn', closedAt: at }
+    default:
+      return how satisfies never
+  }
+}
+
+/** The change that tells of an ask as it is now. */
+export function toldAs(ask: Ask): Change {
+  const { askedAt } = ask
+  if (ask.status === 'withdrawn') return { type: 'askWithdrawn', ask }
+  if (ask.type === 'permission') {
+    if (ask.status === 'pending') return { type: 'permissionAsked', ask }
+    return { type: 'permissionReplied', ask, answer: ask.reply ?? 'reject', askedAt }
+  }
+  if (ask.status === 'pending') return { type: 'questionAsked', ask }
+  if (ask.status === 'rejected') return { type: 'questionRejected', ask, askedAt }
+  return { type: 'questionReplied', ask, answers: ask.answers ?? [], askedAt }
+}

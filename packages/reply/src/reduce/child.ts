@@ -1,0 +1,115 @@
+import type { Ask } from '../ask.ts'
+import type { Change } from '../change.ts'
+import type { ToolPart } from '../part.ts'
+import type { Child, Reply } from '../reply.ts'
+import { toldAs } from './ask.ts'
+import { same } from './same.ts'
+import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
+
+/** Which of the reply's children is this session, or has it below. The newest run of it; -1 without one. */
+export function childAt(reply: Reply, sessionID: string): number {
+  for (let at = reply.children.length - 1; at >= 0; at--) {
+    const child = reply.children[at]?.reply
+    if (child && (child.sessionID === sessionID || (child.children.length > 0 && childAt(child, sessionID) !== -1)))
+      return at
+  }
+  return -1
+}
+
+/** The newest run of a session in this reply's tree: the reply itself or a descendant's. */
+export function findReply(reply: Reply, sessionID: string): Reply | undefined {
+  if (reply.sessionID === sessionID) return reply
+  const child = reply.children[childAt(reply, sessionID)]
+  return child && findReply(child.reply, sessionID)
+}
+
+export interface ChildStart {
+  readonly childID: string
+  readonly title?: string | undefined
+}
+
+/** A sub-agent begins a run: its first one, or another after the last has settled. */
+export function startChild(reply: Reply, { childID, title }: ChildStart, at: number, changes: Change[]): Reply {
+  const running = reply.children.findLast((child) => child.reply.sessionID === childID)
+  if (running && running.reply.phase !== 'settled') return reply
+  return addChild(reply, { title, background: false, reply: freshReply(childID, title, at) }, changes)
+}
+
+/** A task tool's part names the session that it started. */
+export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Change[]): Reply {
+  const { input, metadata } = part.state
+  const childID = metadata?.sessionId ?? metadata?.sessionID
+  if (typeof childID !== 'string' || childID === reply.sessionID) return reply
+  const link = {
+    callID: part.callID,
+    agent: textOf(input.subagent_type),
+    title: textOf(input.description),
+    background: input.background === true || metadata?.background === true,
+  }
+  const place = reply.children.findLastIndex(
+    (child) => child.reply.sessionID === childID && (child.callID === undefined || child.callID === part.callID),
+  )
+  const child = reply.children[place]
+  if (!child) {
+    return addChild(reply, { ...link, reply: freshReply(childID, link.title, at) }, changes)
+  }
+  const linked = { ...child, ...link, agent: link.agent ?? child.agent, title: link.title ?? child.title }
+  // The tool part's own change tells of it: same step, same reply.
+  return same({ ...linked, reply: 0 }, { ...child, reply: 0 })
+    ? reply
+    : withChildren(reply, replaceAt(reply.children, place, linked))
+}
+
+function addChild(reply: Reply, child: Child, changes: Change[]): Reply {
+  changes.push({ type: 'childStarted', child })
+  return withChildren(reply, [...reply.children, child])
+}
+
+function freshReply(sessionID: string, title: string | undefined, at: number): Reply {
+  return withFields(emptyReply(sessionID), { title, startedAt: at })
+}
+
+/** The reply after one of its children changed: the child in its place, its asks among the reply's own, its changes told. */
+export function adoptChild(
+  reply: Reply,
+  place: number,
+  step: { readonly reply: Reply; readonly changes: readonly Change[] },
+  changes: Change[],
+): Reply {
+  const before = reply.children[place]
+  if (!before || step.reply === before.reply) return reply
+  const child: Child = { ...before, agent: before.agent ?? step.reply.agent, reply: step.reply }
+  const next = withChildren(reply, replaceAt(reply.children, place, child))
+  if (step.changes.length === 0) return next
+  for (const change of step.changes) tellChild(child, change, changes)
+  return step.reply.asks === before.reply.asks ? next : withChildAsks(next, before.reply.asks, step.reply.asks, changes)
+}
+
+/** A child's own change as its parent's observers hear it. */
+export function tellChild(child: Child, change: Change, changes: Change[]): void {
+  if (change.type === 'childChanged') changes.push(change)
+  else if (change.type === 'replySettled') changes.push({ type: 'childSettled', child })
+  else if (change.type !== 'replyStarted' && !isFromBelow(child, change))
+    changes.push({ type: 'childChanged', child, change })
+}
+
+/** A grandchild's ask was told for the grandchild already. */
+function isFromBelow(child: Child, change: Change): boolean {
+  return 'ask' in change && change.ask.sessionID !== child.reply.sessionID
+}
+
+function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask[], changes: Change[]): Reply {
+  let asks = reply.asks
+  for (const ask of after) {
+    if (before.includes(ask)) continue
+    const own: Ask = { ...ask, path: [reply.sessionID, ...ask.path] }
+    const place = asks.findIndex((other) => other.requestID === ask.requestID)
+    changes.push(toldAs(own))
+    asks = place === -1 ? [...asks, own] : replaceAt(asks, place, own)
+  }
+  return withFields(reply, { asks })
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

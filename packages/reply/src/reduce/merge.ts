@@ -1,0 +1,45 @@
+import type { Part, ReasoningPart, TextPart, ToolPart, ToolStatus } from '../part.ts'
+import { sameButRaw } from './same.ts'
+import { withText } from './shape.ts'
+
+/**
+ * What a part is after a snapshot of it came in. The same object when the snapshot brings nothing new.
+ *
+ * A sealed snapshot is the authority, also when it is shorter. An unsealed one may be old (a read over REST gives "" for
+ * a text in progress): it never shortens, never opens what is closed, never takes a tool call back to an earlier state.
+ */
+export function mergePart(before: Part, incoming: Part): Part {
+  if (before.type !== incoming.type) return before.type === 'unknown' ? incoming : sameOrNewer(before, incoming)
+  if (incoming.type === 'tool' && before.type === 'tool') return mergeTool(before, incoming)
+  if ((incoming.type === 'text' || incoming.type === 'reasoning') && 'text' in before) {
+    if (incoming.status === 'sealed') return mergeSeal(before, incoming)
+    if (before.status !== 'open') return before
+    if (incoming.text.length < before.text.length) return withMarks(before, incoming)
+    return sameOrNewer(before, incoming)
+  }
+  return sameOrNewer(before, incoming)
+}
+
+function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
+  if (before.status === 'abandoned' && seal.text.trim() === '') return before
+  return sameOrNewer(before, seal)
+}
+
+/** The marks of the snapshot, the text that is longer. */
+function withMarks(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
+  return sameOrNewer(before, withText(incoming, before.text))
+}
+
+const rank: Record<ToolStatus, number> = { pending: 0, running: 1, completed: 2, error: 2 }
+
+function mergeTool(before: ToolPart, incoming: ToolPart): Part {
+  if (rank[incoming.state.status] < rank[before.state.status]) return before
+  const named = incoming.tool === 'invalid' && before.tool !== 'invalid' ? { ...incoming, tool: before.tool } : incoming
+  if (before.status === 'open' || rank[named.state.status] === 2) return sameOrNewer(before, named)
+  // Closed at the end of its reply while still running: a late repetition doesn't open it again.
+  return before
+}
+
+function sameOrNewer(before: Part, incoming: Part): Part {
+  return sameButRaw<Part>(before, incoming) ? before : incoming
+}

@@ -1,0 +1,99 @@
+import type { Change } from '../change.ts'
+import type { MessageHead } from '../event.ts'
+import type { Part } from '../part.ts'
+import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
+import { messageAt, removePart } from './part.ts'
+import { tellError } from './run.ts'
+import { same, sameButRaw } from './same.ts'
+import { replaceAt, withFields, withMessages } from './shape.ts'
+
+/** What the wire says of a message: the user's join the run, a compaction's summary stays out of it. */
+export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
+  const named = withAgent(reply, head)
+  if (head.role === 'user') return joinPrompt(named, head.id)
+  if (head.summary) return named
+  const at = messageAt(named.messages, head.id)
+  const before = named.messages[at]
+  const message = toMessage(head, before?.parts ?? [])
+  if (before && sameButRaw(before, message)) return named
+  changes.push({ type: 'messageUpdated', message })
+  const next = before
+    ? withMessages(named, replaceAt(named.messages, at, message))
+    : withFields(named, { messages: inserted(named.messages, message), error: undefined })
+  const finish = next.messages.at(-1)?.finish
+  const finished = finish === next.finish ? next : withFields(next, { finish })
+  return message.error && !same(message.error, before?.error) ? tellError(finished, message.error, changes) : finished
+}
+
+function withAgent(reply: Reply, head: MessageHead): Reply {
+  const agent = head.summary ? reply.agent : (head.agent ?? reply.agent)
+  const model = head.summary ? reply.model : (head.model ?? reply.model)
+  return agent === reply.agent && same(model, reply.model) ? reply : withFields(reply, { agent, model })
+}
+
+function joinPrompt(reply: Reply, id: string): Reply {
+  return reply.promptIDs.includes(id) ? reply : withFields(reply, { promptIDs: [...reply.promptIDs, id] })
+}
+
+function toMessage(head: MessageHead, parts: readonly Part[]): Message {
+  const { id, parentID, createdAt, completedAt, finish, error, tokens, cost, raw } = head
+  return { id, parentID, createdAt, completedAt, finish, error, tokens, cost, parts, raw }
+}
+
+/** By creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. */
+function inserted(messages: readonly Message[], message: Message): readonly Message[] {
+  const { createdAt } = message
+  if (createdAt === undefined) return [...messages, message]
+  const before = messages.findLastIndex((other) => other.createdAt === undefined || other.createdAt <= createdAt)
+  return messages.toSpliced(before + 1, 0, message)
+}
+
+/** A message was taken back. The wire says nothing of its parts; observers hear of each. */
+export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
+  if (reply.promptIDs.includes(messageID)) {
+    return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
+  }
+  const message = reply.messages[messageAt(reply.messages, messageID)]
+  if (!message) return reply
+  let next = reply
+  for (const part of message.parts.toReversed()) {
+    next = removePart(next, { messageID, partID: part.id }, 'reverted', changes)
+  }
+  changes.push({ type: 'messageRemoved', messageID })
+  return withMessages(
+    next,
+    next.messages.filter((other) => other.id !== messageID),
+  )
+}
+
+/** A part of a user's message: the words and files of the prompt, or the start of a compaction. */
+export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
+  if (part.type === 'compaction') {
+    if (reply.compaction?.partID === part.id) return reply
+    const tokensBefore = reply.usage.contextTokens
+    const compaction = { partID: part.id, state: 'running', auto: part.auto, tokensBefore, startedAt: at } as const
+    changes.push({ type: 'compactionChanged', compaction })
+    return withFields(reply, { compaction })
+  }
+  const prompt = part.messageID === reply.promptIDs[0] ? withPromptPart(reply.prompt, part) : reply.prompt
+  return prompt === reply.prompt ? reply : withFields(reply, { prompt })
+}
+
+function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefined {
+  const piece = toPromptPart(part)
+  if (!piece) return prompt
+  const parts = prompt?.parts ?? []
+  const at = parts.findIndex((other) => other.id === piece.id)
+  if (at !== -1 && same(parts[at], piece)) return prompt
+  const next = at === -1 ? [...parts, piece] : replaceAt(parts, at, piece)
+  const texts = next.flatMap((other) => (other.type === 'text' ? [other.text] : []))
+  const files = next.flatMap((other) => (other.type === 'file' ? [other.name] : []))
+  return { text: texts.join('\n\n'), files, parts: next }
+}
+
+function toPromptPart(part: Part): PromptPart | undefined {
+  if (part.type === 'text')
+    return part.synthetic || part.ignored ? undefined : { type: 'text', id: part.id, text: part.text }
+  if (part.type === 'file') return { type: 'file', id: part.id, name: part.filename ?? part.mime }
+  return undefined
+}

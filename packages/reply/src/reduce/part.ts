@@ -1,0 +1,126 @@
+import type { Change } from '../change.ts'
+import type { DeltaEvent } from '../event.ts'
+import type { Part } from '../part.ts'
+import type { Message, Reply } from '../reply.ts'
+import { mergePart } from './merge.ts'
+import { replaceAt, withFields, withMessages, withParts, withText } from './shape.ts'
+import { usageOf } from './usage.ts'
+
+/** A piece of text for a part that is open. Anything else about it is ignored: a sealed part ignores a late delta. */
+export function applyDelta(reply: Reply, event: DeltaEvent, changes: Change[]): Reply {
+  const at = messageAt(reply.messages, event.messageID)
+  const message = reply.messages[at]
+  if (!message) return reply
+  const place = partAt(message.parts, event.partID)
+  const part = message.parts[place]
+  if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
+    return reply
+  const grown = withText(part, part.text + event.delta, 'open')
+  const next = withMessages(
+    reply,
+    replaceAt(reply.messages, at, withParts(message, replaceAt(message.parts, place, grown))),
+  )
+  const index = indexOf(reply.messages, at, place)
+  // It was taken back too early: this server goes on with the same part after a retry.
+  if (part.status === 'abandoned') changes.push({ type: 'partAdded', part: grown, index })
+  else changes.push({ type: 'partChanged', part: grown, index, delta: event.delta })
+  return next
+}
+
+/** A snapshot of a part of one of the reply's messages. */
+export function applyPart(reply: Reply, incoming: Part, changes: Change[]): Reply {
+  const at = messageAt(reply.messages, incoming.messageID)
+  const message = reply.messages[at]
+  if (!message) return reply
+  const place = partAt(message.parts, incoming.id)
+  const before = message.parts[place]
+  if (!before) return addPart(reply, at, message, incoming, changes)
+  const part = mergePart(before, incoming)
+  if (part === before) return reply
+  const index = indexOf(reply.messages, at, place)
+  tellChange(before, part, index, changes)
+  const next = withMessages(
+    reply,
+    replaceAt(reply.messages, at, withParts(message, replaceAt(message.parts, place, part))),
+  )
+  return part.type === 'step-finish' ? withStep(next, part, changes) : next
+}
+
+function addPart(reply: Reply, at: number, message: Message, part: Part, changes: Change[]): Reply {
+  const index = indexOf(reply.messages, at, message.parts.length)
+  tellPart(part, index, changes)
+  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, [...message.parts, part])))
+  return part.type === 'step-finish' ? withStep(next, part, changes) : next
+}
+
+/** What observers hear of a part that they didn't know. */
+export function tellPart(part: Part, index: number, changes: Change[]): void {
+  changes.push({ type: 'partAdded', part, index })
+  if (part.type === 'tool') {
+    changes.push({ type: 'toolProgressed', part, index, status: part.state.status, changed: 'status' })
+  }
+  if (part.status === 'sealed') changes.push({ type: 'partFinalized', part, index })
+}
+
+function withStep(reply: Reply, part: Part & { type: 'step-finish' }, changes: Change[]): Reply {
+  changes.push({ type: 'stepFinished', messageID: part.messageID, cost: part.cost, tokens: part.tokens })
+  const usage = usageOf(reply)
+  changes.push({ type: 'usageChanged', usage })
+  return withFields(reply, { usage })
+}
+
+/** What observers hear when a part that they know is another now. */
+export function tellChange(before: Part, part: Part, index: number, changes: Change[]): void {
+  if (before.status === 'abandoned' && part.status !== 'abandoned') {
+    changes.push({ type: 'partAdded', part, index })
+  } else if (part.type === 'tool') {
+    const status = part.state.status
+    const moved = before.type !== 'tool' || before.state.status !== status
+    changes.push({ type: 'toolProgressed', part, index, status, changed: moved ? 'status' : 'payload' })
+  } else if ('text' in part && 'text' in before && before.type === part.type) {
+    if (part.text !== before.text || part.status === before.status) {
+      const grown = part.text.length > before.text.length && part.text.startsWith(before.text)
+      const delta = grown ? part.text.slice(before.text.length) : undefined
+      changes.push({ type: 'partChanged', part, index, delta })
+    }
+  } else changes.push({ type: 'partChanged', part, index })
+  if (part.status === 'sealed') changes.push({ type: 'partFinalized', part, index })
+}
+
+export function removePart(
+  reply: Reply,
+  place: { readonly messageID: string; readonly partID: string },
+  reason: 'removed' | 'reverted',
+  changes: Change[],
+): Reply {
+  const at = messageAt(reply.messages, place.messageID)
+  const message = reply.messages[at]
+  const partIndex = message ? partAt(message.parts, place.partID) : -1
+  const part = message?.parts[partIndex]
+  if (!message || !part) return reply
+  changes.push({ type: 'partRemoved', part, index: indexOf(reply.messages, at, partIndex), reason })
+  const parts = message.parts.filter((other) => other !== part)
+  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
+  if (part.type !== 'step-finish') return next
+  const usage = usageOf(next)
+  changes.push({ type: 'usageChanged', usage })
+  return withFields(next, { usage })
+}
+
+/** Searched from the end: news are nearly always about the last message. -1 without it. */
+export function messageAt(messages: readonly Message[], id: string): number {
+  for (let at = messages.length - 1; at >= 0; at--) if (messages[at]?.id === id) return at
+  return -1
+}
+
+export function partAt(parts: readonly Part[], id: string): number {
+  for (let at = parts.length - 1; at >= 0; at--) if (parts[at]?.id === id) return at
+  return -1
+}
+
+/** A part's position among all parts of the reply. */
+export function indexOf(messages: readonly Message[], at: number, place: number): number {
+  let index = place
+  for (let before = 0; before < at; before++) index += messages[before]?.parts.length ?? 0
+  return index
+}

@@ -1,0 +1,41 @@
+import type { Change } from '../change.ts'
+import type { ReplyFailure } from '../part.ts'
+import type { Phase, Reply, Retry } from '../reply.ts'
+import { same } from './same.ts'
+import { withFields } from './shape.ts'
+
+/** The strongest that applies: settled, blocked, retrying, working, waiting. */
+export function phaseOf(reply: Reply): Phase {
+  if (reply.phase === 'settled') return 'settled'
+  if (reply.asks.some((ask) => ask.status === 'pending')) return 'blocked'
+  if (reply.retry) return 'retrying'
+  return reply.phase === 'waiting' && reply.messages.length === 0 ? 'waiting' : 'working'
+}
+
+export function applyBusy(reply: Reply): Reply {
+  if (reply.phase !== 'waiting' && !reply.retry) return reply
+  return withFields(reply, { phase: 'working', retry: undefined })
+}
+
+export function applyRetry(reply: Reply, retry: Retry, changes: Change[]): Reply {
+  if (same(reply.retry, retry)) return reply
+  changes.push({ type: 'sessionRetried', ...retry })
+  return withFields(reply, { retry, phase: reply.phase === 'waiting' ? 'working' : reply.phase })
+}
+
+/** An error is told once, whether the session, the message or both carry it. */
+export function tellError(reply: Reply, error: ReplyFailure, changes: Change[]): Reply {
+  if (reply.error?.name === error.name && reply.error.message === error.message) return reply
+  const text = error.message === '' ? error.name : `${error.name}: ${error.message}`
+  changes.push({ type: 'sessionErrored', text, error })
+  return withFields(reply, { error })
+}
+
+/** A compaction ended: the error that led to it, if any, is over, and the old context is gone. */
+export function applyCompacted(reply: Reply, at: number, changes: Change[]): Reply {
+  if (reply.compaction?.state === 'done') return reply
+  const running = reply.compaction ?? { auto: false, startedAt: at }
+  const compaction = { ...running, state: 'done', endedAt: at } as const
+  changes.push({ type: 'compactionChanged', compaction })
+  return withFields(reply, { compaction, error: undefined })
+}

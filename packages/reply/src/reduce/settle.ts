@@ -1,0 +1,87 @@
+import type { Change } from '../change.ts'
+import type { SettleEvent } from '../event.ts'
+import type { Message, Outcome, Reply } from '../reply.ts'
+import { withdraw } from './ask.ts'
+import { adoptChild } from './child.ts'
+import { indexOf } from './part.ts'
+import { replaceAt, sealed, withFields, withMessages, withParts } from './shape.ts'
+
+/** How a run came to its end: seen idle on the wire, or one of the driver's reasons. */
+type Ending = { readonly by: SettleEvent['by'] | 'idle'; readonly idle?: boolean | undefined }
+
+/** Every model step has ended one way or the other, and no compaction is under way. */
+export function isFinished(reply: Reply): boolean {
+  return reply.compaction?.state !== 'running' && reply.messages.every(hasEnded)
+}
+
+function hasEnded(message: Message): boolean {
+  return message.completedAt !== undefined || message.error !== undefined
+}
+
+/** The first that applies. */
+export function outcomeOf(reply: Reply, { by, idle }: Ending): Outcome {
+  if (by === 'time-out') return 'timed-out'
+  if (by === 'lost') return 'lost'
+  if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
+  if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
+  // Idle while the server still meant to try again: it was told to stop, and says no more of it than that.
+  if (reply.retry && by === 'idle') return 'aborted'
+  if (reply.error) return 'failed'
+  if (!isFinished(reply)) return by === 'rest' ? 'lost' : 'aborted'
+  return reply.finish === 'tool-calls' ? 'stopped' : 'completed'
+}
+
+/** Nothing ever ran for it. */
+function isUntouched(reply: Reply): boolean {
+  return reply.phase === 'waiting' && reply.messages.length === 0 && reply.children.length === 0
+}
+
+/** The end, in this order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`. */
+export function settle(
+  reply: Reply,
+  ending: Ending & { readonly at: number },
+  reduce: (reply: Reply, event: SettleEvent) => { readonly reply: Reply; readonly changes: readonly Change[] },
+  changes: Change[],
+): Reply {
+  const outcome = outcomeOf(reply, ending)
+  let next = sealParts(reply, changes)
+  for (const [place, child] of next.children.entries()) {
+    if (child.background || child.reply.phase === 'settled') continue
+    const { by, idle, at } = ending
+    const event = {
+      type: 'settle',
+      sessionID: child.reply.sessionID,
+      at,
+      by: by === 'idle' ? 'grace' : by,
+      idle,
+    } as const
+    const marked = reply.aborting ? withFields(child.reply, { aborting: true }) : child.reply
+    next = adoptChild(next, place, reduce(marked, event), changes)
+  }
+  const background = new Set(
+    next.children.filter((child) => child.background).flatMap((child) => sessionsOf(child.reply)),
+  )
+  next = withdraw(next, ending.at, (ask) => !background.has(ask.sessionID), changes)
+  if (next.stalled) changes.push({ type: 'stalledChanged', stalled: false })
+  changes.push({ type: 'phaseChanged', phase: 'settled', before: reply.phase }, { type: 'replySettled', outcome })
+  return withFields(next, { phase: 'settled', outcome, settledAt: ending.at, retry: undefined, stalled: false })
+}
+
+function sessionsOf(reply: Reply): string[] {
+  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
+}
+
+function sealParts(reply: Reply, changes: Change[]): Reply {
+  let { messages } = reply
+  for (const [at, message] of reply.messages.entries()) {
+    if (message.parts.every((part) => part.status !== 'open')) continue
+    const parts = message.parts.map((part, place) => {
+      if (part.status !== 'open') return part
+      const closed = sealed(part)
+      changes.push({ type: 'partFinalized', part: closed, index: indexOf(reply.messages, at, place) })
+      return closed
+    })
+    messages = replaceAt(messages, at, withParts(message, parts))
+  }
+  return messages === reply.messages ? reply : withMessages(reply, messages)
+}

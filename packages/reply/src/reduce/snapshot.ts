@@ -1,0 +1,26 @@
+import type { SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import type { Reply } from '../reply.ts'
+
+/**
+ * A reading over REST as the events that it stands for, in the order in which the wire would have told them. Which
+ * messages belong to the run is `track`'s to say: it leaves the others out.
+ */
+export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEvent[] {
+  const { at, raw, sessionID, session, messages, todos, asks, children } = snapshot
+  const seen = new Set(asks.map((ask) => ask.requestID))
+  const events: SessionScopedEvent[] = [{ type: 'session', at, raw, sessionID, ...session }]
+  if (snapshot.retry) events.push({ type: 'retry', at, raw, sessionID, ...snapshot.retry })
+  else if (snapshot.status === 'busy') events.push({ type: 'status', at, raw, sessionID, status: 'busy' })
+  for (const { head, parts } of messages) {
+    events.push({ type: 'message', at, raw, sessionID, message: head })
+    for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
+  }
+  events.push({ type: 'todos', at, raw, sessionID, todos })
+  for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
+  for (const ask of reply.asks) {
+    if (ask.status !== 'pending' || ask.sessionID !== sessionID || seen.has(ask.requestID)) continue
+    events.push({ type: 'ask-closed', at, raw, sessionID, requestID: ask.requestID, how: { type: 'gone' } })
+  }
+  events.push(...children)
+  return events
+}

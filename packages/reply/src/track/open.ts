@@ -1,0 +1,92 @@
+import type { SessionScopedEvent } from '../event.ts'
+import { findReply } from '../reduce/child.ts'
+import { emptyReply, withFields } from '../reduce/shape.ts'
+import { reduce } from '../reduce.ts'
+import type { Reply } from '../reply.ts'
+import { withoutCell } from './cells.ts'
+import { type Cell, type Draft, getCell, putCell } from './state.ts'
+
+/** Reduces the root's reply by an event of its tree and notes the step. */
+export function step(draft: Draft, rootID: string, event: SessionScopedEvent): void {
+  const cell = getCell(draft, rootID)
+  if (!cell.reply) return
+  const { reply, changes, raw } = reduce(cell.reply, event)
+  if (reply === cell.reply) return
+  putCell(draft, { ...cell, reply })
+  if (changes.length > 0) draft.steps.push({ reply, changes, raw, run: cell.run })
+  if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
+}
+
+/** Makes sure that the session's run is under way: opens the root's reply and each child's on the way down where they are not. */
+export function open(draft: Draft, path: readonly string[], at: number): void {
+  const [rootID] = path
+  if (rootID === undefined) return
+  const root = getCell(draft, rootID)
+  if (!isOpen(root.reply)) putCell(draft, { ...root, run: root.run + 1, reply: nextReply(root), past: pastOf(root) })
+  for (const [depth, childID] of path.entries()) {
+    const parentID = path[depth - 1]
+    if (parentID === undefined) continue
+    const reply = getCell(draft, rootID).reply
+    if (isOpen(reply && findReply(reply, childID))) continue
+    const child = getCell(draft, childID)
+    putCell(draft, { ...child, run: child.run + 1 })
+    step(draft, rootID, { type: 'child', sessionID: parentID, childID, title: child.title, at })
+  }
+}
+
+/** Late news of a reply before the newest one. */
+export function amendPast(draft: Draft, rootID: string, run: number, event: SessionScopedEvent): void {
+  const cell = getCell(draft, rootID)
+  const at = cell.past.findIndex((past) => past.run === run)
+  const before = cell.past[at]
+  if (!before) return
+  const { reply, changes, raw } = reduce(before.reply, event)
+  if (reply === before.reply) return
+  putCell(draft, { ...cell, past: cell.past.with(at, { run, reply }) })
+  if (changes.length > 0) draft.steps.push({ reply, changes, raw, run })
+}
+
+/** How many replies before the newest are kept for late news: a revert may take several turns back at once. */
+const keepPast = 8
+
+function pastOf(root: Cell): Cell['past'] {
+  return root.reply ? [...root.past, { run: root.run, reply: root.reply }].slice(-keepPast) : root.past
+}
+
+export function isOpen(reply: Reply | undefined): boolean {
+  return reply !== undefined && reply.phase !== 'settled'
+}
+
+/** What belongs to the session goes over to its next run; so do background sub-agents that still work, with their asks. */
+function nextReply(root: Cell): Reply {
+  const { title, directory, todos } = root
+  const fresh = withFields(emptyReply(root.id), { title, directory, todos })
+  if (!root.reply) return fresh
+  const children = root.reply.children.filter((child) => child.background && child.reply.phase !== 'settled')
+  const asks = root.reply.asks.filter((ask) => ask.status === 'pending')
+  const { contextLimit, contextTokens } = root.reply.usage
+  return withFields(fresh, { children, asks, usage: { ...fresh.usage, contextLimit, contextTokens } })
+}
+
+/** A reply has settled. Only so many are kept for late news. */
+function retire(draft: Draft, rootID: string): void {
+  const settled = [...draft.state.settled.filter((id) => id !== rootID), rootID]
+  draft.state = { ...draft.state, settled }
+  while (draft.state.settled.length > draft.state.limits.keepSettled) {
+    const [oldest, ...rest] = draft.state.settled
+    draft.state = { ...draft.state, settled: rest }
+    if (oldest !== undefined) forget(draft, oldest)
+  }
+}
+
+function forget(draft: Draft, rootID: string): void {
+  const { reply } = getCell(draft, rootID)
+  if (!reply || isOpen(reply)) return
+  let { cells } = draft.state
+  for (const id of sessionsIn(reply)) cells = withoutCell(cells, id)
+  draft.state = { ...draft.state, cells }
+}
+
+function sessionsIn(reply: Reply): string[] {
+  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsIn(child.reply))]
+}

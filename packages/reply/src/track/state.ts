@@ -1,0 +1,115 @@
+import type { SessionScopedEvent } from '../event.ts'
+import type { Step } from '../reduce.ts'
+import type { Reply, Todo } from '../reply.ts'
+import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
+
+/** What is known of all sessions of one server. A value: `track` gives the next one and leaves this as it is. */
+export interface TrackState {
+  readonly cells: Cells<Cell>
+  /** Sessions with held events, the longest waiting first. */
+  readonly waiting: readonly string[]
+  /** An estimate of what all held events occupy, in UTF-16 units. */
+  readonly heldUnits: number
+  /** Roots whose newest reply has settled, the oldest first: the next to be forgotten. */
+  readonly settled: readonly string[]
+  /** Counts the connections: what was last heard of before this one may be over. */
+  readonly epoch: number
+  readonly limits: TrackLimits
+}
+
+export interface TrackLimits {
+  /** How many settled replies are kept for late news; the oldest go first, with all that is known of their sessions. Default 1,000. */
+  readonly keepSettled: number
+  /** The most that events may occupy that wait for the message or session they belong to, in UTF-16 units. Default 16,777,216. */
+  readonly maxHeld: number
+}
+
+/** One session. */
+export interface Cell {
+  readonly id: string
+  /** Whether its parent, or that it has none, is known. Until then its events are held. */
+  readonly known: boolean
+  readonly parentID?: string | undefined
+  readonly title?: string | undefined
+  readonly directory?: string | undefined
+  readonly createdAt?: number | undefined
+  readonly todos: readonly Todo[]
+  /** Its last status on the wire was idle. */
+  readonly idle: boolean
+  /** Counts the session's runs. */
+  readonly run: number
+  /** Whose each message is, and of which run. */
+  readonly roles: ReadonlyMap<string, MessageRole>
+  readonly held: readonly SessionScopedEvent[]
+  /** The connection on which its work was last heard of. */
+  readonly epoch: number
+  /** Of a root: its newest reply, open or settled. A descendant's is within its root's. */
+  readonly reply?: Reply | undefined
+  /** Of a root: the replies before, newest last, for late news of them. */
+  readonly past: readonly PastReply[]
+}
+
+export interface PastReply {
+  readonly run: number
+  readonly reply: Reply
+}
+
+export interface MessageRole {
+  readonly role: 'user' | 'assistant' | 'summary'
+  readonly run: number
+}
+
+/** A step of one reply. `run` counts the root session's replies: with `reply.sessionID` it names this one. */
+export interface TrackedStep extends Step {
+  readonly run: number
+}
+
+/** What one event led to. */
+export interface Tracked {
+  readonly state: TrackState
+  /** One for each reply that changed, in order; mostly one, none for an event that was held or said nothing new. */
+  readonly steps: readonly TrackedStep[]
+  /** How many held events had to be given up for want of room. */
+  readonly dropped: number
+}
+
+/** The working copy of one `track` call. */
+export interface Draft {
+  state: TrackState
+  readonly steps: TrackedStep[]
+  dropped: number
+}
+
+export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
+  const { keepSettled = 1000, maxHeld = 16 * 1024 * 1024 } = limits
+  return { cells: emptyCells(), waiting: [], heldUnits: 0, settled: [], epoch: 0, limits: { keepSettled, maxHeld } }
+}
+
+export function emptyCell(id: string): Cell {
+  return { id, known: false, todos: [], idle: false, run: 0, roles: new Map(), held: [], epoch: 0, past: [] }
+}
+
+export function getCell(draft: Draft, id: string): Cell {
+  return cellOf(draft.state.cells, id) ?? emptyCell(id)
+}
+
+export function putCell(draft: Draft, cell: Cell): void {
+  draft.state = { ...draft.state, cells: withCell(draft.state.cells, cell.id, cell) }
+}
+
+/**
+ * The sessions from the root down to this one. Undefined while a link is unknown. Parents that run in a circle have no
+ * root; then the session is taken for its own.
+ */
+export function pathOf(draft: Draft, id: string): readonly string[] | undefined {
+  const path: string[] = []
+  let next: string | undefined = id
+  while (next !== undefined) {
+    if (path.includes(next)) return [id]
+    const cell: Cell | undefined = cellOf(draft.state.cells, next)
+    if (!cell?.known) return undefined
+    path.unshift(next)
+    next = cell.parentID
+  }
+  return path
+}

@@ -1,0 +1,174 @@
+import { styleText } from 'node:util'
+import stringWidth from 'string-width'
+import { clean } from './sanitize.ts'
+
+/** How a span looks. Only these; a span's text can carry no style of its own. */
+export type Tone =
+  | 'bold'
+  | 'dim'
+  | 'italic'
+  | 'underline'
+  | 'strikethrough'
+  | 'inverse'
+  | 'red'
+  | 'green'
+  | 'yellow'
+  | 'blue'
+  | 'magenta'
+  | 'cyan'
+
+export interface Span {
+  readonly text: string
+  readonly tones: readonly Tone[]
+}
+
+/** One row of the terminal, or before `wrap` any number of them with line feeds in the text. */
+export type Line = readonly Span[]
+
+export function span(text: string, ...tones: readonly Tone[]): Span {
+  return { text: clean(text).replace(/\t/g, '    '), tones }
+}
+
+export function line(text: string, ...tones: readonly Tone[]): Line {
+  return [span(text, ...tones)]
+}
+
+/** Columns on a terminal: wide characters are two, combining ones none. */
+export function widthOf(spans: Line): number {
+  let width = 0
+  for (const { text } of spans) width += columnsOf(text)
+  return width
+}
+
+/** The text alone, without any style. */
+export function plain(spans: Line): string {
+  return spans.map(({ text }) => oneRow(text)).join('')
+}
+
+/** The only place where text becomes what a terminal obeys: it is cleaned once more, and nothing but SGR is added. */
+export function ansi(spans: Line): string {
+  let out = ''
+  for (const { text, tones } of spans) {
+    const row = oneRow(text)
+    if (row === '') continue
+    // The stream is the caller's question: without `validateStream`, Node would look at process.stdout instead.
+    out += tones.length === 0 ? row : styleText([...tones], row, { validateStream: false })
+  }
+  return out
+}
+
+/** Cuts at the width, the last column an ellipsis. Never cuts through a character. */
+export function clip(spans: Line, width: number): Line {
+  if (widthOf(spans) <= width) return spans
+  const cells: Cell[] = []
+  let used = 0
+  for (const cell of cellsOf(spans)) {
+    if (used + cell.width > width - 1) break
+    used += cell.width
+    cells.push(cell)
+  }
+  return width < 1 ? [] : [...spansOf(cells), { text: '…', tones: ['dim'] }]
+}
+
+/** The row, cut to leave room for an end that must be seen. Where there is next to no room, the end goes. */
+export function fit(row: Line, end: Line, width: number): Line {
+  const room = width - widthOf(end)
+  return room < 10 ? clip(row, width) : [...clip(row, room), ...end]
+}
+
+/**
+ * Breaks at line feeds, then at spaces and beside wide characters, then anywhere.
+ *
+ * `lead` stands before the first row and `hang` (default: as `lead`) before the others; both count as width.
+ * Spaces at a break vanish. Rows are never empty of progress, so a width smaller than the lead overflows.
+ */
+export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = lead): readonly Line[] {
+  const rows: Line[] = []
+  for (const cells of linesOf(cellsOf(spans))) {
+    let start = 0
+    do {
+      const before = rows.length === 0 ? lead : hang
+      const end = breakOf(cells, start, Math.max(1, width - widthOf(before)))
+      rows.push([...before, ...spansOf(cells, start, end)])
+      start = end
+      // Spaces at the break belong to neither row; those that open a line are its indentation and stay.
+      while (cells[start]?.text === ' ') start++
+    } while (start < cells.length)
+  }
+  return rows
+}
+
+interface Cell {
+  readonly text: string
+  readonly width: number
+  readonly tones: readonly Tone[]
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+const ASCII = /^[ -~\n]*$/
+
+function columnsOf(text: string): number {
+  return ASCII.test(text) ? text.length : stringWidth(text)
+}
+
+function cellsOf(spans: Line): Cell[] {
+  const cells: Cell[] = []
+  for (const { text, tones } of spans) {
+    if (ASCII.test(text)) {
+      for (const character of text) cells.push({ text: character, width: 1, tones })
+      continue
+    }
+    for (const { segment } of graphemes.segment(text)) {
+      cells.push({ text: segment, width: columnsOf(segment), tones })
+    }
+  }
+  return cells
+}
+
+function linesOf(cells: readonly Cell[]): Cell[][] {
+  const lines: Cell[][] = [[]]
+  for (const cell of cells) {
+    if (cell.text === '\n') lines.push([])
+    else lines.at(-1)?.push(cell)
+  }
+  return lines
+}
+
+/** Where the row that begins at `start` ends. At least one cell further. */
+function breakOf(cells: readonly Cell[], start: number, width: number): number {
+  let used = 0
+  let opportunity = start
+  let inked = false
+  for (let index = start; index < cells.length; index++) {
+    const cell = cells[index]
+    const before = index > start ? cells[index - 1] : undefined
+    if (inked && (cell?.width === 2 || before?.width === 2 || before?.text === ' ')) opportunity = index
+    inked ||= cell?.text !== ' '
+    used += cell?.width ?? 0
+    if (used <= width) continue
+    if (cell?.text === ' ' && inked) return Math.max(start + 1, index)
+    return Math.max(start + 1, opportunity === start ? index : opportunity)
+  }
+  return cells.length
+}
+
+/** The cells from `start` to `end` without the spaces at the end, neighbours of one style joined. */
+function spansOf(cells: readonly Cell[], start = 0, end = cells.length): Span[] {
+  let last = end
+  while (last > start && cells[last - 1]?.text === ' ') last--
+  const spans: Span[] = []
+  let text = ''
+  for (let index = start; index < last; index++) {
+    const cell = cells[index]
+    if (cell === undefined) break
+    text += cell.text
+    if (cells[index + 1]?.tones === cell.tones && index + 1 < last) continue
+    spans.push({ text, tones: cell.tones })
+    text = ''
+  }
+  return spans
+}
+
+function oneRow(text: string): string {
+  return clean(text).replace(/[\n\t]/g, ' ')
+}

@@ -1,0 +1,229 @@
+import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
+import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './line.ts'
+import { tableLines } from './table.ts'
+
+/**
+ * Cuts Markdown at its top-level blocks. The pieces' concatenation is the source.
+ *
+ * Every piece but the last is finished: text added to the source lands in the last one or after it. (A list item that
+ * begins after such a piece opens a list of its own, with its own number.)
+ */
+export function blocksOf(source: string): readonly string[] {
+  const blocks: string[] = []
+  let end = 0
+  for (const token of lex(source)) {
+    const start = end
+    // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some of its tokens.
+    end = endOf(source, start, token.raw)
+    const piece = source.slice(start, end)
+    const last = blocks.length - 1
+    if (last >= 0 && (token.type === 'space' || blocks[last]?.trim() === '')) blocks[last] += piece
+    else if (piece !== '') blocks.push(piece)
+  }
+  if (end < source.length) blocks.push(source.slice(end))
+  return blocks
+}
+
+/** Markdown as rows of the terminal. Code is indented, never boxed, so that it can be copied. */
+export function markdown(source: string, width: number): readonly Line[] {
+  return blockLines(lex(source), width, [])
+}
+
+/** Where the token that begins at `start` ends in the source: as many characters that aren't white space as its `raw` has. */
+function endOf(source: string, start: number, raw: string): number {
+  if (source.startsWith(raw, start)) return start + raw.length
+  let left = raw.replace(/\s/g, '').length
+  let end = start
+  while (end < source.length && (left > 0 || /\s/.test(source.charAt(end)))) {
+    if (!/\s/.test(source.charAt(end))) left--
+    end++
+  }
+  return end
+}
+
+function lex(source: string): readonly Token[] {
+  try {
+    return lexer(source)
+  } catch {
+    // Thousands of nested quotes exhaust the stack: such a text is shown as it is written.
+    return [{ type: 'text', raw: source, text: source }]
+  }
+}
+
+function blockLines(tokens: readonly Token[], width: number, tones: readonly Tone[]): readonly Line[] {
+  const rows: Line[] = []
+  let gap = false
+  for (const token of tokens) {
+    if (token.type === 'space') {
+      gap = rows.length > 0
+      continue
+    }
+    const block = isKnown(token) ? known(token, width, tones) : wrap(line(token.raw), width)
+    if (block.length === 0) continue
+    if (gap) rows.push([])
+    gap = false
+    rows.push(...block)
+  }
+  return rows
+}
+
+function known(token: MarkedToken, width: number, tones: readonly Tone[]): readonly Line[] {
+  switch (token.type) {
+    case 'heading':
+      return wrap(inline(token.tokens, headingTones(token.depth)), width)
+    case 'paragraph':
+      return wrap(inline(token.tokens, tones), width)
+    case 'text':
+      return wrap(token.tokens ? inline(token.tokens, tones) : inlineToken(token, tones), width)
+    case 'code':
+      return codeLines(token, width)
+    case 'blockquote':
+      return blockLines(token.tokens, width - 2, tones).map((row) => [span('│ ', 'dim'), ...row])
+    case 'list':
+      return listLines(token, width, tones)
+    case 'table':
+      return tableLines(
+        { align: token.align, header: cellsOf(token.header, true), rows: token.rows.map((row) => cellsOf(row, false)) },
+        width,
+      )
+    case 'hr':
+      return [clip(line('─'.repeat(Math.min(40, Math.max(1, width))), 'dim'), width)]
+    case 'html':
+    case 'def':
+      return wrap(line(token.raw.trim(), 'dim'), width)
+    case 'space':
+    case 'checkbox':
+      return []
+    case 'list_item':
+      return blockLines(token.tokens, width, tones)
+    case 'br':
+    case 'codespan':
+    case 'del':
+    case 'em':
+    case 'escape':
+    case 'image':
+    case 'link':
+    case 'strong':
+      return wrap(inlineToken(token, tones), width)
+  }
+  return token satisfies never
+}
+
+function headingTones(depth: number): readonly Tone[] {
+  if (depth === 1) return ['bold', 'underline', 'magenta']
+  if (depth === 2) return ['bold', 'magenta']
+  return ['bold']
+}
+
+function codeLines(token: Tokens.Code, width: number): readonly Line[] {
+  const label = token.lang === undefined || token.lang === '' ? [] : [clip(line(`  ${token.lang}`, 'dim'), width)]
+  return [...label, ...wrap(line(token.text, 'cyan'), width, line('  '))]
+}
+
+function listLines(token: Tokens.List, width: number, tones: readonly Tone[]): readonly Line[] {
+  const first = token.start === '' ? 1 : token.start
+  const digits = String(first + token.items.length - 1).length
+  return token.items.flatMap((item, index) => {
+    const bullet = token.ordered ? `${String(first + index).padStart(digits)}. ` : '• '
+    const lead = item.task ? [span(item.checked ? '[x] ' : '[ ] ', 'dim')] : [span(bullet, 'dim')]
+    const indent = widthOf(lead)
+    const rows = blockLines(withoutCheckbox(item.tokens), width - indent, tones)
+    if (rows.length === 0) return [lead]
+    return rows.map((row, at): Line => {
+      if (at === 0) return [...lead, ...row]
+      return row.length === 0 ? [] : [span(' '.repeat(indent)), ...row]
+    })
+  })
+}
+
+/** The box is drawn as the item's bullet; a loose item carries it inside its first paragraph. */
+function withoutCheckbox(tokens: readonly Token[]): readonly Token[] {
+  return tokens.filter((token) => token.type !== 'checkbox')
+}
+
+function cellsOf(cells: readonly Tokens.TableCell[], header: boolean): readonly Line[] {
+  return cells.map((cell) => inline(cell.tokens, header ? ['bold'] : []))
+}
+
+function inline(tokens: readonly Token[], tones: readonly Tone[]): Span[] {
+  return tokens.flatMap((token) => (isKnown(token) ? inlineToken(token, tones) : [span(token.raw, ...tones)]))
+}
+
+function inlineToken(token: MarkedToken, tones: readonly Tone[]): Span[] {
+  switch (token.type) {
+    case 'strong':
+      return inline(token.tokens, [...tones, 'bold'])
+    case 'em':
+      return inline(token.tokens, [...tones, 'italic'])
+    case 'del':
+      return inline(token.tokens, [...tones, 'strikethrough'])
+    case 'codespan':
+      return [span(token.text, ...tones, 'cyan')]
+    case 'br':
+      return [span('\n', ...tones)]
+    case 'link':
+      return linkSpans(token, tones)
+    case 'image':
+      return [span(`[image: ${token.text || token.href}]`, ...tones, 'dim')]
+    case 'escape':
+      return [span(token.text, ...tones)]
+    case 'text':
+      return token.tokens ? inline(token.tokens, tones) : [span(plainEntities(token.text), ...tones)]
+    case 'checkbox':
+      return []
+    case 'html':
+      return /^<br\s*\/?>$/i.test(token.raw.trim()) ? [span('\n', ...tones)] : [span(token.raw, ...tones, 'dim')]
+    default:
+      // Blocks don't occur inside a line; if the lexer ever says so, their source is shown.
+      return [span(token.raw, ...tones)]
+  }
+}
+
+/** The address is printed unless the text says it already: a terminal can't be trusted with invisible ones. */
+function linkSpans(token: Tokens.Link, tones: readonly Tone[]): Span[] {
+  const text = inline(token.tokens, [...tones, 'underline', 'blue'])
+  const shown = text.map((part) => part.text).join('')
+  if (shown === token.href || `mailto:${shown}` === token.href || `http://${shown}` === token.href) return text
+  return [...text, span(` (${token.href})`, ...tones, 'dim')]
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+}
+
+function plainEntities(text: string): string {
+  return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity)
+}
+
+const KNOWN = new Set<string>([
+  'blockquote',
+  'br',
+  'checkbox',
+  'code',
+  'codespan',
+  'def',
+  'del',
+  'em',
+  'escape',
+  'heading',
+  'hr',
+  'html',
+  'image',
+  'link',
+  'list',
+  'list_item',
+  'paragraph',
+  'space',
+  'strong',
+  'table',
+  'text',
+] satisfies MarkedToken['type'][])
+
+function isKnown(token: Token): token is MarkedToken {
+  return KNOWN.has(token.type)
+}

@@ -1,0 +1,110 @@
+import { partsOf, type Reply, type ReplyFailure, textOf, toolsOf, totalUsage } from '@reply/core'
+import { type Line, line, span, wrap } from './line.ts'
+import { MARKS } from './mark.ts'
+import { amount, contextUse, counted, duration } from './phrase.ts'
+import { cleanLine } from './sanitize.ts'
+
+/** How it ended, in words that are true: what happened, what to do about it, what it took. Empty until it settled. */
+export function outcomeLines(reply: Reply, width: number): readonly Line[] {
+  if (reply.outcome === undefined) return []
+  const said = sayOutcome(reply)
+  const first: Line = [said.mark, span(said.text, said.tone), ...line(factsOf(reply), 'dim')]
+  const notes = [said.cure, silenceOf(reply)].filter((note) => note !== undefined)
+  return [...wrap(first, width, [], line('  ')), ...notes.flatMap((note) => wrap(line(note), width, line('  ')))]
+}
+
+interface Said {
+  readonly mark: Line[number]
+  readonly tone: 'green' | 'yellow' | 'red'
+  readonly text: string
+  readonly cure?: string | undefined
+}
+
+function sayOutcome(reply: Reply): Said {
+  const { outcome, startedAt, settledAt } = reply
+  switch (outcome) {
+    case undefined:
+    case 'completed':
+      return reply.finish === 'length'
+        ? { mark: MARKS.done, tone: 'yellow', text: "completed, cut off at the model's output limit" }
+        : { mark: MARKS.done, tone: 'green', text: 'completed' }
+    case 'stopped':
+      return { mark: MARKS.interrupted, tone: 'yellow', text: `stopped: ${whyStopped(reply)}` }
+    case 'aborted':
+      return { mark: MARKS.interrupted, tone: 'yellow', text: 'aborted' }
+    case 'failed':
+      return { mark: MARKS.failed, tone: 'red', text: `failed: ${errorText(reply.error)}`, cure: cureOf(reply.error) }
+    case 'timed-out': {
+      const after =
+        startedAt === undefined || settledAt === undefined ? '' : ` after ${duration(settledAt - startedAt)}`
+      return { mark: MARKS.failed, tone: 'red', text: `timed out${after}: no progress for too long, so it was aborted` }
+    }
+    case 'lost':
+      return {
+        mark: MARKS.failed,
+        tone: 'red',
+        text: 'lost: its end was never seen',
+        cure: 'What arrived before is above. Whether the server finished it, the session itself tells: open it in OpenCode.',
+      }
+  }
+  outcome satisfies never
+}
+
+function whyStopped(reply: Reply): string {
+  const refused = reply.asks.findLast((ask) => ask.status === 'rejected')
+  if (refused) return `its ${refused.type} was refused. Send another prompt to go on`
+  return 'the last step only called tools, and no further one followed. Send another prompt to go on'
+}
+
+/** "Name: message", without a name that says nothing. */
+export function errorText(error: ReplyFailure | undefined): string {
+  if (error === undefined) return 'the server did not say why'
+  const message = cleanLine(error.message)
+  if (message === '') return cleanLine(error.name)
+  return error.name === '' || error.name === 'UnknownError' ? message : `${cleanLine(error.name)}: ${message}`
+}
+
+function cureOf(error: ReplyFailure | undefined): string | undefined {
+  if (error === undefined) return undefined
+  const { name, statusCode } = error
+  if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) {
+    return 'The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.'
+  }
+  if (name === 'ContextOverflowError') return 'The context is full: compact the session or start a new one.'
+  if (name === 'MessageOutputLengthError') return 'The answer grew beyond the output limit: ask for less at a time.'
+  if (name === 'ProviderModelNotFoundError') return 'List the models there are with `opencode models`.'
+  if (statusCode === 429) return 'The provider limits the rate: wait, then try again.'
+  if (statusCode !== undefined && statusCode >= 500) return "It is the provider's failure: try again later."
+  return error.retryable ? 'It may work on another try.' : undefined
+}
+
+/** An answer without text is legitimate; it is named, so that nobody waits for more. */
+function silenceOf(reply: Reply): string | undefined {
+  if (reply.outcome !== 'completed' && reply.outcome !== 'stopped') return undefined
+  if (textOf(reply) !== '') return undefined
+  const calls = toolsOf(reply).length
+  if (calls > 0) return `It gave no text: only tools ran (${counted(calls, 'call')}).`
+  return partsOf(reply).some((part) => part.type === 'reasoning')
+    ? 'It gave no text: the model only thought.'
+    : 'It gave no text: the model said nothing at all.'
+}
+
+function factsOf(reply: Reply): string {
+  const { startedAt, settledAt } = reply
+  const usage = totalUsage(reply)
+  const tokens = usage.input + usage.output + usage.reasoning + usage.cacheRead + usage.cacheWrite
+  const context = contextUse(reply.usage)
+  const facts = [
+    startedAt === undefined || settledAt === undefined || reply.outcome === 'timed-out'
+      ? undefined
+      : duration(settledAt - startedAt),
+    reply.messages.length > 1 ? counted(reply.messages.length, 'step') : undefined,
+    tokens > 0 ? `${amount(tokens)} tokens` : undefined,
+    usage.cost > 0 ? `$${usage.cost < 0.01 ? usage.cost.toFixed(4) : usage.cost.toFixed(2)}` : undefined,
+    context === undefined ? undefined : `context ${context}%`,
+  ]
+  return facts
+    .filter((fact) => fact !== undefined)
+    .map((fact) => ` · ${fact}`)
+    .join('')
+}

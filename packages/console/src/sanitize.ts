@@ -1,0 +1,37 @@
+// Text of models and tools may carry what a terminal obeys: colours, cursor moves, title changes, links, clipboard writes.
+// Everything below works line by line, so what a finished line shows never depends on what comes after it.
+
+const BREAK = /\r\n?|\u0085|\u2028|\u2029/g
+
+// CSI; then OSC, DCS, SOS, PM and APC up to their terminator or the end of the line; then every other escape.
+const SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g
+
+// C0 but tab and line feed, DEL, C1, the directional embeddings, overrides and isolates, and halves of surrogate pairs.
+const CONTROL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+/**
+ * Removes whole escape sequences and every control character but line feed and tab; other line breaks become line feeds.
+ *
+ * A sequence without an end takes the rest of its line with it. Cleaning twice changes nothing more.
+ */
+export function clean(text: string): string {
+  return text.replace(BREAK, '\n').replace(SEQUENCE, '').replace(CONTROL, '')
+}
+
+/** `clean`, in one line: breaks and tabs become spaces, runs of white space one space, the ends are trimmed. */
+export function cleanLine(text: string): string {
+  return clean(text).replace(/\s+/g, ' ').trim()
+}
+
+/** Escapes in JSON what `JSON.stringify` leaves raw and a terminal may obey: DEL, C1 and the directional controls. */
+export function cleanJson(json: string): string {
+  return json.replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnit)
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,117 @@
+import { ansi, clip, type Line, widthOf } from './line.ts'
+import type { Output, Picture, Size, Surface } from './surface.ts'
+
+const HIDE = '\u001b[?25l'
+const SHOW = '\u001b[?25h'
+// Rows of the tail must never wrap, or the rows to go up would be miscounted: where a terminal draws a character wider
+// than Unicode says, its end is cut instead.
+const NO_WRAP = '\u001b[?7l'
+const WRAP = '\u001b[?7h'
+const ERASE_ROW = '\u001b[K'
+const ERASE_BELOW = '\u001b[J'
+
+/** What leaves a terminal as it was found. Also for a process that has to go at once. */
+export const RESTORE = `${WRAP}${SHOW}`
+
+interface Slot {
+  readonly redraw: () => void
+  picture: Picture
+}
+
+/**
+ * A terminal whose finished rows scroll and whose tail is painted anew.
+ *
+ * The cursor rests at the start of the tail's last row: terminals that re-flow on a resize keep it there, so that the
+ * rows above can be counted. `reflow` says whether this one does.
+ */
+export function createScreen({ stdout, reflow }: { stdout: Output; reflow: boolean }): Surface {
+  const slots = new Set<Slot>()
+  let painted: readonly number[] = []
+  let lastCommitter: Slot | undefined
+  let failure: string | undefined
+  stdout.on('error', (error: Error) => {
+    failure ??= error.message
+  })
+
+  function size(): Size {
+    return { columns: Math.max(20, stdout.columns ?? 80), rows: Math.max(4, stdout.rows ?? 24) }
+  }
+
+  function paint(commit: readonly Line[]): void {
+    const { columns, rows } = size()
+    const tail = tailOf([...slots], rows).map((row) => clip(row, columns - 1))
+    let out = painted.length > 0 || tail.length > 0 ? HIDE : ''
+    out += toTop()
+    for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
+    if (tail.length === 0) out += ERASE_BELOW + SHOW
+    else out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r`
+    painted = tail.map(widthOf)
+    stdout.write(out)
+  }
+
+  /** From the start of the last painted row to the start of the first. */
+  function toTop(): string {
+    const { columns, rows } = size()
+    let up = 0
+    for (const width of painted.slice(0, -1)) up += reflow ? Math.max(1, Math.ceil(width / columns)) : 1
+    up = Math.min(up, rows - 1)
+    return up === 0 ? '\r' : `\r\u001b[${up}A`
+  }
+
+  function redrawAll(): void {
+    for (const slot of slots) slot.redraw()
+  }
+
+  function listen(on: boolean): void {
+    const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
+    change('resize', redrawAll)
+    change('drain', redrawAll)
+  }
+
+  return {
+    live: true,
+    size,
+    congested: () => stdout.writableNeedDrain,
+    shared: () => slots.size > 1,
+    broken: () => failure,
+    region(redraw) {
+      const slot: Slot = { redraw, picture: { commit: [], body: [], foot: [] } }
+      if (slots.size === 0) listen(true)
+      slots.add(slot)
+      return {
+        draw(picture) {
+          slot.picture = picture
+          if (picture.commit.length > 0) lastCommitter = slot
+          paint(picture.commit)
+        },
+        interrupted: () => lastCommitter !== undefined && lastCommitter !== slot,
+        close() {
+          if (!slots.delete(slot)) return
+          if (slots.size === 0) listen(false)
+          paint([])
+        },
+      }
+    },
+  }
+}
+
+/** A third of the screen stays with what was said before; feet come first, then the newest of the bodies. */
+function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
+  const most = Math.max(3, Math.ceil((rows * 2) / 3))
+  const wanted = slots.reduce((sum, { picture }) => sum + picture.foot.length, 0)
+  let foot = Math.min(wanted, rows - 1)
+  let body = Math.max(0, most - foot)
+  const tail: Line[] = []
+  for (const { picture } of slots.toReversed()) {
+    const feet = last(picture.foot, foot)
+    const bodies = last(picture.body, body)
+    foot -= feet.length
+    body -= bodies.length
+    tail.unshift(...bodies, ...feet)
+  }
+  return tail
+}
+
+function last<T>(rows: readonly T[], count: number): readonly T[] {
+  return count <= 0 ? [] : rows.slice(-count)
+}

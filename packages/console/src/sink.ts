@@ -1,0 +1,216 @@
+import type { Reply, ReplyObserver } from '@reply/core'
+import { type Asked, type AskPort, createAsking } from './asking.ts'
+import { every } from './every.ts'
+import { type Input, keyboardOf } from './keyboard.ts'
+import { type Above, choose, layout } from './layout.ts'
+import { type Line, line } from './line.ts'
+import { cleanLine } from './sanitize.ts'
+import { type Block, createShown } from './shown.ts'
+import { statusLine } from './status.ts'
+import { type Environment, isLive, type Output, surfaceOf } from './surface.ts'
+import { hasOwnTodos, shortTodoLines } from './todos.ts'
+import { view } from './view.ts'
+
+export interface ConsoleSinkOptions {
+  /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
+  readonly stdout?: Output
+  /** Where answers are typed. Default: `process.stdin`. Read only while `interactive`. */
+  readonly stdin?: Input
+  /** Where typed answers go: what `connect()` returned. Without it, asks are shown and not answered. */
+  readonly opencode?: AskPort
+  /** Repaint and colour. Default: `stdout` is a terminal, and none of `NO_COLOR`, `CI` and `TERM=dumb` says otherwise. */
+  readonly live?: boolean
+  /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is an `opencode`. */
+  readonly interactive?: boolean
+  /** Show what the model thought, dimmed. Default: false. */
+  readonly reasoning?: boolean
+  /** Show the prompt above the reply. Default: false. */
+  readonly prompt?: boolean
+  /** What to call the reply where several share the screen. Default: the session's title, else its id. */
+  readonly label?: (reply: Reply) => string
+  /** A few words at the end of the status line, such as how to stop. */
+  readonly hint?: string
+  /** Control-C while the keyboard is held. Default: raises SIGINT, as it would without. */
+  readonly onInterrupt?: () => void
+  /** Ms since the epoch. Default: `Date.now`. */
+  readonly now?: () => number
+  /** Default: `process.env`. */
+  readonly env?: Environment
+}
+
+/** How the delivery went. */
+export interface Delivery {
+  /** Blocks written: each text block, tool call, ask, note and the outcome is one. */
+  readonly shown: number
+  /** What the stream refused. */
+  readonly undelivered: readonly { readonly key: string; readonly reason: string }[]
+  /** Written, perhaps twice. Always 0 here. */
+  readonly doubtful: number
+  /** Writes to the stream. */
+  readonly calls: number
+  /** Always 0 here. */
+  readonly rateLimited: number
+}
+
+export type ConsoleSink = ReplyObserver & {
+  /** Resolves when the reply has settled and all of it was written, or after `stop`. Never rejects. */
+  settled(): Promise<Delivery>
+  /** Ends early: takes the tail away, gives the keyboard and the cursor back. What is finished stays. */
+  stop(): Promise<void>
+}
+
+const FRAME_MS = 50
+const TICK_MS = 120
+const LOG_MS = 200
+
+/**
+ * Shows one reply in a terminal, or as plain text in a pipe. Make one for each reply:
+ * `opencode.prompt({ text }, { observe: () => [consoleSink({ opencode })] })`.
+ *
+ * It looks at the newest reply whenever it paints; finished blocks are written once, the rest is repainted. Escape
+ * sequences in what models and tools wrote are removed.
+ */
+export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
+  const { stdout = process.stdout, stdin = process.stdin, env = process.env, now = Date.now, opencode } = options
+  const live = options.live ?? isLive(stdout, env)
+  const interactive = opencode !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
+  const surface = surfaceOf(stdout, { live, env })
+  const keyboard = interactive ? keyboardOf(stdin) : undefined
+  const asking = createAsking({ keyboard, opencode, redraw: () => schedule(0) })
+  const region = surface.region(() => schedule(0))
+  const release = keyboard?.hold(options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')))
+  const shown = createShown()
+  let newest: Reply | undefined
+  let above: Above
+  let timer: { at: number; cancel: () => void } | undefined
+  let paintedAt = 0
+  let costMs = 0
+  let calls = 0
+  let written = 0
+  let refused: string[] = []
+  let stopped = false
+  let finish: (delivery: Delivery) => void
+  const finished = new Promise<Delivery>((resolve) => {
+    finish = resolve
+  })
+
+  function see({ reply }: { reply: Reply }): void {
+    newest = reply
+    if (stopped) return
+    asking.update(reply)
+    if (reply.phase === 'settled') end()
+    else schedule(live ? FRAME_MS : LOG_MS)
+  }
+
+  /** The earlier time wins. A picture that is dear to make is made less often. */
+  function schedule(wait: number): void {
+    if (stopped) return
+    const at = Math.max(now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
+    if (timer !== undefined && timer.at <= at) return
+    timer?.cancel()
+    const handle = setTimeout(frame, at - now())
+    handle.unref()
+    timer = { at, cancel: () => clearTimeout(handle) }
+  }
+
+  function frame(): void {
+    timer = undefined
+    if (newest === undefined || stopped) return
+    // The stream says when it can take more; by then there may be a newer picture.
+    if (surface.congested()) return
+    paint(newest, false)
+    if (live) schedule(TICK_MS)
+  }
+
+  function paint(reply: Reply, ended: boolean): void {
+    paintedAt = now()
+    const { columns, rows } = surface.size()
+    const width = live ? columns - 1 : columns
+    const blocks = view(reply, {
+      now: paintedAt,
+      width,
+      live,
+      reasoning: options.reasoning === true,
+      prompt: options.prompt === true,
+      shown,
+    })
+    const { commit, rest } = choose(blocks, ended)
+    const asked = ended ? undefined : asking.lines(reply, width)
+    const tall = asked !== undefined && asked.question.length + asked.input.length > rows - 3
+    const spilled = tall && live ? spill(asked) : []
+    const finished = layout([...commit, ...spilled], above)
+    const body = live ? layout(rest, finished.above).rows : []
+    const foot =
+      live && !ended
+        ? footOf(reply, width, tall ? asked.input : [...(asked?.question ?? []), ...(asked?.input ?? [])])
+        : []
+    const rowsToCommit = [...separator(reply, finished.rows.length > 0), ...finished.rows]
+    if (rowsToCommit.length > 0 || live) {
+      region.draw({ commit: rowsToCommit, body, foot })
+      calls++
+    }
+    for (const block of [...commit, ...spilled]) remember(block)
+    above = finished.above
+    costMs = now() - paintedAt
+  }
+
+  function remember(block: Block): void {
+    shown.add(block)
+    if (block.lines.length === 0) return
+    if (surface.broken() === undefined) written++
+    else refused = [...refused, block.key]
+  }
+
+  /** A question too tall for the screen is committed, once; only the place to type stays. */
+  function spill({ key, question }: Asked): readonly Block[] {
+    return shown.keys.has(key) ? [] : [{ key, final: true, gap: 'always', kind: 'note', lines: question }]
+  }
+
+  function separator(reply: Reply, needed: boolean): readonly Line[] {
+    if (!needed || !region.interrupted()) return []
+    return [[], line(`── ${labelOf(reply)} ──`, 'dim')]
+  }
+
+  function footOf(reply: Reply, width: number, asked: readonly Line[]): readonly Line[] {
+    const todos = hasOwnTodos(reply) ? shortTodoLines(reply.todos, { width, most: 7 }) : []
+    const label = surface.shared() ? { label: labelOf(reply) } : {}
+    const hint = options.hint === undefined ? {} : { hint: options.hint }
+    const status = statusLine(reply, { now: now(), width, ...label, ...hint })
+    return [[], ...todos, ...(todos.length > 0 && asked.length > 0 ? [[]] : []), ...asked, status]
+  }
+
+  function labelOf(reply: Reply): string {
+    return cleanLine(options.label?.(reply) ?? reply.title ?? reply.sessionID)
+  }
+
+  function end(): void {
+    timer?.cancel()
+    timer = undefined
+    if (newest !== undefined) paint(newest, true)
+    leave()
+  }
+
+  function leave(): void {
+    asking.stop()
+    region.close()
+    release?.()
+    stdout.write('', () => {
+      const undelivered = refused.map((key) => ({ key, reason: surface.broken() ?? 'the stream is closed' }))
+      finish({ shown: written, undelivered, doubtful: 0, calls, rateLimited: 0 })
+    })
+  }
+
+  return {
+    ...every(see),
+    settled: () => finished,
+    async stop() {
+      if (newest?.phase !== 'settled' && !stopped) {
+        timer?.cancel()
+        if (newest !== undefined) paint(newest, false)
+        leave()
+      }
+      stopped = true
+      await finished
+    },
+  }
+}

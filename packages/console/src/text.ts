@@ -1,0 +1,78 @@
+import type { ReasoningPart, TextPart } from '@reply/core'
+import { type Line, line, span, wrap } from './line.ts'
+import { blocksOf, markdown } from './markdown.ts'
+import { clean } from './sanitize.ts'
+import type { Block, Shown } from './shown.ts'
+
+interface Options {
+  readonly shown: Shown
+  readonly width: number
+  /** Rows for a terminal; otherwise the source as it was written. */
+  readonly live: boolean
+}
+
+/**
+ * What of this text is not on the screen yet, cut at its Markdown blocks. All but the last block of an open text are final.
+ *
+ * If what was shown is no longer how the text begins, one note says so and the whole text follows.
+ */
+export function textBlocks(part: TextPart | ReasoningPart, options: Options): readonly Block[] {
+  const { shown } = options
+  const before = shown.texts.get(part.id) ?? ''
+  if (part.status === 'abandoned') return before === '' ? [] : [takenBack(part.id, 'abandoned')]
+  if (part.text.startsWith(before)) return sliceBlocks(part, before, options)
+  // While it has a hole, the seal may still restore what was shown.
+  if (part.status === 'open') return []
+  return [takenBack(part.id, 'changed'), ...sliceBlocks(part, '', options)]
+}
+
+const WHY = {
+  abandoned: 'the model was interrupted and began anew: its unfinished text above does not count',
+  changed: 'the text above was changed: it follows as it is now',
+  removed: 'the text above was removed from the session',
+} as const
+
+/** Says that what was shown of this text doesn't count any more. */
+export function takenBack(partID: string, why: keyof typeof WHY): Block {
+  return {
+    key: `${partID}:${why}`,
+    final: true,
+    gap: 'always',
+    kind: 'note',
+    lines: [line(`↺ ${WHY[why]}`, 'yellow')],
+    slice: { partID, start: 0, source: '' },
+  }
+}
+
+function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Options): readonly Block[] {
+  const blocks: Block[] = []
+  let start = before.length
+  const pieces = blocksOf(part.text.slice(start))
+  for (const [index, source] of pieces.entries()) {
+    const last = index === pieces.length - 1
+    const blank = start === 0 || /\n[ \t]*\r?\n\s*$/.test(part.text.slice(Math.max(0, start - 200), start))
+    blocks.push({
+      key: `${part.id}@${start}`,
+      final: part.status === 'sealed' || (!last && part.hole === undefined),
+      gap: blank ? 'always' : 'never',
+      kind: 'text',
+      lines: rowsOf(part.type, source, options),
+      slice: { partID: part.id, start, source },
+    })
+    start += source.length
+  }
+  return blocks.filter(({ lines, final }) => lines.length > 0 || final)
+}
+
+function rowsOf(type: 'text' | 'reasoning', source: string, { live, width }: Options): readonly Line[] {
+  if (type === 'reasoning') return wrap(line(source.trim(), 'dim', 'italic'), width, [span('│ ', 'dim')])
+  if (live) return markdown(source, width)
+  return trimBlank(clean(source))
+    .split('\n')
+    .map((row) => line(row))
+}
+
+/** Without the blank rows around it; its own indentation stays. */
+function trimBlank(text: string): string {
+  return text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
+}

@@ -1,0 +1,133 @@
+import type { Ask, Child, Reply, ToolPart } from '@reply/core'
+import { fit, type Line, line, span } from './line.ts'
+import { MARKS, spinner } from './mark.ts'
+import { errorText } from './outcome.ts'
+import { askLines, closedLines } from './panel.ts'
+import { counted, duration, ticking } from './phrase.ts'
+import { cleanLine } from './sanitize.ts'
+import type { Block } from './shown.ts'
+import { isTodoTool } from './todos.ts'
+import { toolLine } from './tool.ts'
+
+export interface TreeOptions {
+  readonly now: number
+  readonly width: number
+  readonly live: boolean
+}
+
+/** A tool call: one row; a sub-agent: its title, its own calls below, its end. Asks of the call come before it. */
+export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): readonly Block[] {
+  if (part.status === 'abandoned') return []
+  const asks = reply.asks.filter((ask) => ask.sessionID === reply.sessionID && ask.callID === part.callID)
+  const before = asks.flatMap((ask) => askBlocks(ask, reply, options))
+  const child = reply.children.find((candidate) => candidate.callID === part.callID)
+  if (child) return [...before, ...childBlocks(child, part, reply, options)]
+  if (isSaidElsewhere(part, asks)) return before
+  return [...before, row(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
+}
+
+/** What sub-agents did whose call is not in the reply, or that work on in the background. */
+export function strayChildren(reply: Reply, options: TreeOptions): readonly Block[] {
+  const calls = new Set(
+    reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
+  )
+  return reply.children.flatMap((child) => {
+    if (child.background) return child.reply.phase === 'settled' ? [endOf(child, undefined, options)] : []
+    return calls.has(child.callID ?? '') ? [] : childBlocks(child, undefined, reply, options)
+  })
+}
+
+/** Asks that belong to no call of this reply, in the order in which they came. */
+export function strayAsks(reply: Reply, options: TreeOptions): readonly Block[] {
+  const calls = new Set(
+    reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
+  )
+  return reply.asks
+    .filter((ask) => ask.sessionID === reply.sessionID && !calls.has(ask.callID ?? ''))
+    .flatMap((ask) => askBlocks(ask, reply, options))
+}
+
+/** The checklist and the answered question say what these calls did; only a failure is news. */
+function isSaidElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
+  if (asks.some((ask) => ask.type === 'question')) return true
+  if (isTodoTool(part.tool) || part.tool === 'question') return part.state.status !== 'error'
+  return false
+}
+
+function askBlocks(ask: Ask, reply: Reply, { width, live }: TreeOptions): readonly Block[] {
+  const key = `ask:${ask.requestID}`
+  // A terminal shows it in the foot as long as it is pending; a log must say it at once, or nobody would know.
+  const asked: readonly Block[] = live
+    ? []
+    : [{ ...row(`${key}:asked`, true, []), urgent: true, gap: 'always', lines: askLines(ask, { width, reply }) }]
+  if (ask.status === 'pending') return asked
+  return [...asked, { ...row(key, true, []), lines: closedLines(ask, width) }]
+}
+
+function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeOptions): readonly Block[] {
+  const id = child.reply.sessionID
+  const inner = { ...options, width: options.width - 2 }
+  const suffix = child.background ? line(' · in the background', 'dim') : []
+  const start = row(`child:${id}`, true, fit([span('▸ ', 'magenta'), ...nameOf(child)], suffix, options.width))
+  if (child.background) return [start]
+  const calls = child.reply.messages.flatMap(({ parts }) =>
+    parts.flatMap((own) => (own.type === 'tool' ? toolBlocks(own, child.reply, inner) : [])),
+  )
+  const rest = [...strayAsks(child.reply, inner), ...strayChildren(child.reply, inner)]
+  return [start, ...[...calls, ...rest].map(indented), indented(endOf(child, { part, reply }, inner))]
+}
+
+function endOf(
+  child: Child,
+  call: { part: ToolPart | undefined; reply: Reply } | undefined,
+  options: TreeOptions,
+): Block {
+  const { now, width } = options
+  const { reply } = child
+  const over = reply.phase === 'settled' || (call?.part !== undefined && call.part.status !== 'open')
+  const calls = reply.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool').length, 0)
+  const name = call === undefined ? nameOf(child) : []
+  const facts = [
+    over ? endText(child, call?.part) : 'working',
+    ...(calls > 0 ? [counted(calls, 'call')] : []),
+    ...timeText(reply, over ? undefined : now),
+  ]
+  const text = span(`${name.length > 0 ? ' · ' : ''}${facts.join(' · ')}`, 'dim')
+  return row(
+    `child:${reply.sessionID}:end`,
+    over,
+    fit([over ? markOf(child, call?.part) : spinner(now), ...name], [text], width),
+  )
+}
+
+function markOf(child: Child, part: ToolPart | undefined): Line[number] {
+  const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
+  if (outcome === 'completed') return MARKS.done
+  return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? MARKS.failed : MARKS.interrupted
+}
+
+function endText(child: Child, part: ToolPart | undefined): string {
+  const { outcome, error } = child.reply
+  if (outcome === 'failed') return `failed: ${errorText(error)}`
+  if (outcome === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
+  return outcome === 'completed' ? 'done' : outcome
+}
+
+function timeText(reply: Reply, now: number | undefined): readonly string[] {
+  if (reply.startedAt === undefined) return []
+  if (now !== undefined) return [ticking(now - reply.startedAt)]
+  return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
+}
+
+function nameOf(child: Child): Line {
+  const title = cleanLine(child.title ?? '')
+  return [span(cleanLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
+}
+
+function row(key: string, final: boolean, only: Line): Block {
+  return { key, final, gap: 'between', kind: 'row', lines: [only] }
+}
+
+function indented(block: Block): Block {
+  return { ...block, lines: block.lines.map((own) => [span('  '), ...own]) }
+}

@@ -1,0 +1,133 @@
+import { isShownText, type Message, type Part, type Reply } from '@reply/core'
+import { type Line, line, span, wrap } from './line.ts'
+import { outcomeLines } from './outcome.ts'
+import { amount, duration } from './phrase.ts'
+import { cleanLine } from './sanitize.ts'
+import type { Block, Shown } from './shown.ts'
+import { retryText } from './status.ts'
+import { takenBack, textBlocks } from './text.ts'
+import { hasOwnTodos, todoLines } from './todos.ts'
+import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
+
+export interface ViewOptions {
+  /** Ms since the epoch. */
+  readonly now: number
+  /** Columns; infinite where rows don't wrap. */
+  readonly width: number
+  /** A terminal that is repainted; otherwise what is appended must say everything itself. */
+  readonly live: boolean
+  /** Show what the model thought. */
+  readonly reasoning: boolean
+  /** Show what was asked for, above the reply. */
+  readonly prompt: boolean
+  readonly shown: Shown
+}
+
+/**
+ * The picture of a reply from top to bottom, without what was committed already.
+ *
+ * It looks at nothing but its arguments: the same reply at the same time is the same picture, however it came about.
+ */
+export function view(reply: Reply, options: ViewOptions): readonly Block[] {
+  const { shown } = options
+  const blocks = [
+    ...promptBlocks(reply, options),
+    ...vanished(reply, shown),
+    ...messageBlocks(reply, options),
+    ...strayAsks(reply, options),
+    ...strayChildren(reply, options),
+    ...(options.live ? [] : troubleBlocks(reply, options)),
+    ...todoBlocks(reply, options),
+    ...endBlocks(reply, options),
+  ]
+  return blocks.filter((block) => block.slice !== undefined || !shown.keys.has(block.key))
+}
+
+function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Block[] {
+  const text = reply.prompt?.text.trim() ?? ''
+  const files = reply.prompt?.files.map(cleanLine) ?? []
+  if (!prompt || (text === '' && files.length === 0)) return []
+  const rows = [
+    ...(text === '' ? [] : wrap(line(text, 'bold'), width, line('› ', 'magenta'), line('  '))),
+    ...files.map((file) => line(`  + ${file}`, 'dim')),
+  ]
+  return [{ key: 'prompt', final: true, gap: 'always', kind: 'note', lines: rows }]
+}
+
+function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
+  const compacted = compactionBlock(reply, options)
+  const after = reply.messages.findIndex((message) => isAfterCompaction(message, reply))
+  const blocks = reply.messages.flatMap((message, index) => {
+    const own = message.parts.flatMap((part) => partBlocks(part, reply, options))
+    return index === after ? [...compacted, ...own] : own
+  })
+  return after < 0 ? [...blocks, ...compacted] : blocks
+}
+
+function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Block[] {
+  if (part.type === 'tool') return toolBlocks(part, reply, options)
+  if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
+  if (part.type === 'file') {
+    const name = cleanLine(part.filename ?? part.mime)
+    return [{ key: `file:${part.id}`, final: true, gap: 'between', kind: 'row', lines: [line(`+ ${name}`, 'dim')] }]
+  }
+  if (part.type !== 'text') return []
+  // What was shown of a text that is no longer to be seen has to be taken back, so those are looked at too.
+  return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []
+}
+
+/** Texts that were shown and are not in the reply any more: reverted, or abandoned by a retry. */
+function vanished(reply: Reply, shown: Shown): readonly Block[] {
+  if (shown.texts.size === 0) return []
+  const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
+  return [...shown.texts]
+    .filter(([partID, source]) => source.trim() !== '' && !there.has(partID))
+    .map(([partID]) => takenBack(partID, 'removed'))
+}
+
+function isAfterCompaction(message: Message, { compaction }: Reply): boolean {
+  return compaction !== undefined && message.createdAt !== undefined && message.createdAt >= compaction.startedAt
+}
+
+function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonly Block[] {
+  if (compaction?.state !== 'done') return []
+  const size = compaction.tokensBefore === undefined ? '' : ` · ${amount(compaction.tokensBefore)} tokens`
+  const time = compaction.endedAt === undefined ? '' : ` · ${duration(compaction.endedAt - compaction.startedAt)}`
+  const rows = wrap(line(`≡ context compacted${size}${time}`, 'dim'), width)
+  return [{ key: `compaction:${compaction.startedAt}`, final: true, gap: 'always', kind: 'note', lines: rows }]
+}
+
+/** In a log, what a status line would show for a while: each trouble once. */
+function troubleBlocks(reply: Reply, { now }: ViewOptions): readonly Block[] {
+  const note = (key: string, text: string): Block => ({
+    key,
+    final: true,
+    urgent: true,
+    gap: 'between',
+    kind: 'note',
+    lines: [line(text, 'yellow')],
+  })
+  const retry = retryText(reply, now)
+  return [
+    ...(retry === undefined ? [] : [note(`retry:${reply.retry?.attempt}:${reply.retry?.message}`, `↻ ${retry}`)]),
+    ...(reply.connection === 'lost'
+      ? [note(`lost:${reply.messages.length}`, '! connection lost, trying to get it back')]
+      : []),
+    ...(reply.stalled ? [note(`stalled:${reply.messages.length}`, '! no progress for a while')] : []),
+  ]
+}
+
+/** A terminal has the checklist in its foot until the end. A log has it when it is made, and once more if the end differs. */
+function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly Block[] {
+  if (!hasOwnTodos(reply)) return []
+  const settled = reply.phase === 'settled'
+  if (!settled && (live || [...shown.keys].some((key) => key.startsWith('todos:')))) return []
+  const key = `todos:${reply.todos.map(({ status, content }) => `${status} ${content}`).join('\n')}`
+  return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(reply.todos, width) }]
+}
+
+function endBlocks(reply: Reply, { width }: ViewOptions): readonly Block[] {
+  const lines: readonly Line[] = outcomeLines(reply, width)
+  if (lines.length === 0) return []
+  return [{ key: 'outcome', final: true, gap: 'always', kind: 'note', lines: lines.map((row) => [span(''), ...row]) }]
+}

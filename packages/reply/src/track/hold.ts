@@ -38,6 +38,11 @@ export function release(
   return wanted
 }
 
+/** Lets held events go their way, after the event that is being placed. */
+export function resume(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
+  draft.queue.push(...release(draft, sessionID, isWanted))
+}
+
 function makeRoom(draft: Draft): void {
   while (draft.state.heldUnits > draft.state.limits.maxHeld) {
     const [oldest] = draft.state.waiting

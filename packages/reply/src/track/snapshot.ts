@@ -1,6 +1,10 @@
 import type { MessageHead, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
-import type { MessageRole } from './state.ts'
+import { findReply } from '../reduce/child.ts'
+import { resume } from './hold.ts'
+import { roleOf, withRole } from './message.ts'
+import { isOpen, open, step } from './open.ts'
+import { type Draft, getCell, putCell } from './state.ts'
 
 type Read = SnapshotEvent['messages'][number]
 
@@ -31,6 +35,25 @@ function isInserted(parts: readonly Part[]): boolean {
   )
 }
 
-export function roleOf(head: MessageHead): MessageRole['role'] {
-  return head.summary ? 'summary' : head.role
+/** A reading over REST: of the messages only the run's own go on to `reduce`; of the older ones the ids are remembered. */
+export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
+  const { sessionID, messages, at } = event
+  const rootID = path[0] ?? sessionID
+  const isRunning = event.status !== 'idle' || event.asks.length > 0
+  const current = getCell(draft, rootID).reply
+  if (isRunning && !isOpen(current && findReply(current, sessionID))) open(draft, path, at)
+  const cell = getCell(draft, sessionID)
+  const reply = current && findReply(current, sessionID)
+  const known = messages.findIndex(({ head }) => cell.roles.get(head.id)?.run === cell.run)
+  const start = known === -1 ? runStart(messages) : known
+  const isOwn = (index: number): boolean => (isRunning || isOpen(reply) || known !== -1) && index >= start
+  let { roles } = cell
+  for (const [index, { head }] of messages.entries()) {
+    if (!roles.has(head.id)) roles = withRole(roles, head.id, { role: roleOf(head), run: isOwn(index) ? cell.run : -1 })
+  }
+  putCell(draft, { ...cell, roles, todos: event.todos, idle: !isRunning })
+  const own = messages.filter((_, index) => isOwn(index))
+  step(draft, rootID, { ...event, messages: own, children: [] })
+  draft.queue.push(...event.children)
+  resume(draft, sessionID, () => true)
 }

@@ -77,7 +77,13 @@ export interface Tracked {
 export interface Draft {
   state: TrackState
   readonly steps: TrackedStep[]
+  /** What is to be placed after the event itself. */
+  readonly queue: SessionScopedEvent[]
   dropped: number
+}
+
+export function draftOf(state: TrackState): Draft {
+  return { state, steps: [], queue: [], dropped: 0 }
 }
 
 export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {

@@ -1,0 +1,35 @@
+import type { SessionEvent } from '../event.ts'
+import { resume } from './hold.ts'
+import { step } from './open.ts'
+import { type Draft, getCell, pathOf, putCell } from './state.ts'
+
+export function placeSession(draft: Draft, event: SessionEvent): void {
+  learn(draft, event.sessionID, event)
+  const path = pathOf(draft, event.sessionID)
+  if (path?.[0] !== undefined) step(draft, path[0], event)
+}
+
+/** Notes what a session is. What waited for that goes its way now. */
+export function learn(
+  draft: Draft,
+  id: string,
+  news: {
+    parentID?: string | undefined
+    title?: string | undefined
+    directory?: string | undefined
+    createdAt?: number | undefined
+  },
+): void {
+  const cell = getCell(draft, id)
+  const { title = cell.title, directory = cell.directory, createdAt = cell.createdAt } = news
+  const parentID = cell.known ? cell.parentID : news.parentID
+  if (cell.known && title === cell.title && directory === cell.directory) return
+  putCell(draft, { ...cell, known: true, parentID, title, directory, createdAt })
+  if (cell.known) return
+  for (const waiting of draft.state.waiting) if (pathOf(draft, waiting)) resume(draft, waiting, () => true)
+}
+
+export function touch(draft: Draft, sessionID: string): void {
+  const cell = getCell(draft, sessionID)
+  if (cell.epoch !== draft.state.epoch) putCell(draft, { ...cell, epoch: draft.state.epoch })
+}

@@ -13,13 +13,24 @@ export interface Kit {
   readonly tape: Tape
   readonly scenario: string
   create(): Promise<string>
+  /** Counts a session that came about otherwise, say by a fork, as one of the roots. */
+  adopt(sessionID: string): void
+  /** Neither waits for a session nor puts it into the truth, since the server has forgotten it. */
+  forget(sessionID: string): void
   /** Sends a prompt that names a script, by default the scenario's own. */
-  prompt(sessionID: string, options?: { script?: string; words?: string; parts?: readonly unknown[]; more?: object }): Promise<void>
+  prompt(
+    sessionID: string,
+    options?: { script?: string; words?: string; parts?: readonly unknown[]; more?: object },
+  ): Promise<void>
   post(path: string, body?: unknown): Promise<unknown>
   send(method: string, path: string, body?: unknown): Promise<unknown>
   read(path: string): Promise<unknown>
-  /** The first event of a type whose properties fit. */
-  event(type: string, fits?: (properties: Frame['properties']) => boolean): Promise<Frame['properties']>
+  /** The first event of a type, from frame number `since` on, whose properties fit. */
+  event(type: string, fits?: (properties: Frame['properties']) => boolean, since?: number): Promise<Frame['properties']>
+  /** Sends a prompt and waits until its session has become idle again. */
+  turn(sessionID: string, options?: Parameters<Kit['prompt']>[1]): Promise<void>
+  /** Connects the event streams anew, after the server was started again. */
+  reconnect(): Promise<void>
   /** Resolves when every session is idle over REST and the stream has been quiet. */
   settled(): Promise<void>
   truth(): Promise<Truth>
@@ -35,9 +46,19 @@ export const stringAt = (value: unknown, ...path: readonly string[]): string => 
   throw new TestingError('scenario', `No string at ${path.join('.')} of ${JSON.stringify(value).slice(0, 300)}.`)
 }
 
-export const createKit = (opencode: Opencode, model: Model, tape: Tape, scenario: string): Kit => {
+export interface KitOptions {
+  readonly opencode: Opencode
+  readonly model: Model
+  readonly tape: Tape
+  /** The other streams that are recorded beside it. */
+  readonly others: readonly Tape[]
+  readonly scenario: string
+}
+
+export const createKit = ({ opencode, model, tape, others, scenario }: KitOptions): Kit => {
   const posted: Posted[] = []
   const roots: string[] = []
+  const forgotten = new Set<string>()
   const url = (path: string): string =>
     `${opencode.url}${path}${path.includes('?') ? '&' : '?'}directory=${encodeURIComponent(opencode.directory)}`
 
@@ -49,13 +70,17 @@ export const createKit = (opencode: Opencode, model: Model, tape: Tape, scenario
     try {
       return answer === '' ? undefined : JSON.parse(answer)
     } catch {
-      throw new TestingError('scenario', `${method} ${path} answered ${response.status} with no JSON: ${answer.slice(0, 100)}`)
+      throw new TestingError(
+        'scenario',
+        `${method} ${path} answered ${response.status} with no JSON: ${answer.slice(0, 100)}`,
+      )
     }
   }
   const read: Kit['read'] = async (path) => {
     // The first request on a kept-alive socket fails once after a restart.
     const response = await fetch(url(path)).catch(() => fetch(url(path)))
-    if (!response.ok) throw new TestingError('scenario', `GET ${path} answered ${response.status}: ${await response.text()}`)
+    if (!response.ok)
+      throw new TestingError('scenario', `GET ${path} answered ${response.status}: ${await response.text()}`)
     return response.json()
   }
   const readList = async (path: string): Promise<readonly unknown[]> => {
@@ -63,7 +88,8 @@ export const createKit = (opencode: Opencode, model: Model, tape: Tape, scenario
     if (Array.isArray(list)) return list
     throw new TestingError('scenario', `GET ${path} is no list.`)
   }
-  const statuses = async (): Promise<Record<string, unknown>> => (await read('/session/status')) as Record<string, unknown>
+  const statuses = async (): Promise<Record<string, unknown>> =>
+    (await read('/session/status')) as Record<string, unknown>
   const isIdle = (status: unknown): boolean => status === undefined || stringAt(status, 'type') === 'idle'
 
   const kit: Kit = {
@@ -79,17 +105,37 @@ export const createKit = (opencode: Opencode, model: Model, tape: Tape, scenario
       roots.push(id)
       return id
     },
+    adopt: (id) => {
+      roots.push(id)
+    },
+    forget: (id) => {
+      forgotten.add(id)
+      roots.splice(roots.indexOf(id), 1)
+    },
     prompt: async (sessionID, { script = scenario, words, parts = [], more = {} } = {}) => {
       const said = { type: 'text', text: promptFor(script, words) }
       await send('POST', `/session/${sessionID}/prompt_async`, { parts: [said, ...parts], ...more })
     },
-    event: async (type, fits = () => true) =>
-      (await tape.seen(type, (frame) => frame.type === type && fits(frame.properties))).properties,
+    event: async (type, fits = () => true, since = 0) => {
+      const frame = await tape.seen(
+        type,
+        (each, index) => index >= since && each.type === type && fits(each.properties),
+      )
+      return frame.properties
+    },
+    turn: async (sessionID, options) => {
+      const since = tape.frames.length
+      await kit.prompt(sessionID, options)
+      await kit.event('session.idle', (properties) => properties.sessionID === sessionID, since)
+    },
+    reconnect: async () => {
+      await Promise.all([tape, ...others].map((each) => each.reconnect()))
+    },
     settled: async () => {
       do {
         await tape.quiet(400)
         await sleep(20)
-      } while (!Object.values(await statuses()).every(isIdle))
+      } while (!Object.entries(await statuses()).every(([id, status]) => forgotten.has(id) || isIdle(status)))
       await tape.quiet(400)
     },
     truth: async () => {

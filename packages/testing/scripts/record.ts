@@ -7,7 +7,7 @@ import { redact } from '../src/redact.ts'
 import type { Scenario } from '../src/scenario.ts'
 import { scenarios } from '../src/scenarios/all.ts'
 import { recordedVersions, unsupportedReason } from '../src/versions.ts'
-import { driverFor } from './drivers.ts'
+import { driverFor } from './drivers/all.ts'
 import { createKit } from './kit.ts'
 import { startTape } from './tape.ts'
 
@@ -15,7 +15,7 @@ const newest = recordedVersions.at(-1)
 
 /** Plays one scenario against a server of its own and stores what the wire said. */
 const record = async (version: string, scenario: Scenario): Promise<number> => {
-  const model = await startModel({ scripts: scenario.scripts })
+  const model = await startModel({ scripts: scenario.scripts, keepAlive: scenario.keepAlive ?? true })
   try {
     const { config, files, env } = scenario
     const opencode = await launchOpencode({
@@ -29,7 +29,13 @@ const record = async (version: string, scenario: Scenario): Promise<number> => {
     try {
       const tape = await startTape(`${opencode.url}/event?directory=${encodeURIComponent(opencode.directory)}`)
       const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
-      const kit = createKit(opencode, model, tape, scenario.name)
+      const kit = createKit({
+        opencode,
+        model,
+        tape,
+        others: global === undefined ? [] : [global],
+        scenario: scenario.name,
+      })
       await driverFor(scenario.name)(kit)
       await kit.settled()
       const truth = await kit.truth()
@@ -56,11 +62,19 @@ const record = async (version: string, scenario: Scenario): Promise<number> => {
 }
 
 const { values } = parseArgs({
-  options: { version: { type: 'string', multiple: true }, scenario: { type: 'string', multiple: true }, jobs: { type: 'string', default: '2' } },
+  options: {
+    version: { type: 'string', multiple: true },
+    scenario: { type: 'string', multiple: true },
+    jobs: { type: 'string', default: '2' },
+  },
 })
 const versions = values.version ?? recordedVersions
 const chosen = scenarios.filter((each) => values.scenario?.includes(each.name) ?? true)
-if (chosen.length === 0) throw new TestingError('scenario', `No scenario is named ${values.scenario}: choose from ${scenarios.map((each) => each.name)}.`)
+if (chosen.length === 0)
+  throw new TestingError(
+    'scenario',
+    `No scenario is named ${values.scenario}: choose from ${scenarios.map((each) => each.name)}.`,
+  )
 
 const queue = versions.flatMap((version) => chosen.map((scenario) => ({ version, scenario })))
 const failed: string[] = []

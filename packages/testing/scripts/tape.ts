@@ -12,7 +12,7 @@ export interface Tape {
   text(): string
   readonly frames: readonly Frame[]
   /** The first frame, seen already or still to come, that fits. */
-  seen(what: string, fits: (frame: Frame) => boolean, timeoutMs?: number): Promise<Frame>
+  seen(what: string, fits: (frame: Frame, index: number) => boolean, timeoutMs?: number): Promise<Frame>
   /** Resolves when nothing but heartbeats came for so long. */
   quiet(ms: number): Promise<void>
   /** Connects anew and resolves at `server.connected`; what came before stays on the tape. */
@@ -70,7 +70,12 @@ export const startTape = async (url: string): Promise<Tape> => {
       const timer = setTimeout(() => {
         watchers.delete(look)
         const last = frames.slice(-5).map((frame) => JSON.stringify(frame).slice(0, 300))
-        reject(new TestingError('scenario', `Not seen on the stream within ${timeoutMs} ms: ${what}. The last frames:\n${last.join('\n')}`))
+        reject(
+          new TestingError(
+            'scenario',
+            `Not seen on the stream within ${timeoutMs} ms: ${what}. The last frames:\n${last.join('\n')}`,
+          ),
+        )
       }, timeoutMs)
       watchers.add(look)
       look()
@@ -80,7 +85,8 @@ export const startTape = async (url: string): Promise<Tape> => {
     const before = frames.length
     const leave = new AbortController()
     const response = await fetch(url, { signal: leave.signal })
-    if (!response.ok || response.body === null) throw new TestingError('scenario', `The event stream answered ${response.status}: is the server up?`)
+    if (!response.ok || response.body === null)
+      throw new TestingError('scenario', `The event stream answered ${response.status}: is the server up?`)
     const done = read(response.body)
     disconnect = async () => {
       leave.abort()

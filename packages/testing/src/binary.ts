@@ -55,8 +55,22 @@ const installedBinary = async (version: string): Promise<string | undefined> => 
 
 const npmInstall = (folder: string, what: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force', what]
-    const npm = spawn('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' })
+    const args = [
+      'install',
+      '--prefix',
+      folder,
+      '--no-save',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--force',
+      what,
+    ]
+    const npm = spawn('npm', args, {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      shell: process.platform === 'win32',
+    })
     let said = ''
     npm.stderr.on('data', (chunk: Buffer) => {
       said = `${said}${chunk.toString('utf8')}`.slice(-2000)

@@ -3,7 +3,7 @@ export interface OpencodeConfig {
   /** Per tool, or per tool and pattern; the last matching rule wins. */
   readonly permission?: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>>
   readonly agent?: Readonly<Record<string, unknown>>
-  readonly command?: Readonly<Record<string, { readonly template: string; readonly description?: string }>>
+  readonly command?: Readonly<Record<string, Command>>
   /** Only written for servers from 1.18: older ones refuse the whole file. */
   readonly subagentDepth?: number
   /** The model's context window in tokens; default 200,000. */
@@ -11,6 +11,13 @@ export interface OpencodeConfig {
   readonly outputLimit?: number
   /** Anything else, as it is. */
   readonly extra?: Readonly<Record<string, unknown>>
+}
+
+interface Command {
+  readonly template: string
+  readonly description?: string
+  readonly agent?: string
+  readonly subtask?: boolean
 }
 
 type Rule = 'allow' | 'ask' | 'deny'

@@ -51,7 +51,10 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   const version = options.version ?? defaultVersion
   const binary = await opencodeBinary({ ...options, version })
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
-  const project = await createProject({ ...options.files, 'opencode.json': configFor(version, modelUrl, options.config) })
+  const project = await createProject({
+    ...options.files,
+    'opencode.json': configFor(version, modelUrl, options.config),
+  })
   const port = options.port ?? (await freePort())
   const start = () => startServer({ binary, project, port, env: options.env ?? {}, readyMs: options.readyMs ?? 60_000 })
 
@@ -101,5 +104,8 @@ const warm = async (url: string, directory: string): Promise<void> => {
   const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`)
   if (response.ok) return
   const said = (await response.text()).slice(0, 500)
-  throw new TestingError('launch', `OpenCode refused its opencode.json (${response.status}): mend the config option. It said: ${said}`)
+  throw new TestingError(
+    'launch',
+    `OpenCode refused its opencode.json (${response.status}): mend the config option. It said: ${said}`,
+  )
 }

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { TestingError } from './error.ts'
 import { createGates } from './gates.ts'
 import { type Asked, readRequest } from './request.ts'
 import type { Pieces, Script, Scripts, Step } from './script.ts'
 import { speak } from './speak.ts'
-import { TestingError } from './error.ts'
 
 export interface ModelOptions {
   readonly scripts: Scripts
@@ -11,6 +11,11 @@ export interface ModelOptions {
   readonly chunkDelayMs?: number
   /** Code points per chunk where the script doesn't say; default 12. */
   readonly chunk?: number
+  /**
+   * Keep connections open between requests; default true. Matters when a script breaks one off: servers up to 1.14 ask
+   * again by themselves on a connection that was used before, unseen by OpenCode.
+   */
+  readonly keepAlive?: boolean
   /** Port to listen on; default 0, any free one. */
   readonly port?: number
 }
@@ -38,17 +43,21 @@ const lost: Pieces = [{ type: 'text', text: 'No script was named.' }]
 
 const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
   if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? lost
-  if ('branches' in step) return step.branches.find((each) => asked.lastResult.includes(each.includes))?.pieces ?? step.otherwise
+  if ('branches' in step)
+    return step.branches.find((each) => asked.lastResult.includes(each.includes))?.pieces ?? step.otherwise
   return step
 }
 
 /** What the script says to a request; a script that has run out of steps says so, so that a test sees it. */
 const answerTo = (script: Script | undefined, asked: Asked, attempt: number): Pieces => {
   if (asked.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
-  if (asked.kind === 'summary') return piecesOf(script?.summary ?? [{ type: 'text', text: 'Summary: nothing was done yet.' }], asked, attempt)
+  if (asked.kind === 'summary')
+    return piecesOf(script?.summary ?? [{ type: 'text', text: 'Summary: nothing was done yet.' }], asked, attempt)
   if (script === undefined) return [{ type: 'text', text: `No script is named ${asked.scenario ?? '(nothing)'}.` }]
   const step = script.steps[asked.step]
-  return step === undefined ? [{ type: 'text', text: `The script ${asked.scenario} has no step ${asked.step}.` }] : piecesOf(step, asked, attempt)
+  return step === undefined
+    ? [{ type: 'text', text: `The script ${asked.scenario} has no step ${asked.step}.` }]
+    : piecesOf(step, asked, attempt)
 }
 
 const readBody = async (request: IncomingMessage): Promise<unknown> => {
@@ -82,12 +91,18 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,
       hold: (name, gone) => gates.pass(name, gone),
+      lastResult: asked.lastResult,
     })
   }
 
   const server = createServer((request, response) => {
+    response.shouldKeepAlive = options.keepAlive ?? true
     if (request.method !== 'POST' || !request.url?.endsWith('/chat/completions')) {
-      refuse(response, 404, `The scripted model only answers POST /v1/chat/completions, not ${request.method} ${request.url}.`)
+      refuse(
+        response,
+        404,
+        `The scripted model only answers POST /v1/chat/completions, not ${request.method} ${request.url}.`,
+      )
       return
     }
     complete(request, response).catch((error: unknown) => {
@@ -100,7 +115,8 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     server.listen(options.port ?? 0, '127.0.0.1', resolve)
   })
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new TestingError('model', 'The scripted model got no port; pass one as `port`.')
+  if (address === null || typeof address === 'string')
+    throw new TestingError('model', 'The scripted model got no port; pass one as `port`.')
 
   return {
     url: `http://127.0.0.1:${address.port}/v1`,

@@ -79,7 +79,10 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
   const path = pathOf(wanted, global ? 'global' : 'event')
   if (!existsSync(path)) {
     const what = `${version}/${scenario}${global ? ' (global)' : ''}`
-    throw new TestingError('recording', `There is no recording ${what}: see listRecordings(), or make it with npm run record.`)
+    throw new TestingError(
+      'recording',
+      `There is no recording ${what}: see listRecordings(), or make it with npm run record.`,
+    )
   }
   const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as Truth
   return { version, scenario, bytes: new Uint8Array(gunzipSync(readFileSync(path))), truth }

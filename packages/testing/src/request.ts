@@ -55,4 +55,6 @@ const kindOf = (fields: Fields, messages: readonly Fields[]): Asked['kind'] => {
 }
 
 const isSummary = (messages: readonly Fields[]): boolean =>
-  messages.some((message) => message.role === 'system' && /summarizing conversations|summarization/i.test(contentOf(message)))
+  messages.some(
+    (message) => message.role === 'system' && /summarizing conversations|summarization/i.test(contentOf(message)),
+  )

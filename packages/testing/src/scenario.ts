@@ -1,5 +1,5 @@
 import type { OpencodeConfig } from './config.ts'
-import { type Script, type Scripts, scenarioToken, type Step } from './script.ts'
+import { type Script, type Scripts, type Step, scenarioToken } from './script.ts'
 
 /** A named situation: what the model says, and how the server is set up for it. */
 export interface Scenario {
@@ -11,6 +11,8 @@ export interface Scenario {
   readonly config?: OpencodeConfig
   readonly files?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
+  /** Whether the model keeps connections open between requests; default true. */
+  readonly keepAlive?: boolean
 }
 
 export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
@@ -25,10 +27,15 @@ export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scri
 /** Names a scenario; further scripts are reached by `[scenario:name/further]`. */
 export const scenario = (name: string, shows: string, options: ScenarioOptions): Scenario => {
   const { steps, title, summary, more = {}, ...rest } = options
-  const own: Script = { steps, ...(title === undefined ? {} : { title }), ...(summary === undefined ? {} : { summary }) }
+  const own: Script = {
+    steps,
+    ...(title === undefined ? {} : { title }),
+    ...(summary === undefined ? {} : { summary }),
+  }
   const further = Object.entries(more).map(([key, each]): [string, Script] => [`${name}/${key}`, { steps: each }])
   return { name, shows, scripts: { [name]: own, ...Object.fromEntries(further) }, ...rest }
 }
 
 /** The text that a prompt needs to get this scenario's first script. */
-export const promptFor = (name: string, words = 'Please do what the script says.'): string => `${words} ${scenarioToken(name)}`
+export const promptFor = (name: string, words = 'Please do what the script says.'): string =>
+  `${words} ${scenarioToken(name)}`

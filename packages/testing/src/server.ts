@@ -25,7 +25,9 @@ export interface RunningServer {
 const inherited = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT', 'WINDIR']
 
 const environment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
-  ...Object.fromEntries(inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+  ...Object.fromEntries(
+    inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  ),
   HOME: home,
   USERPROFILE: home,
   XDG_CONFIG_HOME: join(home, '.config'),
@@ -99,11 +101,18 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   while (!(await isHealthy(url))) {
     if (failure !== undefined || !isRunning(child)) {
       const why = failure?.message ?? `it ended with ${child.exitCode ?? child.signalCode}`
-      throw new TestingError('launch', `OpenCode did not start at ${url}: ${why}. It said: ${said.trim() || '(nothing)'}`, { cause: failure })
+      throw new TestingError(
+        'launch',
+        `OpenCode did not start at ${url}: ${why}. It said: ${said.trim() || '(nothing)'}`,
+        { cause: failure },
+      )
     }
     if (Date.now() > deadline) {
       await kill()
-      throw new TestingError('launch', `OpenCode did not answer at ${url} within ${readyMs} ms: raise readyMs. It said: ${said.trim() || '(nothing)'}`)
+      throw new TestingError(
+        'launch',
+        `OpenCode did not answer at ${url} within ${readyMs} ms: raise readyMs. It said: ${said.trim() || '(nothing)'}`,
+      )
     }
     await sleep(50)
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Piece, Pieces } from './script.ts'
@@ -6,6 +7,8 @@ export interface SpeakOptions {
   readonly chunk: number
   readonly chunkDelayMs: number
   readonly nextCallID: () => string
+  /** Text of the newest tool result, for `{session}` in a tool's input. */
+  readonly lastResult: string
   readonly hold: (name: string, gone: AbortSignal) => Promise<void>
 }
 
@@ -17,14 +20,24 @@ const chunksOf = (words: string, size: number): readonly string[] => {
   return chunks
 }
 
+interface Call {
+  readonly index: number
+  readonly id: string
+  readonly lastResult: string
+}
+
+/** A script can't know the ids that a server gives; `{session}` stands for the one that the last result names. */
+const inputOf = (input: unknown, lastResult: string): string =>
+  JSON.stringify(input).replaceAll('{session}', /ses_\w+/.exec(lastResult)?.[0] ?? '{session}')
+
 /** The deltas of one piece, as the vendor streams them. */
-const deltasOf = (piece: Piece, call: { readonly index: number; readonly id: string }, chunk: number): readonly unknown[] => {
+const deltasOf = (piece: Piece, call: Call, chunk: number): readonly unknown[] => {
   if (piece.type === 'text') return chunksOf(piece.text, piece.chunk ?? chunk).map((content) => ({ content }))
   if (piece.type === 'reasoning')
     return chunksOf(piece.text, piece.chunk ?? chunk).map((words) => ({ reasoning_content: words }))
   if (piece.type !== 'tool') return []
   const opening = { index: call.index, id: call.id, type: 'function', function: { name: piece.tool, arguments: '' } }
-  const pieces = chunksOf(JSON.stringify(piece.input), piece.chunk ?? 64)
+  const pieces = chunksOf(inputOf(piece.input, call.lastResult), piece.chunk ?? 64)
   return [opening, ...pieces.map((part) => ({ index: call.index, function: { arguments: part } }))].map((each) => ({
     tool_calls: [each],
   }))
@@ -43,16 +56,21 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
 
   const write = (choices: readonly unknown[], rest: object = {}): void => {
-    const chunk = { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 0, model: 'm1', choices, ...rest }
+    const chunk = {
+      id: 'chatcmpl-scripted',
+      object: 'chat.completion.chunk',
+      created: 0,
+      model: 'm1',
+      choices,
+      ...rest,
+    }
     response.write(`data: ${JSON.stringify(chunk)}\n\n`)
   }
   const drained = async (): Promise<void> => {
     if (options.chunkDelayMs > 0) await sleep(options.chunkDelayMs, undefined, { signal: gone.signal }).catch(() => {})
     if (!response.writableNeedDrain || gone.signal.aborted) return
-    await new Promise<void>((resolve) => {
-      response.once('drain', resolve)
-      response.once('close', resolve)
-    })
+    // Rejects when the client goes, which the caller sees on the signal.
+    await once(response, 'drain', { signal: gone.signal }).catch(() => {})
   }
 
   write([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
@@ -67,7 +85,7 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
       return
     }
     if (piece.type === 'tool') index++
-    const call = { index, id: piece.type === 'tool' ? options.nextCallID() : '' }
+    const call = { index, id: piece.type === 'tool' ? options.nextCallID() : '', lastResult: options.lastResult }
     for (const delta of deltasOf(piece, call, options.chunk)) {
       if (gone.signal.aborted) return
       write([{ index: 0, delta, finish_reason: null }])

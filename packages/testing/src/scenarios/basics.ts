@@ -64,7 +64,9 @@ export const basics = [
     more: { second: [[text('The second answer.')]] },
   }),
   scenario('two-sessions', 'Two sessions stream at the same time, their events interleaved.', {
-    steps: [[text('The first session begins'), { type: 'hold', name: 'first' }, text(' and ends after the second began.')]],
+    steps: [
+      [text('The first session begins'), { type: 'hold', name: 'first' }, text(' and ends after the second began.')],
+    ],
     more: {
       second: [[text('The second session begins'), { type: 'hold', name: 'second' }, text(' and ends last.')]],
     },

@@ -19,7 +19,10 @@ const colour = {
 /** Turns with sub-agents. */
 export const children = [
   scenario('subagent', 'The agent gives a task to a sub-agent, which runs a tool and answers.', {
-    steps: [[text('I delegate this.'), task('Explore the code', 'subagent/child')], [text('The sub-agent found nothing bad.')]],
+    steps: [
+      [text('I delegate this.'), task('Explore the code', 'subagent/child')],
+      [text('The sub-agent found nothing bad.')],
+    ],
     more: { child: [[text('I look.'), bash('ls')], [text('Nothing bad here, says the child.')]] },
   }),
   scenario('subagent-parallel', 'Two sub-agents at once; the one that began first ends last.', {
@@ -90,9 +93,13 @@ export const children = [
   scenario('command-subtask', 'A slash command that runs as a sub-agent.', {
     config: {
       command: {
-        survey: { template: `Survey $ARGUMENTS. ${scenarioToken('command-subtask/child')}`, description: 'Survey' },
+        survey: {
+          template: `Survey $ARGUMENTS. ${scenarioToken('command-subtask/child')}`,
+          description: 'Survey',
+          agent: 'general',
+          subtask: true,
+        },
       },
-      extra: {},
     },
     steps: [[text('The survey is complete.')]],
     more: { child: [[text(`Surveyed. ${scenarioToken('command-subtask')}`)]] },

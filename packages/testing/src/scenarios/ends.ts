@@ -13,7 +13,9 @@ export const ends = [
     steps: [[text('This answer will never come to its end, because'), hold('middle'), text(' nobody hears this.')]],
   }),
   scenario('abort-reasoning', 'A person aborts while the model reasons.', {
-    steps: [[reasoning('This thought will never come to its end, because'), hold('middle'), text('Nobody hears this.')]],
+    steps: [
+      [reasoning('This thought will never come to its end, because'), hold('middle'), text('Nobody hears this.')],
+    ],
   }),
   scenario('abort-before-text', 'A person aborts before the model has said anything.', {
     steps: [[hold('middle'), text('Nobody hears this.')]],

@@ -11,7 +11,11 @@ export const failures = [
   scenario('retry-twice', 'The model refuses twice, with 429 and with 503, before it answers.', {
     steps: [
       {
-        attempts: [[limited('1')], [failure(503, 'Overloaded', { 'retry-after': '1' })], [text('The third time it worked.')]],
+        attempts: [
+          [limited('1')],
+          [failure(503, 'Overloaded', { 'retry-after': '1' })],
+          [text('The third time it worked.')],
+        ],
       },
     ],
   }),
@@ -31,7 +35,19 @@ export const failures = [
       },
     ],
   }),
+  scenario('retry-cut-closed', 'The same on a connection of its own, so that OpenCode and not its runtime retries.', {
+    keepAlive: false,
+    steps: [
+      {
+        attempts: [
+          [text('This sentence was cut off in the'), cut],
+          [text('This sentence was said again, and this time to its end.')],
+        ],
+      },
+    ],
+  }),
   scenario('retry-cut-reasoning', "The model's connection breaks while it reasons.", {
+    keepAlive: false,
     steps: [
       {
         attempts: [
@@ -42,6 +58,7 @@ export const failures = [
     ],
   }),
   scenario('retry-cut-tool', "The model's connection breaks after a tool call was complete.", {
+    keepAlive: false,
     steps: [
       {
         attempts: [

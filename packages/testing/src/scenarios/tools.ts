@@ -19,10 +19,7 @@ export const tools = [
     steps: [[tool('read', { filePath: 'missing.txt' })], [text('There is no such file.')]],
   }),
   scenario('failing-command', 'A command ends with an exit code; for the server that is no failure.', {
-    steps: [
-      [tool('bash', { command: 'echo oops >&2; exit 3', description: 'Fail' })],
-      [text('It ended with three.')],
-    ],
+    steps: [[tool('bash', { command: 'echo oops >&2; exit 3', description: 'Fail' })], [text('It ended with three.')]],
   }),
   scenario('unknown-tool', 'The model calls a tool that does not exist.', {
     steps: [[tool('frobnicate', { level: 11 })], [text('There is no such tool.')]],

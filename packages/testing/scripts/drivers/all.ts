@@ -1,0 +1,12 @@
+import { askDrivers } from './asks.ts'
+import { begin, type Driver, type Drivers, idle } from './driver.ts'
+import { endDrivers } from './ends.ts'
+import { turnDrivers } from './turns.ts'
+
+/** One prompt, and nobody interferes. */
+const whole: Driver = async (kit) => idle(kit, await begin(kit))
+
+const drivers: Drivers = { ...askDrivers, ...endDrivers, ...turnDrivers }
+
+/** Who plays the person in a scenario. */
+export const driverFor = (scenario: string): Driver => drivers[scenario] ?? whole

@@ -1,0 +1,29 @@
+import { answer, asked, type Drivers, during, permit } from './driver.ts'
+
+export const askDrivers: Drivers = {
+  question: during((kit) => answer(kit, [['Blue']])),
+  'questions-multi': during((kit) => answer(kit, [['Red'], ['Cheese', 'Olives'], ['Rex']])),
+  'question-rejected': during(async (kit) => {
+    await kit.post(`/question/${await asked(kit, 'question')}/reject`)
+  }),
+  'permission-once': during((kit) => permit(kit, 'once')),
+  'permission-always': during((kit) => permit(kit, 'always')),
+  'permission-always-parallel': during(async (kit) => {
+    await asked(kit, 'permission', 1)
+    await permit(kit, 'always')
+  }),
+  'permission-rejected': during((kit) => permit(kit, 'reject')),
+  'permission-rejected-message': during((kit) => permit(kit, 'reject', { message: 'Not on a Sunday.' })),
+  'permission-rejected-parallel': during(async (kit) => {
+    await asked(kit, 'permission', 1)
+    await permit(kit, 'reject')
+  }),
+  'permission-twice': during(async (kit) => {
+    await permit(kit, 'once')
+    await permit(kit, 'once', { nth: 1 })
+  }),
+  'permission-edit': during((kit) => permit(kit, 'once')),
+  'subagent-permission': during((kit) => permit(kit, 'once')),
+  'subagent-nested-permission': during((kit) => permit(kit, 'once')),
+  'subagent-question': during((kit) => answer(kit, [['Red']])),
+}

@@ -1,0 +1,75 @@
+import { type Kit, stringAt } from '../kit.ts'
+import type { Frame } from '../tape.ts'
+
+/** Plays a person: prompts, answers, aborts. Ends when nothing more is to be done; the recorder then waits for quiet. */
+export type Driver = (kit: Kit) => Promise<void>
+export type Drivers = Readonly<Record<string, Driver>>
+
+type Properties = Frame['properties']
+
+/** Creates a session and sends the scenario's prompt, without waiting. */
+export const begin = async (kit: Kit): Promise<string> => {
+  const sessionID = await kit.create()
+  await kit.prompt(sessionID)
+  return sessionID
+}
+
+export const idle = async (kit: Kit, sessionID: string): Promise<void> => {
+  await kit.event('session.idle', (properties) => properties.sessionID === sessionID)
+}
+
+/** One prompt, played to its end. What is `between` happens while it runs. */
+export const during =
+  (between: (kit: Kit, sessionID: string) => Promise<void>): Driver =>
+  async (kit) => {
+    const sessionID = await begin(kit)
+    await between(kit, sessionID)
+    await idle(kit, sessionID)
+  }
+
+/** The script waits at a hold, and all that it said before has come through. */
+export const held = async (kit: Kit, name: string): Promise<void> => {
+  await kit.model.held(name)
+  await kit.tape.quiet(250)
+}
+
+const partOf = (properties: Properties): Readonly<Record<string, unknown>> =>
+  typeof properties.part === 'object' && properties.part !== null ? { ...properties.part } : {}
+
+/** A tool part has these words in it, wherever; `"output":"started` tells that a command runs. */
+export const toolSays = async (kit: Kit, words: string): Promise<void> => {
+  await kit.event('message.part.updated', (properties) => {
+    const part = partOf(properties)
+    return part.type === 'tool' && JSON.stringify(part.state).includes(words)
+  })
+}
+
+export const abort = async (kit: Kit, sessionID: string): Promise<void> => {
+  await kit.post(`/session/${sessionID}/abort`)
+}
+
+/** The nth question or permission that is asked, from 0. */
+export const asked = async (kit: Kit, type: 'question' | 'permission', nth = 0): Promise<string> => {
+  let seen = -1
+  const last = new Set<unknown>()
+  const request = await kit.event(`${type}.asked`, (properties) => {
+    if (!last.has(properties.id)) seen++
+    last.add(properties.id)
+    return seen >= nth
+  })
+  return stringAt(request, 'id')
+}
+
+export const answer = async (kit: Kit, answers: readonly (readonly string[])[]): Promise<void> => {
+  await kit.post(`/question/${await asked(kit, 'question')}/reply`, { answers })
+}
+
+export const permit = async (
+  kit: Kit,
+  reply: string,
+  options: { nth?: number; message?: string } = {},
+): Promise<void> => {
+  const { nth = 0, message } = options
+  const requestID = await asked(kit, 'permission', nth)
+  await kit.post(`/permission/${requestID}/reply`, message === undefined ? { reply } : { reply, message })
+}

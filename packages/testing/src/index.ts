@@ -1,1 +1,37 @@
-export {}
+export { type BinaryOptions, cacheFolder, defaultVersion, opencodeBinary } from './binary.ts'
+export { atLeast, type OpencodeConfig } from './config.ts'
+export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
+export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'
+export { TestingError, type TestingFailure } from './error.ts'
+export { type LaunchOptions, launchOpencode, type Opencode } from './launch.ts'
+export { type Model, type ModelOptions, type ModelRequest, startModel } from './model.ts'
+export { createProject, type Project } from './project.ts'
+export {
+  listRecordings,
+  type Posted,
+  type Recording,
+  type RecordingName,
+  readRecording,
+  type SessionTruth,
+  type Truth,
+} from './recordings.ts'
+export { type Machine, redact } from './redact.ts'
+export { promptFor, type Scenario, type ScenarioOptions, scenario } from './scenario.ts'
+export { scenarios } from './scenarios/all.ts'
+export {
+  cut,
+  failure,
+  hold,
+  type Piece,
+  type Pieces,
+  reasoning,
+  type Script,
+  type Scripts,
+  type Step,
+  scenarioIn,
+  scenarioToken,
+  text,
+  tool,
+  usage,
+} from './script.ts'
+export { recordedVersions, type Unsupported, unsupported, unsupportedReason } from './versions.ts'

@@ -7,6 +7,8 @@ import { speak } from './speak.ts'
 
 export interface ModelOptions {
   readonly scripts: Scripts
+  /** The script for prompts that name none; default: they are told so. */
+  readonly fallback?: string
   /** Pause between two chunks; default 0. */
   readonly chunkDelayMs?: number
   /** Code points per chunk where the script doesn't say; default 12. */
@@ -44,7 +46,7 @@ const lost: Pieces = [{ type: 'text', text: 'No script was named.' }]
 const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
   if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? lost
   if ('branches' in step)
-    return step.branches.find((each) => asked.lastResult.includes(each.includes))?.pieces ?? step.otherwise
+    return step.branches.find((each) => asked.results.includes(each.includes))?.pieces ?? step.otherwise
   return step
 }
 
@@ -85,13 +87,14 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     const attempt = attempts.get(identity) ?? 0
     attempts.set(identity, attempt + 1)
     requests.push({ ...asked, attempt, body })
-    const script = asked.scenario === undefined ? undefined : options.scripts[asked.scenario]
+    const name = asked.scenario ?? options.fallback
+    const script = name === undefined ? undefined : options.scripts[name]
     await speak(answerTo(script, asked, attempt), response, {
       chunk: options.chunk ?? 12,
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,
       hold: (name, gone) => gates.pass(name, gone),
-      lastResult: asked.lastResult,
+      results: asked.results,
     })
   }
 

@@ -5,10 +5,10 @@ export interface Asked {
   readonly kind: 'step' | 'title' | 'summary'
   /** The latest scenario named by a user's or the assistant's text; undefined when nobody named one. */
   readonly scenario: string | undefined
-  /** Answered tool rounds since the message that named the scenario. */
+  /** Answered tool rounds since the message that named the scenario, or since the last prompt. */
   readonly step: number
-  /** Text of the newest tool result, or ''. */
-  readonly lastResult: string
+  /** Texts of the tool results since then, joined by line breaks. */
+  readonly results: string
   /** The same for every repetition of one request. */
   readonly identity: string
 }
@@ -35,15 +35,16 @@ export const readRequest = (body: unknown): Asked => {
   const spoken = messages.filter((message) => message.role !== 'system' && message.role !== 'tool')
   const named = spoken.findLast((message) => scenarioIn(contentOf(message)) !== undefined)
   const scenario = named === undefined ? undefined : scenarioIn(contentOf(named))
-  const since = named === undefined ? messages : messages.slice(messages.indexOf(named))
+  const opening = named ?? messages.findLast((message) => message.role === 'user')
+  const since = opening === undefined ? messages : messages.slice(messages.indexOf(opening))
   const step = since.filter((message) => message.role === 'assistant' && listOf(message.tool_calls).length > 0).length
-  const lastResult = messages.findLast((message) => message.role === 'tool')
+  const results = since.filter((message) => message.role === 'tool').map(contentOf)
   const identity = [scenario, step, ...messages.filter((each) => each.role !== 'system').map(contentOf)].join('\u0000')
   return {
     kind: kindOf(fields, messages),
     scenario,
     step,
-    lastResult: lastResult === undefined ? '' : contentOf(lastResult),
+    results: results.join('\n'),
     identity,
   }
 }

@@ -4,7 +4,7 @@ export type Piece =
   | { readonly type: 'text'; readonly text: string; readonly chunk?: number }
   /** Thinking, streamed as `reasoning_content`. */
   | { readonly type: 'reasoning'; readonly text: string; readonly chunk?: number }
-  /** A tool call; its arguments are streamed in pieces of `chunk` code points. */
+  /** A tool call; its arguments are streamed in pieces of `chunk` code points, `{session}` in them is the last session that a result named. */
   | { readonly type: 'tool'; readonly tool: string; readonly input: unknown; readonly chunk?: number }
   /** Answer with this HTTP status instead of a stream. Only as the first piece. */
   | { readonly type: 'error'; readonly status: number; readonly message: string; readonly headers?: Headers }
@@ -23,7 +23,7 @@ export type Pieces = readonly Piece[]
 
 /**
  * One model step. `attempts` answers the first, second, … request for this very step (the last one repeats), which is
- * how a retry is scripted; `branches` picks by what the latest tool result contains.
+ * how a retry is scripted; `branches` picks by what the tool results since the prompt contain.
  */
 export type Step =
   | Pieces

@@ -7,8 +7,8 @@ export interface SpeakOptions {
   readonly chunk: number
   readonly chunkDelayMs: number
   readonly nextCallID: () => string
-  /** Text of the newest tool result, for `{session}` in a tool's input. */
-  readonly lastResult: string
+  /** Texts of the tool results so far, for `{session}` in a tool's input. */
+  readonly results: string
   readonly hold: (name: string, gone: AbortSignal) => Promise<void>
 }
 
@@ -23,12 +23,12 @@ const chunksOf = (words: string, size: number): readonly string[] => {
 interface Call {
   readonly index: number
   readonly id: string
-  readonly lastResult: string
+  readonly results: string
 }
 
-/** A script can't know the ids that a server gives; `{session}` stands for the one that the last result names. */
-const inputOf = (input: unknown, lastResult: string): string =>
-  JSON.stringify(input).replaceAll('{session}', /ses_\w+/.exec(lastResult)?.[0] ?? '{session}')
+/** A script can't know the ids that a server gives; `{session}` stands for the one that the results name last. */
+const inputOf = (input: unknown, results: string): string =>
+  JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
 /** The deltas of one piece, as the vendor streams them. */
 const deltasOf = (piece: Piece, call: Call, chunk: number): readonly unknown[] => {
@@ -37,7 +37,7 @@ const deltasOf = (piece: Piece, call: Call, chunk: number): readonly unknown[] =
     return chunksOf(piece.text, piece.chunk ?? chunk).map((words) => ({ reasoning_content: words }))
   if (piece.type !== 'tool') return []
   const opening = { index: call.index, id: call.id, type: 'function', function: { name: piece.tool, arguments: '' } }
-  const pieces = chunksOf(inputOf(piece.input, call.lastResult), piece.chunk ?? 64)
+  const pieces = chunksOf(inputOf(piece.input, call.results), piece.chunk ?? 64)
   return [opening, ...pieces.map((part) => ({ index: call.index, function: { arguments: part } }))].map((each) => ({
     tool_calls: [each],
   }))
@@ -85,7 +85,7 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
       return
     }
     if (piece.type === 'tool') index++
-    const call = { index, id: piece.type === 'tool' ? options.nextCallID() : '', lastResult: options.lastResult }
+    const call = { index, id: piece.type === 'tool' ? options.nextCallID() : '', results: options.results }
     for (const delta of deltasOf(piece, call, options.chunk)) {
       if (gone.signal.aborted) return
       write([{ index: 0, delta, finish_reason: null }])

@@ -1,0 +1,78 @@
+import { type Scenario, scenario } from '../scenario.ts'
+import { failure, scenarioToken, text, tool } from '../script.ts'
+import { longMarkdown } from '../scenarios/words.ts'
+import { shopSteps } from './shop.ts'
+
+/** A scenario that needs nothing but its prompt: it runs in the sample project of the demo. */
+export interface DemoScenario extends Scenario {
+  readonly prompt: string
+}
+
+const demo = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
+
+/** What `startDemo` can play; the first one is the default. */
+export const demoScenarios: readonly DemoScenario[] = [
+  demo(
+    'The total of the cart is wrong when there is a discount. Please find out why and mend it.',
+    scenario('demo', 'Plans, runs tools, keeps a todo list, asks a question, and mends a bug as the answer says.', {
+      title: 'Mend the discount',
+      steps: shopSteps,
+    }),
+  ),
+  demo(
+    'Please run the tests.',
+    scenario('permission', 'Asks for permission before it runs a command.', {
+      title: 'Run the tests',
+      config: { permission: { bash: 'ask' } },
+      steps: [
+        [text('I will run the tests, if I may.'), tool('bash', { command: 'node --test', description: 'Run the tests' })],
+        [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
+      ],
+    }),
+  ),
+  demo(
+    'Please let somebody else look at the cart.',
+    scenario('subagent', 'Gives a task to a sub-agent, which runs tools of its own.', {
+      title: 'Look at the cart',
+      steps: [
+        [
+          text('I send somebody to look.'),
+          tool('task', {
+            description: 'Review the cart',
+            prompt: `Review src/cart.js. ${scenarioToken('subagent/child')}`,
+            subagent_type: 'general',
+          }),
+        ],
+        [text('The sub-agent found the bug: `discount` is never used.')],
+      ],
+      more: {
+        child: [
+          [text('I read it first.'), tool('read', { filePath: 'src/cart.js' })],
+          [tool('bash', { command: 'grep -n discount src/cart.js; sleep 1', description: 'Find the discount' })],
+          [text('`discount` is a parameter that nothing uses.')],
+        ],
+      },
+    }),
+  ),
+  demo(
+    'Please tell me all about it.',
+    scenario('markdown', 'A long answer with every kind of Markdown.', {
+      title: 'All about it',
+      steps: [[text(longMarkdown)]],
+    }),
+  ),
+  demo(
+    'Please be patient with the model.',
+    scenario('retry', 'The model is overloaded, the server waits and tries again.', {
+      title: 'Patience',
+      steps: [
+        {
+          attempts: [
+            [failure(429, 'Rate limit reached', { 'retry-after': '3' })],
+            [text('Thank you for waiting. The model was overloaded, and the server tried again by itself.')],
+          ],
+        },
+      ],
+    }),
+  ),
+]

@@ -1,0 +1,65 @@
+import type { BinaryOptions } from '../binary.ts'
+import { TestingError } from '../error.ts'
+import { launchOpencode } from '../launch.ts'
+import { startModel } from '../model.ts'
+import { demoFiles } from './project.ts'
+import { demoScenarios } from './scenarios.ts'
+
+export interface DemoOptions extends BinaryOptions {
+  /** A name of {@link demoScenarios}; default the first. */
+  readonly scenario?: string
+  /** Pause between two chunks of the model; default 15, so that one can read along. */
+  readonly chunkDelayMs?: number
+  /** Code points per chunk; default 4. */
+  readonly chunk?: number
+}
+
+export interface Demo {
+  /** Of the OpenCode server. */
+  readonly url: string
+  /** Of the sample project, as the server compares it. */
+  readonly directory: string
+  readonly scenario: string
+  /** What to send; any prompt that is sent gets the scenario. */
+  readonly prompt: string
+  readonly version: string
+  /** Ends server and model and removes the project. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a real OpenCode server with a scripted model and a sample project: no key and no network needed, once the
+ * binary is there. Fails with type `scenario` for an unknown name, with `install` or `launch` when the server can't run.
+ */
+export const startDemo = async (options: DemoOptions = {}): Promise<Demo> => {
+  const wanted = options.scenario ?? demoScenarios[0]?.name
+  const played = demoScenarios.find((each) => each.name === wanted)
+  if (played === undefined) {
+    const names = demoScenarios.map((each) => each.name).join(', ')
+    throw new TestingError('scenario', `There is no demo scenario named ${wanted}: choose one of ${names}.`)
+  }
+  const model = await startModel({
+    scripts: played.scripts,
+    fallback: played.name,
+    chunkDelayMs: options.chunkDelayMs ?? 15,
+    chunk: options.chunk ?? 4,
+  })
+  try {
+    const { config } = played
+    const opencode = await launchOpencode({ ...options, model, files: demoFiles, ...(config === undefined ? {} : { config }) })
+    return {
+      url: opencode.url,
+      directory: opencode.directory,
+      scenario: played.name,
+      prompt: played.prompt,
+      version: opencode.version,
+      stop: async () => {
+        await opencode.stop()
+        await model.close()
+      },
+    }
+  } catch (error) {
+    await model.close()
+    throw error
+  }
+}

@@ -34,6 +34,8 @@ export interface ConsoleSinkOptions {
   readonly onInterrupt?: () => void
   /** Ms since the epoch. Default: `Date.now`. */
   readonly now?: () => number
+  /** Calls once after so many ms, and returns the undo. Default: `setTimeout`, which keeps no process alive. */
+  readonly after?: (ms: number, run: () => void) => () => void
   /** Default: `process.env`. */
   readonly env?: Environment
 }
@@ -71,7 +73,14 @@ const LOG_MS = 200
  * sequences in what models and tools wrote are removed.
  */
 export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
-  const { stdout = process.stdout, stdin = process.stdin, env = process.env, now = Date.now, opencode } = options
+  const {
+    stdout = process.stdout,
+    stdin = process.stdin,
+    env = process.env,
+    now = Date.now,
+    after = timeout,
+    opencode,
+  } = options
   const live = options.live ?? isLive(stdout, env)
   const interactive = opencode !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
   const surface = surfaceOf(stdout, { live, env })
@@ -108,9 +117,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     const at = Math.max(now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
     if (timer !== undefined && timer.at <= at) return
     timer?.cancel()
-    const handle = setTimeout(frame, at - now())
-    handle.unref()
-    timer = { at, cancel: () => clearTimeout(handle) }
+    timer = { at, cancel: after(at - now(), frame) }
   }
 
   function frame(): void {
@@ -213,4 +220,10 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       await finished
     },
   }
+}
+
+function timeout(ms: number, run: () => void): () => void {
+  const handle = setTimeout(run, ms)
+  handle.unref()
+  return () => clearTimeout(handle)
 }

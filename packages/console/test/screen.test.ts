@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { line } from '../src/line.ts'
-import { createLog, createScreen } from '../src/screen.ts'
+import { createLog } from '../src/log.ts'
+import { createScreen } from '../src/screen.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
 const none = () => {}

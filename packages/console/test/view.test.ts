@@ -1,0 +1,234 @@
+import type { Reply } from '@reply/core'
+import { expect, test } from 'vitest'
+import { choose, layout } from '../src/layout.ts'
+import { plain } from '../src/line.ts'
+import { createShown } from '../src/shown.ts'
+import { type ViewOptions, view } from '../src/view.ts'
+import { childOf, permission, question, reasoning, replyOf, START, settledOf, text, tool } from './fixture/reply.ts'
+
+function picture(reply: Reply, options: Partial<ViewOptions> = {}): string[] {
+  const full = {
+    now: START + 5000,
+    width: 60,
+    live: true,
+    reasoning: false,
+    prompt: false,
+    shown: createShown(),
+    ...options,
+  }
+  return layout(view(reply, full), undefined).rows.map(plain)
+}
+
+test('text, calls and the outcome, from top to bottom', () => {
+  const reply = settledOf([
+    text('a', '# Hi\n\nI look.'),
+    tool('b', 'bash', { title: 'npm test' }),
+    tool('c', 'read'),
+    text('d', 'Done.'),
+  ])
+  expect(picture(reply)).toEqual([
+    'Hi',
+    '',
+    'I look.',
+    '',
+    '✓ bash npm test 1.2s',
+    '✓ read 1.2s',
+    '',
+    'Done.',
+    '',
+    '✓ completed · 12s',
+  ])
+})
+
+test('the end of each call has its own mark', () => {
+  const denied = permission({ status: 'rejected', callID: 'call_d' })
+  const parts = [
+    tool('a', 'bash', { status: 'error', error: 'exit\n1' }),
+    tool('b', 'bash', { status: 'error', interrupted: true, title: 'sleep' }),
+    tool('c', 'bash', { metadata: { exit: 2 } }),
+    tool('d', 'bash', { status: 'error', error: 'The user rejected it' }),
+    tool('e', 'mcp__github__search', { status: 'running', input: { query: 'x' } }),
+  ]
+  expect(picture(replyOf(parts, { asks: [denied] }))).toEqual([
+    '✗ bash · exit 1 1.2s',
+    '■ bash sleep · interrupted 1.2s',
+    '✓ bash · exit 2 1.2s',
+    '⊘ refused: bash: npm publish',
+    '⊘ bash · denied 1.2s',
+    '⠹ search x 5s',
+  ])
+})
+
+test('paths inside the project are relative', () => {
+  const reply = replyOf([tool('a', 'read', { title: '/home/me/app/src/a.ts' })], { directory: '/home/me/app' })
+  expect(picture(reply)).toEqual(['✓ read src/a.ts 1.2s'])
+})
+
+test('a sub-agent has a title, its calls below it, and an end, at any depth', () => {
+  const leaf = settledOf([tool('l', 'read')], { sessionID: 'ses_leaf' })
+  const middle = replyOf([tool('m', 'task')], {
+    sessionID: 'ses_mid',
+    children: [childOf('call_m', leaf, { title: 'Deep' })],
+  })
+  const root = replyOf([tool('r', 'task', { status: 'running' })], { children: [childOf('call_r', middle)] })
+  expect(picture(root)).toEqual([
+    '▸ general Explore the code',
+    '  ▸ general Deep',
+    '    ✓ read 1.2s',
+    '    ✓ done · 1 call · 12s',
+    '  ⠹ working · 1 call · 5s',
+  ])
+})
+
+test('a failed sub-agent says why', () => {
+  const failed = settledOf([], {
+    sessionID: 'ses_c',
+    outcome: 'failed',
+    error: { name: 'APIError', message: 'no\nkey', raw: 0 },
+  })
+  const root = replyOf([tool('r', 'task')], { children: [childOf('call_r', failed)] })
+  expect(picture(root)).toEqual(['▸ general Explore the code', '  ✗ failed: APIError: no key · 12s'])
+})
+
+test('reasoning is shown on demand', () => {
+  const reply = replyOf([reasoning('r', 'Hm.\n\nYes.'), text('t', 'Yes.')])
+  expect(picture(reply)).toEqual(['Yes.'])
+  expect(picture(reply, { reasoning: true })).toEqual(['│ Hm.', '', '│ Yes.', '', 'Yes.'])
+})
+
+test('synthetic, ignored and abandoned texts are not', () => {
+  const hidden = { ...text('s', 'hidden'), synthetic: true as const }
+  expect(picture(replyOf([hidden, text('a', 'gone', 'abandoned'), text('w', ' \n ')]))).toEqual([])
+})
+
+test('an answered question says its answer instead of its call', () => {
+  const asked = question({ status: 'answered', callID: 'call_q', answers: [['Postgres', 'fast']] })
+  expect(picture(replyOf([tool('q', 'question')], { asks: [asked] }))).toEqual(['✓ Which database? → Postgres, fast'])
+})
+
+test('a log says what is asked at once, even while a call above it runs', () => {
+  const reply = replyOf([tool('a', 'bash', { status: 'running' })], { asks: [question()] })
+  const blocks = view(reply, {
+    now: START,
+    width: Number.POSITIVE_INFINITY,
+    live: false,
+    reasoning: false,
+    prompt: false,
+    shown: createShown(),
+  })
+  expect(layout(choose(blocks, false).commit, undefined).rows.map(plain)).toEqual([
+    '? Database',
+    '  Which database?',
+    '  1. Postgres — a server',
+    '  2. SQLite — a file',
+    '  3. Redis',
+    '  or answer in your own words',
+  ])
+})
+
+test('the checklist is there once, at the end, and only in a run that worked on it', () => {
+  const todos = [
+    { content: 'Look', status: 'completed' },
+    { content: 'Tell', status: 'in_progress' },
+    { content: 'Rest', status: 'pending' },
+    { content: 'Wait', status: 'cancelled' },
+  ]
+  const parts = [tool('t', 'todowrite'), text('a', 'So.')]
+  const list = ['[x] Look', '[>] Tell', '[ ] Rest', '[-] Wait']
+  expect(picture(replyOf(parts, { todos }))).toEqual(['So.'])
+  expect(picture(settledOf(parts, { todos }))).toEqual(['So.', '', ...list, '', '✓ completed · 12s'])
+  expect(picture(settledOf([text('a', 'So.')], { todos }))).toEqual(['So.', '', '✓ completed · 12s'])
+})
+
+test('a compaction stands between what was before and after it', () => {
+  const compaction = {
+    state: 'done' as const,
+    auto: true,
+    tokensBefore: 162_000,
+    startedAt: START + 1,
+    endedAt: START + 8001,
+  }
+  const [one] = replyOf([text('a', 'Before.')]).messages
+  const [two] = replyOf([text('b', 'After.')]).messages
+  const messages = [one, two && { ...two, id: 'msg_2', createdAt: START + 9000 }].filter(
+    (message) => message !== undefined,
+  )
+  expect(picture(replyOf([], { messages, compaction }))).toEqual([
+    'Before.',
+    '',
+    '≡ context compacted · 162k tokens · 8.0s',
+    '',
+    'After.',
+  ])
+})
+
+test('what was shown and then rewritten is named, and the new text follows', () => {
+  const shown = createShown()
+  for (const block of view(replyOf([text('a', 'One.\n\nTwo', 'open')]), {
+    now: 0,
+    width: 60,
+    live: true,
+    reasoning: false,
+    prompt: false,
+    shown,
+  })) {
+    if (block.final) shown.add(block)
+  }
+  expect(picture(replyOf([text('a', 'One.\n\nTwo.')]), { shown })).toEqual(['Two.'])
+  expect(picture(replyOf([text('a', 'Other.')]), { shown })).toEqual([
+    '↺ the text above was changed: it follows as it is now',
+    '',
+    'Other.',
+  ])
+  expect(picture(replyOf([text('a', 'One.', 'abandoned'), text('b', 'One. All.')]), { shown })).toEqual([
+    '↺ the model was interrupted and began anew: its unfinished text above does not count',
+    '',
+    'One. All.',
+  ])
+  expect(picture(replyOf([]), { shown })).toEqual(['↺ the text above was removed from the session'])
+})
+
+test.each([
+  [
+    'completed',
+    settledOf([text('a', 'x')], { finish: 'length' }),
+    "✓ completed, cut off at the model's output limit · 12s",
+  ],
+  [
+    'stopped',
+    settledOf([text('a', 'x')], { outcome: 'stopped', asks: [permission({ status: 'rejected' })] }),
+    '■ stopped: its permission was refused. Send another prompt to go on · 12s',
+  ],
+  ['aborted', settledOf([text('a', 'x')], { outcome: 'aborted' }), '■ aborted · 12s'],
+  [
+    'timed-out',
+    settledOf([text('a', 'x')], { outcome: 'timed-out' }),
+    '✗ timed out after 12s: no progress for too long, so it was aborted',
+  ],
+  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: its end was never seen · 12s'],
+])('says how it ended: %s', (_, reply, line) => {
+  expect(picture(reply, { width: 120 })).toContain(line)
+})
+
+test('a failure says what to do', () => {
+  const error = { name: 'APIError', message: 'Invalid key', statusCode: 401, raw: undefined }
+  expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
+    '✗ failed: APIError: Invalid key · 12s',
+    '  The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.',
+  ])
+})
+
+test('an answer without text says so', () => {
+  expect(picture(settledOf([]))).toEqual(['✓ completed · 12s', '  It gave no text: the model said nothing at all.'])
+  expect(picture(settledOf([tool('a', 'bash'), tool('b', 'bash')])).at(-1)).toBe(
+    '  It gave no text: only tools ran (2 calls).',
+  )
+})
+
+test('a log says each trouble once, with the time at which it goes on', () => {
+  const reply = replyOf([], {
+    phase: 'retrying',
+    retry: { attempt: 2, message: 'Rate limited', nextAt: START + 17_000 },
+  })
+  expect(picture(reply, { live: false })).toEqual(['↻ Rate limited: trying again in 12 s (attempt 2)'])
+})

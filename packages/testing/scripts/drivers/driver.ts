@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TestingError } from '../../src/error.ts'
 import { type Kit, stringAt } from '../kit.ts'
-import type { Frame } from '../tape.ts'
 
 /** Plays a person: prompts, answers, aborts. Ends when nothing more is to be done; the recorder then waits for quiet. */
 export type Driver = (kit: Kit) => Promise<void>
 export type Drivers = Readonly<Record<string, Driver>>
-
-type Properties = Frame['properties']
 
 /** Creates a session and sends the scenario's prompt, without waiting. */
 export const begin = async (kit: Kit): Promise<string> => {
@@ -33,15 +34,14 @@ export const held = async (kit: Kit, name: string): Promise<void> => {
   await kit.tape.quiet(250)
 }
 
-const partOf = (properties: Properties): Readonly<Record<string, unknown>> =>
-  typeof properties.part === 'object' && properties.part !== null ? { ...properties.part } : {}
-
-/** A tool part has these words in it, wherever; `"output":"started` tells that a command runs. */
-export const toolSays = async (kit: Kit, words: string): Promise<void> => {
-  await kit.event('message.part.updated', (properties) => {
-    const part = partOf(properties)
-    return part.type === 'tool' && JSON.stringify(part.state).includes(words)
-  })
+/** The scripted command runs: it has made its file. Older servers tell no output before the command ends. */
+export const commandRuns = async (kit: Kit): Promise<void> => {
+  const file = join(kit.opencode.directory, 'started')
+  for (let tries = 0; !existsSync(file); tries++) {
+    if (tries === 600) throw new TestingError('scenario', `The command made no ${file} within 60 s: did it run at all?`)
+    await sleep(100)
+  }
+  await kit.tape.quiet(250)
 }
 
 export const abort = async (kit: Kit, sessionID: string): Promise<void> => {

@@ -1,5 +1,5 @@
 import { stringAt } from '../kit.ts'
-import { abort, asked, begin, type Driver, type Drivers, during, held, idle, toolSays } from './driver.ts'
+import { abort, asked, begin, type Driver, type Drivers, during, held, idle, commandRuns } from './driver.ts'
 
 const abortAtHold = during(async (kit, sessionID) => {
   await held(kit, 'middle')
@@ -19,7 +19,7 @@ export const endDrivers: Drivers = {
   'abort-before-text': abortAtHold,
   'abort-child': abortAtHold,
   'abort-tool': during(async (kit, sessionID) => {
-    await toolSays(kit, '"output":"started')
+    await commandRuns(kit)
     await abort(kit, sessionID)
   }),
   'abort-permission': during(async (kit, sessionID) => {
@@ -54,7 +54,7 @@ export const endDrivers: Drivers = {
     kit.model.release('middle')
   }),
   'second-prompt-tool': during(async (kit, sessionID) => {
-    await toolSays(kit, '"output":"started')
+    await commandRuns(kit)
     await kit.prompt(sessionID, { script: 'second-prompt-tool/second', words: 'And this, please.' })
   }),
   revert: async (kit) => {
@@ -116,7 +116,7 @@ export const endDrivers: Drivers = {
   },
   'killed-tool': async (kit) => {
     await begin(kit)
-    await toolSays(kit, '"output":"started')
+    await commandRuns(kit)
     await kit.opencode.kill()
     await kit.opencode.restart()
     await kit.reconnect()

@@ -59,7 +59,7 @@ export const asks = [
   scenario('permission-twice', 'One tool call raises two permissions, one after the other.', {
     config: { permission: { bash: 'ask', external_directory: 'ask' } },
     steps: [
-      [tool('bash', { command: 'ls', workdir: '/usr/share', description: 'Look outside' })],
+      [tool('bash', { command: 'echo outside', workdir: '/usr', description: 'Look outside' })],
       [text('Twice asked, once done.')],
     ],
   }),

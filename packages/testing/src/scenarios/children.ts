@@ -102,7 +102,7 @@ export const children = [
       },
     },
     steps: [[text('The survey is complete.')]],
-    more: { child: [[text(`Surveyed. ${scenarioToken('command-subtask')}`)]] },
+    more: { child: [[text('Surveyed: all is well.')]] },
   }),
   scenario('abort-child', 'A person aborts the root while a sub-agent streams text.', {
     steps: [[task('Talk for ever', 'abort-child/child')], [text('It was interrupted.')]],

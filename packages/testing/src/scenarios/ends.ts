@@ -22,7 +22,7 @@ export const ends = [
   }),
   scenario('abort-tool', 'A person aborts while a command runs.', {
     steps: [
-      [text('I wait.'), tool('bash', { command: 'echo started; sleep 60', description: 'Wait' })],
+      [text('I wait.'), tool('bash', { command: 'echo started; touch started; sleep 60', description: 'Wait' })],
       [text('Waited.')],
     ],
   }),
@@ -46,7 +46,7 @@ export const ends = [
   }),
   scenario('second-prompt-tool', 'A second prompt arrives while a tool of the first one runs.', {
     steps: [
-      [text('I wait a little.'), tool('bash', { command: 'echo started; sleep 1.5', description: 'Wait' })],
+      [text('I wait a little.'), tool('bash', { command: 'echo started; touch started; sleep 2', description: 'Wait' })],
       [text('Waited for the first.')],
     ],
     more: { second: [[text('The second prompt took over.')]] },

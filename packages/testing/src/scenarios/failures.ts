@@ -66,6 +66,8 @@ export const failures = [
           [text('I look again.'), tool('bash', { command: 'echo second', description: 'Look again' })],
         ],
       },
+      // Both calls are in the history, as one round or as two.
+      [text('Looked.')],
       [text('Looked.')],
     ],
   }),
@@ -85,7 +87,7 @@ export const failures = [
   }),
   scenario('killed-tool', 'The server is killed while a tool runs and started again.', {
     steps: [
-      [text('I wait.'), tool('bash', { command: 'echo started; sleep 60', description: 'Wait' })],
+      [text('I wait.'), tool('bash', { command: 'echo started; touch started; sleep 60', description: 'Wait' })],
       [text('Waited.')],
     ],
   }),

@@ -1,0 +1,65 @@
+import { homedir, tmpdir } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import { listRecordings, readRecording, recordedVersions, scenarios, unsupported, unsupportedReason } from '../src/index.ts'
+import { clues } from './clues.ts'
+import { evidenceOf } from './evidence.ts'
+
+const recordings = listRecordings()
+const newest = recordedVersions.at(-1)
+
+test('every scenario is recorded with every version, or has a reason why not', () => {
+  const wanted = recordedVersions.flatMap((version) =>
+    scenarios.filter(({ name }) => unsupportedReason(version, name) === undefined).map(({ name }) => `${version}/${name}`),
+  )
+  expect(recordings.map(({ version, scenario }) => `${version}/${scenario}`).sort()).toEqual(wanted.sort())
+})
+
+test('the newest version is recorded on the global stream, too', () => {
+  expect(recordings.filter((each) => each.global !== (each.version === newest))).toEqual([])
+})
+
+test('the reasons name scenarios and versions that exist, in a sentence', () => {
+  const names = new Set(scenarios.map((each) => each.name))
+  for (const { version, scenario, reason } of unsupported) {
+    expect(names).toContain(scenario)
+    expect(recordedVersions).toContain(version)
+    expect(reason).toMatch(/^[A-Z].{20,}\.$/)
+  }
+})
+
+test('scenarios have names of their own and say what they show', () => {
+  expect(new Set(scenarios.map((each) => each.name)).size).toBe(scenarios.length)
+  expect(scenarios.filter((each) => !/^[A-Z].*\.$/.test(each.shows))).toEqual([])
+})
+
+describe.each(recordedVersions)('recordings of %s', (version) => {
+  const here = recordings.filter((each) => each.version === version)
+
+  test.each(here)('$scenario shows what its name says', (name) => {
+    const found = clues[name.scenario]
+    expect(found, `write clues for ${name.scenario}`).toBeDefined()
+    const streams = name.global ? [readRecording(name), readRecording({ ...name, global: true })] : [readRecording(name)]
+    for (const evidence of streams.map(evidenceOf)) {
+      expect(evidence.frames[0]?.type).toBe('server.connected')
+      expect(found?.flatMap((clue) => clue(evidence) ?? [])).toEqual([])
+    }
+  })
+
+  test('nothing tells of the machine they were made on', () => {
+    const machine = [tmpdir(), homedir(), '/tmp/reply-', 'registry', 'apiKey'].filter((each) => each.length > 4)
+    const leaks = here.flatMap((name) => {
+      const texts = name.global ? [readRecording(name), readRecording({ ...name, global: true })] : [readRecording(name)]
+      const said = texts.map(({ bytes, truth }) => Buffer.from(bytes).toString('utf8') + JSON.stringify(truth)).join('')
+      return machine.filter((each) => said.includes(each)).map((each) => `${name.scenario}: ${each}`)
+    })
+    expect(leaks).toEqual([])
+  })
+
+  test('each stands in the same project', () => {
+    expect(here.filter((name) => readRecording(name).truth.directory !== '/project')).toEqual([])
+  })
+})
+
+test('a recording that does not exist is refused with the cure', () => {
+  expect(() => readRecording({ version: '1.0.0', scenario: 'none' })).toThrow('make it with npm run record')
+})

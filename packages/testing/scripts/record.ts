@@ -15,7 +15,11 @@ const newest = recordedVersions.at(-1)
 
 /** Plays one scenario against a server of its own and stores what the wire said. */
 const record = async (version: string, scenario: Scenario): Promise<number> => {
-  const model = await startModel({ scripts: scenario.scripts, fallback: scenario.name, keepAlive: scenario.keepAlive ?? true })
+  const model = await startModel({
+    scripts: scenario.scripts,
+    fallback: scenario.name,
+    keepAlive: scenario.keepAlive ?? true,
+  })
   try {
     const { config, files, env } = scenario
     const opencode = await launchOpencode({

@@ -7,8 +7,12 @@ const tool = (name: string, status: string, ...words: readonly string[]): Clue =
   event('message.part.updated', `"tool":"${name}"`, `"status":"${status}"`, ...words)
 const retried = event('session.status', '"retry"', '"attempt":1')
 const aborted = [busy, idle, event('session.error', 'MessageAbortedError'), kept('MessageAbortedError')]
-const delta = (words: string): Clue => ({ frames }) =>
-  frames.some((frame) => JSON.stringify(frame.properties).includes(`"delta":"${words}`)) ? undefined : `no delta ${words}`
+const delta =
+  (words: string): Clue =>
+  ({ frames }) =>
+    frames.some((frame) => JSON.stringify(frame.properties).includes(`"delta":"${words}`))
+      ? undefined
+      : `no delta ${words}`
 
 /** What each recording must show, so that its name is no empty promise. A scenario without clues fails its test. */
 export const clues: Readonly<Record<string, readonly Clue[]>> = {
@@ -24,7 +28,11 @@ export const clues: Readonly<Record<string, readonly Clue[]>> = {
     ({ truth }) => (truth.sessions[truth.roots[0] ?? '']?.todos.length === 3 ? undefined : 'no three todos'),
   ],
   'reasoning-text': [...whole, kept('the beginning.', 'This is the end.')].slice(0, 3),
-  'reasoning-only': [...whole, kept('I think, but'), noEvent('message.part.updated', 'nothing to say', '"type":"text"')],
+  'reasoning-only': [
+    ...whole,
+    kept('I think, but'),
+    noEvent('message.part.updated', 'nothing to say', '"type":"text"'),
+  ],
   'empty-answer': [...whole, noEvent('message.part.delta')],
   'tool-only': [...whole, tool('bash', 'completed'), noEvent('message.part.delta')],
   'trailing-space': [...whole, kept('some space after.'), since('1.14.0', kept('some space after.  \n\n\n'))],
@@ -47,16 +55,39 @@ export const clues: Readonly<Record<string, readonly Clue[]>> = {
   'bad-arguments': [...whole, kept('The arguments were wrong.')],
   'chunked-output': [...whole, tool('bash', 'running', 'line 4'), tool('bash', 'completed', 'line 6')],
   'large-output': [...whole, tool('bash', 'completed', '"truncated":true')],
-  'write-edit': [...whole, tool('write', 'completed'), tool('edit', 'completed'), event('message.part.updated', '"patch"')],
+  'write-edit': [
+    ...whole,
+    tool('write', 'completed'),
+    tool('edit', 'completed'),
+    event('message.part.updated', '"patch"'),
+  ],
   question: [...whole, event('question.asked', 'Which colour'), event('question.replied', 'Blue'), kept('Blue it is.')],
   'questions-multi': [...whole, event('question.replied', '[["Red"],["Cheese","Olives"],["Rex"]]')],
   'question-rejected': [...whole, event('question.rejected'), tool('question', 'error'), notKept('Then I choose.')],
   'permission-once': [...whole, event('permission.asked'), event('permission.replied', '"once"'), kept('It ran.')],
-  'permission-always': [...whole, events(1, 'permission.asked'), event('permission.replied', '"always"'), tool('bash', 'completed', 'second')],
+  'permission-always': [
+    ...whole,
+    events(1, 'permission.asked'),
+    event('permission.replied', '"always"'),
+    tool('bash', 'completed', 'second'),
+  ],
   'permission-always-parallel': [...whole, events(2, 'permission.asked'), events(2, 'permission.replied')],
-  'permission-rejected': [...whole, event('permission.replied', '"reject"'), tool('bash', 'error'), notKept('Then not.')],
-  'permission-rejected-message': [...whole, event('permission.replied', '"reject"'), kept('Not on a Sunday.', 'I see,')],
-  'permission-rejected-parallel': [...whole, events(2, 'permission.asked'), events(2, 'permission.replied', '"reject"')],
+  'permission-rejected': [
+    ...whole,
+    event('permission.replied', '"reject"'),
+    tool('bash', 'error'),
+    notKept('Then not.'),
+  ],
+  'permission-rejected-message': [
+    ...whole,
+    event('permission.replied', '"reject"'),
+    kept('Not on a Sunday.', 'I see,'),
+  ],
+  'permission-rejected-parallel': [
+    ...whole,
+    events(2, 'permission.asked'),
+    events(2, 'permission.replied', '"reject"'),
+  ],
   'permission-twice': [
     ...whole,
     events(2, 'permission.asked', '"call_0001"'),
@@ -74,11 +105,22 @@ export const clues: Readonly<Record<string, readonly Clue[]>> = {
   'subagent-failing': [busy, idle, sessions(2), event('session.error', 'The key is wrong')],
   'subagent-resumed': [...whole, sessions(2), kept('The first half.', 'The second half.', 'Twice asked')],
   'subagent-background': [...whole, sessions(2), events(2, 'session.status', '"idle"'), kept('I hear.')].slice(0, 4),
-  'command-subtask': [...whole, sessions(2), event('message.part.updated', '"subtask"'), kept('The survey is complete.')],
+  'command-subtask': [
+    ...whole,
+    sessions(2),
+    event('message.part.updated', '"subtask"'),
+    kept('The survey is complete.'),
+  ],
   'retry-429': [...whole, retried, kept('After a short wait')],
   'retry-twice': [...whole, retried, event('session.status', '"attempt":2'), kept('The third time')],
   'retry-later-step': [...whole, retried, tool('bash', 'completed'), kept('Looked, and waited.')],
-  'retry-cut': [...whole, delta('This sentenc'), since('1.17.0', retried), until('1.17.0', kept('cut off in theThis')), kept('to its end.')],
+  'retry-cut': [
+    ...whole,
+    delta('This sentenc'),
+    since('1.17.0', retried),
+    until('1.17.0', kept('cut off in theThis')),
+    kept('to its end.'),
+  ],
   'retry-cut-closed': [...whole, delta('This sentenc'), retried, kept('to its end.')],
   'retry-cut-reasoning': [...whole, retried, kept('And so it is.')],
   'retry-cut-tool': [...whole, kept('Looked.')],

@@ -9,11 +9,14 @@ test('the demo asks a question and goes on as it is answered', async () => {
   const { id } = (await (await post('/session', {})).json()) as { id: string }
   const reply = post(`/session/${id}/message`, { parts: [{ type: 'text', text: demo.prompt }] })
   await expect
-    .poll(async () => {
-      const pending = (await (await fetch(at('/question'))).json()) as readonly { readonly id: string }[]
-      await Promise.all(pending.map((each) => post(`/question/${each.id}/reply`, { answers: [['After tax']] })))
-      return pending.length
-    }, { timeout: 30_000 })
+    .poll(
+      async () => {
+        const pending = (await (await fetch(at('/question'))).json()) as readonly { readonly id: string }[]
+        await Promise.all(pending.map((each) => post(`/question/${each.id}/reply`, { answers: [['After tax']] })))
+        return pending.length
+      },
+      { timeout: 30_000 },
+    )
     .toBe(1)
   const last = JSON.stringify(await (await reply).json())
   expect(last.includes('taken off *after tax*')).toBe(true)

@@ -48,7 +48,9 @@ export const before =
   (first: readonly [string, ...string[]], second: readonly [string, ...string[]]): Clue =>
   ({ frames }) => {
     const at = ([type, ...words]: readonly [string, ...string[]]) => frames.findIndex(fits(type, words))
-    return at(first) !== -1 && at(first) < at(second) ? undefined : `${first.join(' ')} is not before ${second.join(' ')}`
+    return at(first) !== -1 && at(first) < at(second)
+      ? undefined
+      : `${first.join(' ')} is not before ${second.join(' ')}`
   }
 
 /** Words that the server has in a message of some session in the end. */
@@ -82,4 +84,3 @@ export const until =
   (version: string, clue: Clue): Clue =>
   (evidence) =>
     atLeast(evidence.version, version) ? undefined : clue(evidence)
-

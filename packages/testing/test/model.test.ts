@@ -25,7 +25,9 @@ afterEach(async () => {
 })
 
 const says = (role: string, content: string, more: object = {}) => ({ role, content, ...more })
-const called = (...names: readonly string[]) => ({ tool_calls: names.map((name) => ({ id: name, function: { name } })) })
+const called = (...names: readonly string[]) => ({
+  tool_calls: names.map((name) => ({ id: name, function: { name } })),
+})
 const tools = [{ type: 'function', function: { name: 'bash' } }]
 
 const ask = (model: Model, messages: readonly unknown[], more: object = { tools }, signal?: AbortSignal) =>
@@ -36,7 +38,10 @@ const ask = (model: Model, messages: readonly unknown[], more: object = { tools 
   })
 
 interface Chunk {
-  readonly choices: readonly { readonly delta: Readonly<Record<string, unknown>>; readonly finish_reason: string | null }[]
+  readonly choices: readonly {
+    readonly delta: Readonly<Record<string, unknown>>
+    readonly finish_reason: string | null
+  }[]
   readonly usage?: unknown
 }
 
@@ -46,8 +51,12 @@ const chunksOf = async (response: Response): Promise<readonly Chunk[]> => {
   return frames.slice(0, -1).map((frame) => JSON.parse(frame.replace(/^data: /, '')) as Chunk)
 }
 const deltasOf = (chunks: readonly Chunk[]) => chunks.flatMap((chunk) => chunk.choices.map((choice) => choice.delta))
-const textOf = (chunks: readonly Chunk[]) => deltasOf(chunks).map((delta) => delta.content ?? '').join('')
-const answer = async (model: Model, ...messages: readonly unknown[]) => textOf(await chunksOf(await ask(model, messages)))
+const textOf = (chunks: readonly Chunk[]) =>
+  deltasOf(chunks)
+    .map((delta) => delta.content ?? '')
+    .join('')
+const answer = async (model: Model, ...messages: readonly unknown[]) =>
+  textOf(await chunksOf(await ask(model, messages)))
 
 const one = scenarioToken('one')
 
@@ -56,9 +65,17 @@ test('text is streamed in chunks, then the finish reason, then the usage', async
   const response = await ask(model, [says('user', one)])
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   const chunks = await chunksOf(response)
-  expect(deltasOf(chunks).flatMap((delta) => (delta.content ? [delta.content] : []))).toEqual(['Hello', ', you', ' ther', 'e'])
+  expect(deltasOf(chunks).flatMap((delta) => (delta.content ? [delta.content] : []))).toEqual([
+    'Hello',
+    ', you',
+    ' ther',
+    'e',
+  ])
   expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop')
-  expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } })
+  expect(chunks.at(-1)).toMatchObject({
+    choices: [],
+    usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+  })
 })
 
 test('reasoning and tool calls have their own deltas', async () => {
@@ -87,7 +104,9 @@ test('the tool rounds since the naming message pick the step', async () => {
   const parallel = [says('assistant', '', called('a', 'b')), says('tool', 'x'), says('tool', 'y')]
   expect(await answer(model, says('user', one), ...parallel)).toBe('one')
   expect(await answer(model, says('user', one), ...parallel, ...parallel)).toBe('two')
-  expect(await answer(model, says('user', one), ...parallel, ...parallel, ...parallel)).toBe('The script one has no step 3.')
+  expect(await answer(model, says('user', one), ...parallel, ...parallel, ...parallel)).toBe(
+    'The script one has no step 3.',
+  )
 })
 
 test('the assistant may name the script that goes on, a tool result may not', async () => {
@@ -116,7 +135,11 @@ test('attempts answer repetitions, branches look at the tool results', async () 
   expect(await refused.json()).toMatchObject({ error: { message: 'Slow down' } })
   expect(await answer(model, says('user', one))).toBe('now')
   expect(await answer(model, says('user', one))).toBe('now')
-  const answered = (words: string) => [says('user', scenarioToken('two')), says('assistant', '', called('q')), says('tool', words)]
+  const answered = (words: string) => [
+    says('user', scenarioToken('two')),
+    says('assistant', '', called('q')),
+    says('tool', words),
+  ]
   expect(await answer(model, ...answered('="Blue"'))).toBe('blue')
   expect(await answer(model, ...answered('="Red"'))).toBe('other')
 })
@@ -125,7 +148,9 @@ test('requests without tools get the title or the summary', async () => {
   const model = await start({ one: { steps: [], title: 'A title', summary: [text('A summary')] } })
   const title = [says('user', 'Generate a title for this conversation:'), says('user', one)]
   expect(textOf(await chunksOf(await ask(model, title, {})))).toBe('A title')
-  expect(textOf(await chunksOf(await ask(model, [says('user', one), says('user', 'Summarise.')], {})))).toBe('A summary')
+  expect(textOf(await chunksOf(await ask(model, [says('user', one), says('user', 'Summarise.')], {})))).toBe(
+    'A summary',
+  )
   expect(model.requests.map((request) => request.kind)).toEqual(['title', 'summary'])
 })
 
@@ -153,7 +178,10 @@ test('a hold waits for its release, and for nothing once the client has gone', a
 test('what is not a chat request is refused with the cure', async () => {
   const model = await start({})
   const wrong = await fetch(`${model.url}/models`)
-  expect([wrong.status, await wrong.text()]).toEqual([404, expect.stringContaining('only answers POST /v1/chat/completions')])
+  expect([wrong.status, await wrong.text()]).toEqual([
+    404,
+    expect.stringContaining('only answers POST /v1/chat/completions'),
+  ])
   const garbage = await fetch(`${model.url}/chat/completions`, { method: 'POST', body: 'not json' })
   expect(garbage.status).toBe(400)
 })

@@ -1,6 +1,13 @@
 import { homedir, tmpdir } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { listRecordings, readRecording, recordedVersions, scenarios, unsupported, unsupportedReason } from '../src/index.ts'
+import {
+  listRecordings,
+  readRecording,
+  recordedVersions,
+  scenarios,
+  unsupported,
+  unsupportedReason,
+} from '../src/index.ts'
 import { clues } from './clues.ts'
 import { evidenceOf } from './evidence.ts'
 
@@ -9,7 +16,9 @@ const newest = recordedVersions.at(-1)
 
 test('every scenario is recorded with every version, or has a reason why not', () => {
   const wanted = recordedVersions.flatMap((version) =>
-    scenarios.filter(({ name }) => unsupportedReason(version, name) === undefined).map(({ name }) => `${version}/${name}`),
+    scenarios
+      .filter(({ name }) => unsupportedReason(version, name) === undefined)
+      .map(({ name }) => `${version}/${name}`),
   )
   expect(recordings.map(({ version, scenario }) => `${version}/${scenario}`).sort()).toEqual(wanted.sort())
 })
@@ -38,7 +47,9 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
   test.each(here)('$scenario shows what its name says', (name) => {
     const found = clues[name.scenario]
     expect(found, `write clues for ${name.scenario}`).toBeDefined()
-    const streams = name.global ? [readRecording(name), readRecording({ ...name, global: true })] : [readRecording(name)]
+    const streams = name.global
+      ? [readRecording(name), readRecording({ ...name, global: true })]
+      : [readRecording(name)]
     for (const evidence of streams.map(evidenceOf)) {
       expect(evidence.frames[0]?.type).toBe('server.connected')
       expect(found?.flatMap((clue) => clue(evidence) ?? [])).toEqual([])
@@ -48,7 +59,9 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
   test('nothing tells of the machine they were made on', () => {
     const machine = [tmpdir(), homedir(), '/tmp/reply-', 'registry', 'apiKey'].filter((each) => each.length > 4)
     const leaks = here.flatMap((name) => {
-      const texts = name.global ? [readRecording(name), readRecording({ ...name, global: true })] : [readRecording(name)]
+      const texts = name.global
+        ? [readRecording(name), readRecording({ ...name, global: true })]
+        : [readRecording(name)]
       const said = texts.map(({ bytes, truth }) => Buffer.from(bytes).toString('utf8') + JSON.stringify(truth)).join('')
       return machine.filter((each) => said.includes(each)).map((each) => `${name.scenario}: ${each}`)
     })

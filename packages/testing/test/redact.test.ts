@@ -18,10 +18,17 @@ test('project, home and temporary folder get fixed names', () => {
 
 test('paths in queries and the ports are replaced, too', () => {
   expect(redact(`?directory=${encodeURIComponent(machine.directory)}`, machine)).toBe('?directory=%2Fproject')
-  expect(redact('http://127.0.0.1:50123 http://127.0.0.1:50124/v1', machine)).toBe('http://127.0.0.1:4096 http://127.0.0.1:4095/v1')
+  expect(redact('http://127.0.0.1:50123 http://127.0.0.1:50124/v1', machine)).toBe(
+    'http://127.0.0.1:4096 http://127.0.0.1:4095/v1',
+  )
 })
 
 test('paths of Windows are found as JSON spells them', () => {
-  const windows = { ...machine, directory: 'C:\\Temp\\reply-1\\project', root: 'C:\\Temp\\reply-1', home: 'C:\\Temp\\reply-1\\home' }
+  const windows = {
+    ...machine,
+    directory: 'C:\\Temp\\reply-1\\project',
+    root: 'C:\\Temp\\reply-1',
+    home: 'C:\\Temp\\reply-1\\home',
+  }
   expect(redact('{"cwd":"C:\\\\Temp\\\\reply-1\\\\project"}', windows)).toBe('{"cwd":"/project"}')
 })

@@ -1,5 +1,5 @@
 import { stringAt } from '../kit.ts'
-import { abort, asked, begin, type Driver, type Drivers, during, held, idle, commandRuns } from './driver.ts'
+import { abort, asked, begin, commandRuns, type Driver, type Drivers, during, held, idle } from './driver.ts'
 
 const abortAtHold = during(async (kit, sessionID) => {
   await held(kit, 'middle')

@@ -1,6 +1,6 @@
 import { type Scenario, scenario } from '../scenario.ts'
-import { failure, scenarioToken, text, tool } from '../script.ts'
 import { longMarkdown } from '../scenarios/words.ts'
+import { failure, scenarioToken, text, tool } from '../script.ts'
 import { shopSteps } from './shop.ts'
 
 /** A scenario that needs nothing but its prompt: it runs in the sample project of the demo. */
@@ -25,7 +25,10 @@ export const demoScenarios: readonly DemoScenario[] = [
       title: 'Run the tests',
       config: { permission: { bash: 'ask' } },
       steps: [
-        [text('I will run the tests, if I may.'), tool('bash', { command: 'node --test', description: 'Run the tests' })],
+        [
+          text('I will run the tests, if I may.'),
+          tool('bash', { command: 'node --test', description: 'Run the tests' }),
+        ],
         [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
       ],
     }),

@@ -54,11 +54,16 @@ What a customer pays for two items at 50:
 /** Looks, plans, finds the bug, asks how it is meant, mends it as the answer says, and reports. */
 export const shopSteps: readonly Step[] = [
   [
-    reasoning('A total that ignores its discount. I should read the code before I guess, and keep a list of what to do.'),
+    reasoning(
+      'A total that ignores its discount. I should read the code before I guess, and keep a list of what to do.',
+    ),
     text('I will look into the cart, run its tests, and mend the total.'),
     todos(0),
   ],
-  [tool('read', { filePath: 'src/cart.js' }), tool('bash', { command: 'grep -rn "discount" src', description: 'Find the discount' })],
+  [
+    tool('read', { filePath: 'src/cart.js' }),
+    tool('bash', { command: 'grep -rn "discount" src', description: 'Find the discount' }),
+  ],
   [
     reasoning('The parameter is there, but nothing uses it. The tests should show it.'),
     text('`discount` is a parameter that nothing uses. Let me see whether the tests agree.'),

@@ -46,7 +46,12 @@ export const startDemo = async (options: DemoOptions = {}): Promise<Demo> => {
   })
   try {
     const { config } = played
-    const opencode = await launchOpencode({ ...options, model, files: demoFiles, ...(config === undefined ? {} : { config }) })
+    const opencode = await launchOpencode({
+      ...options,
+      model,
+      files: demoFiles,
+      ...(config === undefined ? {} : { config }),
+    })
     return {
       url: opencode.url,
       directory: opencode.directory,

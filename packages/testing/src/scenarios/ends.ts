@@ -46,7 +46,10 @@ export const ends = [
   }),
   scenario('second-prompt-tool', 'A second prompt arrives while a tool of the first one runs.', {
     steps: [
-      [text('I wait a little.'), tool('bash', { command: 'echo started; touch started; sleep 2', description: 'Wait' })],
+      [
+        text('I wait a little.'),
+        tool('bash', { command: 'echo started; touch started; sleep 2', description: 'Wait' }),
+      ],
       [text('Waited for the first.')],
     ],
     more: { second: [[text('The second prompt took over.')]] },

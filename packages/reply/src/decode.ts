@@ -1,9 +1,5 @@
-import type { z } from 'zod'
-import { toOldPermission, toPermission, toQuestion } from './decode/ask.ts'
-import { toFailure } from './decode/failure.ts'
-import { toHead, toSession } from './decode/message.ts'
-import { toPart } from './decode/part.ts'
-import { eventSchemas } from './decode/schema.ts'
+import { firstIssue, isKnown, readEvent } from './decode/read.ts'
+import { createSeen } from './decode/seen.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
 
@@ -22,20 +18,12 @@ export interface Decoder {
   decodeValue(value: unknown, at: number): ReplyEvent | undefined
 }
 
-type Schemas = typeof eventSchemas
-type WireType = keyof Schemas
-type Readers = { readonly [T in WireType]: (properties: z.infer<Schemas[T]>, at: number, raw: object) => Decoded }
-type Decoded = ReplyEvent | z.ZodError | undefined
-
-/** How many of the last event ids are remembered to drop doubled events. A reconnect can double at most what was in flight. */
-const remembered = 512
-
 /**
  * Turns the wire's events, of every dialect known, into `ReplyEvent`s. It remembers the last event ids, nothing else:
  * keep one for a server across its connections.
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
-  const seen = new Set<string>()
+  const isSecond = createSeen()
   return { decode, decodeValue }
 
   function decode(data: string, at: number): ReplyEvent | undefined {
@@ -62,17 +50,10 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     if (frame.type === 'server.connected') return { type: 'connected', at, raw: frame }
     const type = stripVersion(frame.type)
     if (!isKnown(type)) return undefined
-    const decoded = read(type, frame, at)
+    const decoded = readEvent(type, frame, at)
     if (!decoded || !('issues' in decoded)) return decoded
     report(`An event "${type}" is malformed and was skipped: ${firstIssue(decoded)}`, decoded)
     return undefined
-  }
-
-  function isSecond(id: string): boolean {
-    if (seen.has(id)) return true
-    seen.add(id)
-    if (seen.size > remembered) for (const oldest of seen) return !seen.delete(oldest)
-    return false
   }
 
   function reportDelta(frame: Frame): undefined {
@@ -118,120 +99,4 @@ function toDelta(frame: Frame, at: number): DeltaEvent | undefined {
 function stripVersion(type: string): string {
   const last = type.charCodeAt(type.length - 1)
   return last >= 48 && last <= 57 ? type.replace(/\.\d+$/, '') : type
-}
-
-function isKnown(type: string): type is WireType {
-  return Object.hasOwn(eventSchemas, type)
-}
-
-function read<T extends WireType>(type: T, frame: Frame, at: number): Decoded {
-  const parsed = eventSchemas[type].safeParse(frame.properties)
-  if (!parsed.success) return parsed.error
-  return readers[type](parsed.data as z.infer<Schemas[T]>, at, frame)
-}
-
-function firstIssue(error: z.ZodError): string {
-  const issue = error.issues[0]
-  return issue ? `properties.${issue.path.join('.')}: ${issue.message}` : error.message
-}
-
-const readers: Readers = {
-  'session.created': toSessionEvent,
-  'session.updated': toSessionEvent,
-  'session.deleted': ({ info }, at, raw) => ({ type: 'session-removed', at, raw, sessionID: info.id }),
-  'session.status': ({ sessionID, status }, at, raw) => {
-    if (status.type !== 'retry') return { type: 'status', at, raw, sessionID, status: status.type }
-    const { attempt, message = '', next: nextAt } = status
-    return { type: 'retry', at, raw, sessionID, attempt, message, nextAt }
-  },
-  'session.idle': ({ sessionID }, at, raw) => ({ type: 'status', at, raw, sessionID, status: 'idle' }),
-  'session.error': ({ sessionID, error }, at, raw) =>
-    sessionID === undefined ? undefined : { type: 'error', at, raw, sessionID, error: toFailure(error ?? {}) },
-  'session.compacted': ({ sessionID }, at, raw) => ({ type: 'compacted', at, raw, sessionID }),
-  'message.updated': ({ info }, at, raw) => ({
-    type: 'message',
-    at,
-    raw,
-    sessionID: info.sessionID,
-    message: toHead(info),
-  }),
-  'message.removed': ({ sessionID, messageID }, at, raw) => ({
-    type: 'message-removed',
-    at,
-    raw,
-    sessionID,
-    messageID,
-  }),
-  'message.part.updated': ({ part: wire }, at, raw) => {
-    const part = toPart(wire)
-    return 'issues' in part ? part : { type: 'part', at, raw, ...part }
-  },
-  'message.part.removed': ({ sessionID, messageID, partID }, at, raw) => ({
-    type: 'part-removed',
-    at,
-    raw,
-    sessionID,
-    messageID,
-    partID,
-  }),
-  'todo.updated': ({ sessionID, todos }, at, raw) => ({
-    type: 'todos',
-    at,
-    raw,
-    sessionID,
-    todos: todos.map(({ content, status, priority }) => ({ content, status, priority })),
-  }),
-  'question.asked': (wire, at, raw) => ({
-    type: 'asked',
-    at,
-    raw,
-    sessionID: wire.sessionID,
-    ask: toQuestion(wire, at),
-  }),
-  'question.replied': ({ sessionID, requestID, answers }, at, raw) => ({
-    type: 'ask-closed',
-    at,
-    raw,
-    sessionID,
-    requestID,
-    how: { type: 'answered', answers },
-  }),
-  'question.rejected': ({ sessionID, requestID }, at, raw) => ({
-    type: 'ask-closed',
-    at,
-    raw,
-    sessionID,
-    requestID,
-    how: { type: 'rejected' },
-  }),
-  'permission.asked': (wire, at, raw) => ({
-    type: 'asked',
-    at,
-    raw,
-    sessionID: wire.sessionID,
-    ask: toPermission(wire, at),
-  }),
-  'permission.updated': (wire, at, raw) => ({
-    type: 'asked',
-    at,
-    raw,
-    sessionID: wire.sessionID,
-    ask: toOldPermission(wire, at),
-  }),
-  'permission.replied': (wire, at, raw) => {
-    const [requestID, reply] = 'requestID' in wire ? [wire.requestID, wire.reply] : [wire.permissionID, wire.response]
-    return {
-      type: 'ask-closed',
-      at,
-      raw,
-      sessionID: wire.sessionID,
-      requestID: String(requestID),
-      how: { type: 'permission', reply: reply as 'once' },
-    }
-  },
-  'server.instance.disposed': ({ directory }, at, raw) => ({ type: 'disposed', at, raw, directory }),
-}
-
-function toSessionEvent({ info }: z.infer<Schemas['session.created']>, at: number, raw: object): Decoded {
-  return { type: 'session', at, raw, sessionID: info.id, ...toSession(info) }
 }

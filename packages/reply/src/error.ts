@@ -7,6 +7,7 @@
  * - `unauthorized`: the server wants other credentials.
  * - `refused`: the server answered, and said no.
  * - `not-opencode`: something answered, but no OpenCode server.
+ * - `gone`: the server knows no such session or ask.
  * - `already-resolved`: the ask had been answered, rejected or withdrawn before.
  * - `invalid`: the caller's own input.
  * - `closed`: the connection was closed by its owner.
@@ -19,6 +20,7 @@ export type ReplyErrorType =
   | 'unauthorized'
   | 'refused'
   | 'not-opencode'
+  | 'gone'
   | 'already-resolved'
   | 'invalid'
   | 'closed'

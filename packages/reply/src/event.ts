@@ -81,6 +81,8 @@ export interface SnapshotEvent extends SessionFields {
   readonly asks: readonly (QuestionAsk | PermissionAsk)[]
   readonly todos: readonly Todo[]
   readonly children: readonly SnapshotEvent[]
+  /** Events may have been missed before it: an open text has a hole until its seal. */
+  readonly gap: boolean
 }
 
 /**

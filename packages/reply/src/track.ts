@@ -1,6 +1,6 @@
 import type { ReplyEvent, SessionScopedEvent } from './event.ts'
-import { cellValues } from './track/cells.ts'
-import { hold } from './track/hold.ts'
+import { cellOf, cellValues } from './track/cells.ts'
+import { giveUp, hold } from './track/hold.ts'
 import { placeMessage } from './track/message.ts'
 import { amendPast, open, step } from './track/open.ts'
 import { placeDelta, placePart } from './track/part.ts'
@@ -57,6 +57,7 @@ function place(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
     learn(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
+  if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known) return giveUp(draft, event.sessionID)
   const path = pathOf(draft, event.sessionID)
   if (!path) return hold(draft, event)
   placeAt(draft, path, event)
@@ -100,4 +101,9 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     default:
       return step(draft, rootID, event)
   }
+}
+
+/** Whether the last that was heard of a session's status is that it is idle. */
+export function isIdle(state: TrackState, sessionID: string): boolean {
+  return cellOf(state.cells, sessionID)?.idle === true
 }

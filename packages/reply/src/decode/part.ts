@@ -1,83 +1,76 @@
 import type { z } from 'zod'
 import type { Part, PartStatus, ToolState } from '../part.ts'
+import { checkOf } from './check.ts'
 import { toFailure } from './failure.ts'
 import { toTokens } from './message.ts'
 import { anyPartSchema, partSchemas } from './schema.ts'
 
 type PartType = keyof typeof partSchemas
 type Wire<T extends PartType> = z.infer<(typeof partSchemas)[T]>
+type Builders = { readonly [T in PartType]: (wire: Wire<T>, raw: unknown) => Part }
 
 /** A part of the wire in the model's shape, or what is wrong with it. A type that is not known becomes `unknown`. */
 export function toPart(wire: unknown): { readonly part: Part; readonly sessionID: string } | z.ZodError {
+  const type = (wire as { type?: unknown } | null | undefined)?.type
+  if (typeof type === 'string' && isKnown(type)) return build(type, wire)
   const any = anyPartSchema.safeParse(wire)
-  if (!any.success) return any.error
-  const { type, sessionID } = any.data
-  if (!isKnown(type)) return { sessionID, part: { ...place(any.data, 'sealed', wire), type: 'unknown' } }
-  const part = build(type, wire)
-  return 'issues' in part ? part : { part, sessionID }
+  return any.success
+    ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } }
+    : any.error
 }
 
 function isKnown(type: string): type is PartType {
   return Object.hasOwn(partSchemas, type)
 }
 
-function build(type: PartType, wire: unknown): Part | z.ZodError {
-  const parsed = partSchemas[type].safeParse(wire)
-  if (!parsed.success) return parsed.error
-  switch (type) {
-    case 'text':
-      return toText(parsed.data as Wire<'text'>, wire)
-    case 'reasoning': {
-      const part = parsed.data as Wire<'reasoning'>
-      return { ...place(part, statusOf(part.time), wire), type, text: part.text }
-    }
-    case 'tool':
-      return toTool(parsed.data as Wire<'tool'>, wire)
-    case 'file': {
-      const part = parsed.data as Wire<'file'>
-      return { ...place(part, 'sealed', wire), type, mime: part.mime, url: part.url, filename: part.filename }
-    }
-    case 'patch': {
-      const part = parsed.data as Wire<'patch'>
-      return { ...place(part, 'sealed', wire), type, hash: part.hash, files: part.files }
-    }
-    case 'step-start': {
-      const part = parsed.data as Wire<'step-start'>
-      return { ...place(part, 'sealed', wire), type, snapshot: part.snapshot }
-    }
-    case 'step-finish': {
-      const part = parsed.data as Wire<'step-finish'>
-      const tokens = toTokens(part.tokens)
-      return { ...place(part, 'sealed', wire), type, reason: part.reason, tokens, cost: part.cost }
-    }
-    case 'snapshot': {
-      const part = parsed.data as Wire<'snapshot'>
-      return { ...place(part, 'sealed', wire), type, snapshot: part.snapshot }
-    }
-    case 'subtask': {
-      const part = parsed.data as Wire<'subtask'>
-      const { prompt, description, agent } = part
-      return { ...place(part, 'sealed', wire), type, prompt, description, agent }
-    }
-    case 'agent': {
-      const part = parsed.data as Wire<'agent'>
-      return { ...place(part, 'sealed', wire), type, name: part.name }
-    }
-    case 'retry': {
-      const part = parsed.data as Wire<'retry'>
-      return { ...place(part, 'sealed', wire), type, attempt: part.attempt, error: toFailure(part.error) }
-    }
-    case 'compaction': {
-      const part = parsed.data as Wire<'compaction'>
-      return { ...place(part, 'sealed', wire), type, auto: part.auto }
-    }
-    default:
-      return type satisfies never
+const checks = Object.fromEntries(Object.entries(partSchemas).map(([type, schema]) => [type, checkOf(schema)]))
+
+function build<T extends PartType>(type: T, wire: unknown): { part: Part; sessionID: string } | z.ZodError {
+  if (!checks[type]?.(wire)) {
+    const parsed = partSchemas[type].safeParse(wire)
+    if (!parsed.success) return parsed.error
   }
+  // No part's schema changes what it reads.
+  const fitting = wire as Wire<T>
+  return { part: builders[type](fitting, wire), sessionID: fitting.sessionID }
 }
 
-function place(part: { id: string; messageID: string }, status: PartStatus, raw: unknown) {
-  return { id: part.id, messageID: part.messageID, status, hole: undefined, raw }
+/** The streamed types, of which there are many, are one literal each; see `reduce/shape.ts`. */
+const builders: Builders = {
+  text: toText,
+  reasoning: ({ id, messageID, time, text }, raw) => ({
+    id,
+    messageID,
+    status: statusOf(time),
+    hole: undefined,
+    raw,
+    type: 'reasoning',
+    text,
+  }),
+  tool: toTool,
+  'step-start': (wire, raw) => ({ ...whole(wire, raw), type: 'step-start', snapshot: wire.snapshot }),
+  'step-finish': (wire, raw) => ({
+    ...whole(wire, raw),
+    type: 'step-finish',
+    reason: wire.reason,
+    tokens: toTokens(wire.tokens),
+    cost: wire.cost,
+  }),
+  file: (wire, raw) => ({ ...whole(wire, raw), type: 'file', mime: wire.mime, url: wire.url, filename: wire.filename }),
+  patch: (wire, raw) => ({ ...whole(wire, raw), type: 'patch', hash: wire.hash, files: wire.files }),
+  snapshot: (wire, raw) => ({ ...whole(wire, raw), type: 'snapshot', snapshot: wire.snapshot }),
+  subtask: (wire, raw) => {
+    const { prompt, description, agent } = wire
+    return { ...whole(wire, raw), type: 'subtask', prompt, description, agent }
+  },
+  agent: (wire, raw) => ({ ...whole(wire, raw), type: 'agent', name: wire.name }),
+  retry: (wire, raw) => ({ ...whole(wire, raw), type: 'retry', attempt: wire.attempt, error: toFailure(wire.error) }),
+  compaction: (wire, raw) => ({ ...whole(wire, raw), type: 'compaction', auto: wire.auto }),
+}
+
+/** What is never streamed comes closed. */
+function whole({ id, messageID }: { readonly id: string; readonly messageID: string }, raw: unknown) {
+  return { id, messageID, status: 'sealed', hole: undefined, raw } as const
 }
 
 /** A text that carries no times at all was never streamed: it is whole. */
@@ -85,29 +78,33 @@ function statusOf(time: { start?: number | undefined; end?: number | undefined }
   return time === undefined || time.end !== undefined ? 'sealed' : 'open'
 }
 
-function toText(part: Wire<'text'>, raw: unknown): Part {
+function toText(wire: Wire<'text'>, raw: unknown): Part {
   return {
-    id: part.id,
-    messageID: part.messageID,
-    status: statusOf(part.time),
+    id: wire.id,
+    messageID: wire.messageID,
+    status: statusOf(wire.time),
     hole: undefined,
     raw,
     type: 'text',
-    text: part.text,
-    synthetic: part.synthetic === true ? true : undefined,
-    ignored: part.ignored === true ? true : undefined,
+    text: wire.text,
+    synthetic: wire.synthetic === true ? true : undefined,
+    ignored: wire.ignored === true ? true : undefined,
   }
 }
 
-function toTool(part: Wire<'tool'>, raw: unknown): Part {
-  const { state } = part
+function toTool(wire: Wire<'tool'>, raw: unknown): Part {
+  const { state } = wire
   const ended = state.status === 'completed' || state.status === 'error'
   const input = state.input ?? {}
   return {
-    ...place(part, ended ? 'sealed' : 'open', raw),
+    id: wire.id,
+    messageID: wire.messageID,
+    status: ended ? 'sealed' : 'open',
+    hole: undefined,
+    raw,
     type: 'tool',
-    tool: part.tool === 'invalid' && typeof input.tool === 'string' ? input.tool : part.tool,
-    callID: part.callID,
+    tool: wire.tool === 'invalid' && typeof input.tool === 'string' ? input.tool : wire.tool,
+    callID: wire.callID,
     state: toToolState(state, input),
   }
 }

@@ -14,7 +14,7 @@ export function applyAsked(reply: Reply, ask: Ask, changes: Change[]): Reply {
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
   const at = reply.asks.findIndex((ask) => ask.requestID === event.requestID)
   const ask = reply.asks[at]
-  if (!ask || ask.status !== 'pending') return reply
+  if (ask?.status !== 'pending') return reply
   const closed = closedAs(ask, event)
   changes.push(toldAs(closed))
   return withFields(reply, { asks: replaceAt(reply.asks, at, closed) })

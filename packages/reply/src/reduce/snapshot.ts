@@ -1,4 +1,5 @@
 import type { SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import type { Part } from '../part.ts'
 import type { Reply } from '../reply.ts'
 
 /**
@@ -13,7 +14,8 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   else if (snapshot.status === 'busy') events.push({ type: 'status', at, raw, sessionID, status: 'busy' })
   for (const { head, parts } of messages) {
     events.push({ type: 'message', at, raw, sessionID, message: head })
-    for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
+    for (const part of parts)
+      events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap ? withHole(part) : part })
   }
   events.push({ type: 'todos', at, raw, sessionID, todos })
   for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
@@ -23,4 +25,10 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   }
   events.push(...children)
   return events
+}
+
+/** Nobody can say which deltas of an open text were missed. */
+function withHole(part: Part): Part {
+  const isText = part.type === 'text' || part.type === 'reasoning'
+  return isText && part.status === 'open' ? { ...part, hole: true } : part
 }

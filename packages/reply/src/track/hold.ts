@@ -1,4 +1,5 @@
 import type { SessionScopedEvent } from '../event.ts'
+import { withoutCell } from './cells.ts'
 import { type Draft, getCell, putCell } from './state.ts'
 
 /** Keeps an event until the session or message that it belongs to is known. Deltas of one part are kept as one. */
@@ -41,6 +42,12 @@ export function release(
 /** Lets held events go their way, after the event that is being placed. */
 export function resume(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
   draft.queue.push(...release(draft, sessionID, isWanted))
+}
+
+/** A session that nobody will ever explain. */
+export function giveUp(draft: Draft, sessionID: string): void {
+  release(draft, sessionID, () => true)
+  draft.state = { ...draft.state, cells: withoutCell(draft.state.cells, sessionID) }
 }
 
 function makeRoom(draft: Draft): void {

@@ -45,7 +45,8 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
   const cell = getCell(draft, sessionID)
   const reply = current && findReply(current, sessionID)
   const known = messages.findIndex(({ head }) => cell.roles.get(head.id)?.run === cell.run)
-  const start = known === -1 ? runStart(messages) : known
+  const older = messages.findLastIndex(({ head }) => (cell.roles.get(head.id)?.run ?? cell.run) !== cell.run)
+  const start = known === -1 ? Math.max(runStart(messages), older + 1) : known
   const isOwn = (index: number): boolean => (isRunning || isOpen(reply) || known !== -1) && index >= start
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {

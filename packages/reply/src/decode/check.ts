@@ -1,0 +1,79 @@
+import type { z } from 'zod'
+
+/** Whether a value has a schema's shape. `false` is no verdict: ask the schema, which says what is wrong. */
+export type Check = (value: unknown) => boolean
+
+/**
+ * A schema as a plain question. Zod builds a copy of all that it reads, and on a stream where every event is read once that
+ * is most of the work; here nothing is built, and what fits is used as it came. True only where the schema would accept
+ * the value and give it back unchanged, so a kind of schema that is not known here never fits.
+ */
+export function checkOf(schema: z.core.$ZodType): Check {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'object':
+      // Unknown keys stay only where the schema says so.
+      return def.catchall?._zod.def.type === 'unknown' ? objectCheck(def.shape) : never
+    case 'string':
+      return stringCheck(def.checks ?? [])
+    case 'number':
+      return def.checks ? never : (value) => Number.isFinite(value)
+    case 'boolean':
+      return (value) => typeof value === 'boolean'
+    case 'unknown':
+      return () => true
+    case 'optional':
+      return either((value) => value === undefined, checkOf(def.innerType))
+    case 'nullable':
+      return either((value) => value === null, checkOf(def.innerType))
+    case 'literal':
+      return oneOf(def.values)
+    case 'enum':
+      return oneOf(Object.values(def.entries))
+    case 'array':
+      return def.checks ? never : arrayCheck(checkOf(def.element))
+    case 'record':
+      return def.valueType._zod.def.type === 'unknown' && def.keyType._zod.def.type === 'string' ? isObject : never
+    case 'union':
+      return def.options.map(checkOf).reduce(either)
+    default:
+      return never
+  }
+}
+
+function never(): boolean {
+  return false
+}
+
+function either(a: Check, b: Check): Check {
+  return (value) => a(value) || b(value)
+}
+
+function oneOf(values: readonly unknown[]): Check {
+  return (value) => values.includes(value)
+}
+
+function stringCheck(checks: readonly z.core.$ZodCheck<never>[]): Check {
+  if (checks.length === 0) return (value) => typeof value === 'string'
+  const [only] = checks.map(({ _zod }) => _zod.def as z.core.$ZodCheckMinLengthDef)
+  if (checks.length > 1 || only?.check !== 'min_length') return never
+  const { minimum } = only
+  return (value) => typeof value === 'string' && value.length >= minimum
+}
+
+function arrayCheck(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check)
+}
+
+function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
+  const fields = Object.entries(shape).map(([key, schema]) => ({ key, check: checkOf(schema) }))
+  return (value) => {
+    if (!isObject(value)) return false
+    for (const { key, check } of fields) if (!check(value[key])) return false
+    return true
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

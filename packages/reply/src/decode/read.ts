@@ -1,0 +1,134 @@
+import type { z } from 'zod'
+import type { ReplyEvent } from '../event.ts'
+import { toOldPermission, toPermission, toQuestion } from './ask.ts'
+import { checkOf } from './check.ts'
+import { toFailure } from './failure.ts'
+import { toHead, toSession } from './message.ts'
+import { toPart } from './part.ts'
+import { eventSchemas } from './schema.ts'
+
+type Schemas = typeof eventSchemas
+type WireType = keyof Schemas
+type Readers = { readonly [T in WireType]: (properties: z.infer<Schemas[T]>, at: number, raw: object) => Decoded }
+type Decoded = ReplyEvent | z.ZodError | undefined
+
+export function isKnown(type: string): type is WireType {
+  return Object.hasOwn(eventSchemas, type)
+}
+
+const checks = Object.fromEntries(Object.entries(eventSchemas).map(([type, schema]) => [type, checkOf(schema)]))
+
+/** An event of a known type, or what is wrong with it. Undefined for one that belongs to no session. */
+export function readEvent<T extends WireType>(type: T, frame: { readonly properties?: unknown }, at: number): Decoded {
+  const { properties } = frame
+  if (checks[type]?.(properties)) return readers[type](properties as z.infer<Schemas[T]>, at, frame)
+  const parsed = eventSchemas[type].safeParse(properties)
+  if (!parsed.success) return parsed.error
+  return readers[type](parsed.data as z.infer<Schemas[T]>, at, frame)
+}
+
+export function firstIssue(error: z.ZodError): string {
+  const issue = error.issues[0]
+  return issue ? `properties.${issue.path.join('.')}: ${issue.message}` : error.message
+}
+
+const readers: Readers = {
+  'session.created': toSessionEvent,
+  'session.updated': toSessionEvent,
+  'session.deleted': ({ info }, at, raw) => ({ type: 'session-removed', at, raw, sessionID: info.id }),
+  'session.status': ({ sessionID, status }, at, raw) => {
+    if (status.type !== 'retry') return { type: 'status', at, raw, sessionID, status: status.type }
+    const { attempt, message = '', next: nextAt } = status
+    return { type: 'retry', at, raw, sessionID, attempt, message, nextAt }
+  },
+  'session.idle': ({ sessionID }, at, raw) => ({ type: 'status', at, raw, sessionID, status: 'idle' }),
+  'session.error': ({ sessionID, error }, at, raw) =>
+    sessionID === undefined ? undefined : { type: 'error', at, raw, sessionID, error: toFailure(error ?? {}) },
+  'session.compacted': ({ sessionID }, at, raw) => ({ type: 'compacted', at, raw, sessionID }),
+  'message.updated': ({ info }, at, raw) => ({
+    type: 'message',
+    at,
+    raw,
+    sessionID: info.sessionID,
+    message: toHead(info),
+  }),
+  'message.removed': ({ sessionID, messageID }, at, raw) => ({
+    type: 'message-removed',
+    at,
+    raw,
+    sessionID,
+    messageID,
+  }),
+  'message.part.updated': ({ part: wire }, at, raw) => {
+    const part = toPart(wire)
+    return 'issues' in part ? part : { type: 'part', at, raw, ...part }
+  },
+  'message.part.removed': ({ sessionID, messageID, partID }, at, raw) => ({
+    type: 'part-removed',
+    at,
+    raw,
+    sessionID,
+    messageID,
+    partID,
+  }),
+  'todo.updated': ({ sessionID, todos }, at, raw) => ({
+    type: 'todos',
+    at,
+    raw,
+    sessionID,
+    todos: todos.map(({ content, status, priority }) => ({ content, status, priority })),
+  }),
+  'question.asked': (wire, at, raw) => ({
+    type: 'asked',
+    at,
+    raw,
+    sessionID: wire.sessionID,
+    ask: toQuestion(wire, at),
+  }),
+  'question.replied': ({ sessionID, requestID, answers }, at, raw) => ({
+    type: 'ask-closed',
+    at,
+    raw,
+    sessionID,
+    requestID,
+    how: { type: 'answered', answers },
+  }),
+  'question.rejected': ({ sessionID, requestID }, at, raw) => ({
+    type: 'ask-closed',
+    at,
+    raw,
+    sessionID,
+    requestID,
+    how: { type: 'rejected' },
+  }),
+  'permission.asked': (wire, at, raw) => ({
+    type: 'asked',
+    at,
+    raw,
+    sessionID: wire.sessionID,
+    ask: toPermission(wire, at),
+  }),
+  'permission.updated': (wire, at, raw) => ({
+    type: 'asked',
+    at,
+    raw,
+    sessionID: wire.sessionID,
+    ask: toOldPermission(wire, at),
+  }),
+  'permission.replied': (wire, at, raw) => {
+    const [requestID, reply] = 'requestID' in wire ? [wire.requestID, wire.reply] : [wire.permissionID, wire.response]
+    return {
+      type: 'ask-closed',
+      at,
+      raw,
+      sessionID: wire.sessionID,
+      requestID: String(requestID),
+      how: { type: 'permission', reply: reply as 'once' },
+    }
+  },
+  'server.instance.disposed': ({ directory }, at, raw) => ({ type: 'disposed', at, raw, directory }),
+}
+
+function toSessionEvent({ info }: z.infer<Schemas['session.created']>, at: number, raw: object): Decoded {
+  return { type: 'session', at, raw, sessionID: info.id, ...toSession(info) }
+}

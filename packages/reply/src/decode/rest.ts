@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import type { PermissionAsk, QuestionAsk } from '../ask.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
+import type { Part } from '../part.ts'
+import type { Retry, Todo } from '../reply.ts'
+import { toPermission, toQuestion } from './ask.ts'
+import { toHead, toSession } from './message.ts'
+import { toPart } from './part.ts'
+import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todosSchema } from './schema.ts'
+
+/** What REST gives, in the model's shape. A list's malformed items are reported and left out; the rest is kept. */
+
+const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
+
+export function toReadMessages(value: unknown, onError: OnError): SnapshotEvent['messages'] {
+  return listOf(value).flatMap((item) => {
+    const read = readMessageSchema.safeParse(item)
+    const head = read.success ? headSchema.safeParse(read.data.info) : read
+    if (!read.success || !head.success) {
+      complain('message', head.error, onError)
+      return []
+    }
+    return [{ head: toHead(head.data), parts: read.data.parts.flatMap((part) => toReadPart(part, onError)) }]
+  })
+}
+
+function toReadPart(value: unknown, onError: OnError): Part[] {
+  const decoded = toPart(value)
+  if (!('issues' in decoded)) return [decoded.part]
+  complain('part', decoded, onError)
+  return []
+}
+
+export function toReadSession(value: unknown): ({ readonly id: string } & SnapshotEvent['session']) | undefined {
+  const session = sessionSchema.safeParse(value)
+  return session.success ? { id: session.data.id, ...toSession(session.data) } : undefined
+}
+
+export function toReadTodos(value: unknown): readonly Todo[] {
+  const todos = todosSchema.safeParse(value)
+  return todos.success ? todos.data.map(({ content, status, priority }) => ({ content, status, priority })) : []
+}
+
+export function toReadQuestions(value: unknown, at: number): readonly QuestionAsk[] {
+  return listOf(value).flatMap((item) => {
+    const question = questionSchema.safeParse(item)
+    return question.success ? [toQuestion(question.data, at)] : []
+  })
+}
+
+export function toReadPermissions(value: unknown, at: number): readonly PermissionAsk[] {
+  return listOf(value).flatMap((item) => {
+    const permission = permissionSchema.safeParse(item)
+    return permission.success ? [toPermission(permission.data, at)] : []
+  })
+}
+
+export interface ReadStatus {
+  readonly status: 'busy' | 'idle' | 'retry'
+  readonly retry?: Retry | undefined
+}
+
+/** The sessions that are not idle. One that is absent is idle. */
+export function toReadStatuses(value: unknown): ReadonlyMap<string, ReadStatus> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return new Map(
+    entries.flatMap(([id, wire]): [string, ReadStatus][] => {
+      const status = statusSchema.safeParse(wire)
+      if (!status.success || status.data.type === 'idle') return []
+      if (status.data.type === 'busy') return [[id, { status: 'busy' }]]
+      const { attempt, message = '', next: nextAt } = status.data
+      return [[id, { status: 'retry', retry: { attempt, message, nextAt } }]]
+    }),
+  )
+}
+
+const healthSchema = z.looseObject({ version: z.string() })
+
+export function toReadVersion(value: unknown): string | undefined {
+  const health = healthSchema.safeParse(value)
+  return health.success ? health.data.version : undefined
+}
+
+const providersSchema = z.looseObject({
+  providers: z.array(
+    z.looseObject({
+      id: z.string(),
+      models: z.record(z.string(), z.looseObject({ limit: z.looseObject({ context: z.number() }).optional() })),
+    }),
+  ),
+})
+
+/** Context windows by "provider/model". */
+export function toReadLimits(value: unknown): ReadonlyMap<string, number> {
+  const read = providersSchema.safeParse(value)
+  if (!read.success) return new Map()
+  return new Map(
+    read.data.providers.flatMap((provider) =>
+      Object.entries(provider.models).flatMap(([id, model]): [string, number][] =>
+        model.limit && model.limit.context > 0 ? [[`${provider.id}/${id}`, model.limit.context]] : [],
+      ),
+    ),
+  )
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function complain(what: string, error: z.ZodError | undefined, onError: OnError): void {
+  const issue = error?.issues[0]
+  const words = issue ? `${issue.path.join('.')}: ${issue.message}` : 'no object'
+  onError(new ReplyError('malformed', `A ${what} that was read over REST is malformed and was left out: ${words}`))
+}

@@ -1,0 +1,96 @@
+import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { Reply } from '../reply.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { LiveReply } from './replies.ts'
+import type { Rest } from './rest.ts'
+
+export interface AbortOptions {
+  readonly engine: Engine
+  readonly rest: Rest
+  readonly clock: Clock
+  readonly onError: OnError
+  readonly graceMs: number
+}
+
+const maxTries = 5
+
+/**
+ * Ends a reply on the server. Pending asks are rejected first, in the whole tree: an abort leaves permissions pending, a
+ * late approval would still run the command, and some versions go on after it. Then abort, look, and again while busy.
+ * Settles the reply whatever the server says; never rejects.
+ */
+export async function abortReply(options: AbortOptions, live: LiveReply): Promise<void> {
+  const { engine, rest, clock, onError, graceMs } = options
+  const { sessionID } = live
+  if (isSettled()) return
+  engine.apply([{ type: 'abort-requested', sessionID, at: clock.now() }])
+  for (let attempt = 0; attempt < maxTries && !isSettled(); attempt++) {
+    try {
+      await rejectAsks(options, live.reply())
+      await rest.abort(sessionID, live.reply().directory)
+      await settledOrLater(live, clock, graceMs)
+      await rejectAsks(options, live.reply())
+      const statuses = toReadStatuses(await rest.status(live.reply().directory))
+      if (!sessionsOf(live.reply()).some((id) => statuses.has(id))) break
+    } catch (error) {
+      onError(
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('unreachable', `Session ${sessionID} could not be aborted.`, { cause: error }),
+      )
+      await settledOrLater(live, clock, graceMs)
+    }
+  }
+  await settledOrLater(live, clock, graceMs)
+  if (!isSettled()) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+
+  function isSettled(): boolean {
+    return live.reply().phase === 'settled'
+  }
+}
+
+/** Rejects what is pending in the reply's tree, as the server lists it: we may not have heard of the newest. */
+export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: Reply): Promise<void> {
+  const { directory } = reply
+  const at = clock.now()
+  const [questions, permissions] = await Promise.all([rest.questions(directory), rest.permissions(directory)])
+  const tree = new Set(sessionsOf(reply))
+  const asks = [...toReadPermissions(permissions, at), ...toReadQuestions(questions, at)].filter((ask) =>
+    tree.has(ask.sessionID),
+  )
+  for (const ask of asks) {
+    try {
+      if (ask.type === 'question') await rest.rejectQuestion(ask.requestID, directory)
+      else await rest.replyPermission(ask.requestID, 'reject', { directory })
+    } catch (error) {
+      // Rejecting one permission rejects the session's others.
+      if (error instanceof ReplyError && error.type === 'gone') continue
+      onError(
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('refused', `The ${ask.type} ${ask.requestID} could not be rejected.`, { cause: error }),
+      )
+    }
+  }
+}
+
+export function sessionsOf(reply: Reply): string[] {
+  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
+}
+
+function settledOrLater(live: LiveReply, clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (live.reply().phase === 'settled') return resolve()
+    const done = (): void => {
+      stop()
+      unfollow()
+      resolve()
+    }
+    const stop = clock.after(delayMs, done)
+    const unfollow = live.follow((step) => {
+      if (step.reply.phase === 'settled') done()
+    })
+  })
+}

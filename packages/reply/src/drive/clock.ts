@@ -1,0 +1,29 @@
+/** Time as a parameter: tests give one that they move by hand. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Calls once after `delayMs`. Returns the stop; stopping after the call does nothing. */
+  after(delayMs: number, run: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves after `delayMs`, or at once when the signal aborts. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const done = (): void => {
+      stop()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const stop = clock.after(delayMs, done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,147 @@
+import type { Ask } from '../ask.ts'
+import { toReadSession } from '../decode/rest.ts'
+import { ReplyError } from '../error.ts'
+import { abortReply, rejectAsks } from './abort.ts'
+import { toAddress } from './address.ts'
+import { type Answer, createAsks } from './asks.ts'
+import { createEnding } from './ending.ts'
+import { createEngine } from './engine.ts'
+import { type CommandInput, type PromptInput, toCommandBody, toCreateBody, toPromptBody } from './input.ts'
+import { createLimits } from './limits.ts'
+import { createLine, type Line } from './line.ts'
+import { type ConnectOptions, toSettings } from './options.ts'
+import { createProgress } from './progress.ts'
+import { type RunDeps, type RunOptions, startRun } from './prompt.ts'
+import { readSnapshot } from './read.ts'
+import { createRest } from './rest.ts'
+import type { ReplyStream } from './stream.ts'
+import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
+
+export interface OpenCode {
+  /** Resolves when the event stream is up for the first time; rejects when the first attempt fails. Attempts go on either way. */
+  readonly ready: Promise<void>
+  /** Posts a prompt, exactly once and only when the stream is up, and gives the reply as it comes about. Without a `sessionID` in a new session. */
+  prompt(input: PromptInput, options?: RunOptions): ReplyStream
+  /** Runs a slash command of the server's. */
+  command(input: CommandInput, options?: RunOptions): ReplyStream
+  /** Observes every reply of a session, a directory or the whole server, whoever started it; also those under way. Returns the stop. */
+  watch(target: WatchTarget, options: WatchOptions): () => void
+  /** Answers a question or allows a permission. Rejects with `invalid` for what doesn't fit, with `already-resolved` when it is too late. */
+  answer(ask: Ask, answer: Answer): Promise<void>
+  /** Refuses it. With a message, OpenCode hands that to the model and goes on. Only permissions take one. */
+  reject(ask: Ask, message?: string): Promise<void>
+  /** Closes the stream. Replies still open end as `lost` here; on the server they go on. */
+  close(): Promise<void>
+}
+
+/** Connects to a server: one event stream, shared by all sessions. Throws `invalid` for options that can't be; nothing else. */
+export function connect(options: ConnectOptions): OpenCode {
+  const settings = toSettings(options)
+  const { clock, onError, graceMs } = settings
+  const rest = createRest({
+    address: toAddress(options),
+    fetch: settings.fetch,
+    clock,
+    deadlineMs: settings.deadlineMs,
+  })
+  const engine = createEngine({ onError, keepSettled: settings.keepSettled })
+  const expected = new Set<string>()
+  const read = (request: Parameters<typeof readSnapshot>[1]) => readSnapshot({ rest, clock, onError }, request)
+  const ending = createEnding({
+    ...settings,
+    read: (reply) => read({ sessionID: reply.sessionID, reply, gap: false }),
+    apply: engine.apply,
+    openReply: engine.openReply,
+    isIdle: engine.isIdle,
+    isExpected: (sessionID) => expected.has(sessionID),
+  })
+  const progress = createProgress({
+    ...settings,
+    onStalled: (sessionID, stalled) => engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }]),
+    onTimeOut: (sessionID) => void timeOut(sessionID),
+  })
+  const watching = createWatching({
+    engine,
+    rest,
+    read,
+    onError,
+    clock,
+    directory: options.directory,
+    isLive: () => line.isLive(),
+  })
+  const line: Line = createLine({ options, settings, engine, rest, read, watching, onIdle: ending.suspect })
+  createLimits({ engine, rest, clock })
+  engine.onStep((step) => {
+    progress.note(step)
+    if (step.reply.phase === 'settled') expected.delete(step.reply.sessionID)
+  })
+  engine.onTurned(ending.review)
+  const deps: RunDeps = {
+    engine,
+    clock,
+    onError,
+    whenLive: line.whenLive,
+    abort: (live) => abortReply({ engine, rest, clock, onError, graceMs }, live),
+    limit: progress.limit,
+    expect: (sessionID) => expected.add(sessionID),
+  }
+  const asks = createAsks({ engine, rest })
+  return { ready: line.ready, prompt, command, watch: watching.watch, answer: asks.answer, reject: asks.reject, close }
+
+  function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
+    const body = toPromptBody(input)
+    const run = {
+      text: input.text,
+      noReply: input.noReply,
+      session: () => session(input),
+      post: (sessionID: string) => rest.prompt({ sessionID, ...body }),
+    }
+    return startRun(deps, run, runOptions)
+  }
+
+  function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
+    const text = `/${input.command} ${input.arguments ?? ''}`.trim()
+    const post = (sessionID: string) => rest.command({ sessionID, ...toCommandBody(input) })
+    return startRun(deps, { text, session: () => session(input), post }, runOptions)
+  }
+
+  /** The session to run in, with what is known of it brought up to date: what it holds already is not our reply. */
+  async function session(input: { sessionID?: string | undefined; title?: string | undefined }): Promise<string> {
+    if (input.sessionID === undefined) {
+      const created = toReadSession(await rest.create(toCreateBody(input, options.directory)))
+      if (!created)
+        throw new ReplyError('malformed', 'The server answered POST /session with something that is no session.')
+      const { id, ...known } = created
+      engine.apply([{ type: 'session', sessionID: id, at: clock.now(), ...known }])
+      return id
+    }
+    const { sessionID } = input
+    const snapshot = await read({ sessionID, reply: engine.openReply(sessionID), gap: false })
+    if (snapshot.session.parentID !== undefined) {
+      const words = `Session ${sessionID} is a sub-agent's; prompt the session that started it, ${snapshot.session.parentID}.`
+      throw new ReplyError('invalid', words)
+    }
+    engine.apply([snapshot])
+    return sessionID
+  }
+
+  async function timeOut(sessionID: string): Promise<void> {
+    const live = engine.replies.newest(sessionID)
+    if (!live) return
+    try {
+      await rejectAsks({ engine, rest, clock, onError, graceMs }, live.reply())
+      await rest.abort(sessionID, live.reply().directory)
+    } catch (error) {
+      if (error instanceof ReplyError) onError(error)
+    }
+    engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'time-out' }])
+  }
+
+  async function close(): Promise<void> {
+    line.close()
+    ending.stop()
+    progress.stop()
+    const at = clock.now()
+    engine.apply(engine.openReplies().map((reply) => ({ type: 'settle', sessionID: reply.sessionID, at, by: 'lost' })))
+  }
+}

@@ -1,0 +1,122 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../event.ts'
+import { isFinished } from '../reduce/settle.ts'
+import type { Reply } from '../reply.ts'
+import type { Clock } from './clock.ts'
+
+export interface EndingOptions {
+  readonly clock: Clock
+  readonly onError: OnError
+  /** After idle was seen with an unfinished message, and again after REST confirmed it. */
+  readonly graceMs: number
+  /** A reply that never turned busy is looked at after so long, and after twice and four times as long. */
+  readonly waitMs: number
+  readonly read: (reply: Reply) => Promise<SnapshotEvent>
+  readonly apply: (events: readonly ReplyEvent[]) => void
+  readonly openReply: (sessionID: string) => Reply | undefined
+  readonly isIdle: (sessionID: string) => boolean
+  /** Somebody here posted a prompt for it, so something has to run. */
+  readonly isExpected: (sessionID: string) => boolean
+}
+
+export interface Ending {
+  /** Looks whether the session's reply may have ended unseen, and begins to find out. Call it when the session took a turn. */
+  review(sessionID: string): void
+  /** REST just showed this session idle, after a gap in which its end may have been. */
+  suspect(sessionID: string): void
+  forget(sessionID: string): void
+  stop(): void
+}
+
+interface Case {
+  reason: 'idle' | 'gap' | 'waiting'
+  looks: number
+  stop: () => void
+}
+
+const maxLooks = 3
+
+/**
+ * Ends what the stream does not end: a run that is idle with an unfinished message, a run whose end fell into a gap, and
+ * a prompt for which nothing ever ran. Each is looked at over REST, and settled only if the look confirms it.
+ */
+export function createEnding(options: EndingOptions): Ending {
+  const { clock, graceMs, waitMs } = options
+  const cases = new Map<string, Case>()
+  return { review, suspect: (sessionID) => begin(sessionID, 'gap'), forget, stop }
+
+  function review(sessionID: string): void {
+    const reply = options.openReply(sessionID)
+    if (!reply) return forget(sessionID)
+    const isIdle = options.isIdle(sessionID)
+    if (reply.phase === 'waiting' && reply.startedAt !== undefined) begin(sessionID, 'waiting')
+    else if (isIdle) begin(sessionID, 'idle')
+    else if (cases.get(sessionID)?.reason !== 'gap') forget(sessionID)
+  }
+
+  function begin(sessionID: string, reason: Case['reason']): void {
+    const known = cases.get(sessionID)
+    if (known && (known.reason === reason || known.reason === 'gap')) return
+    known?.stop()
+    const next: Case = { reason, looks: 0, stop: () => {} }
+    cases.set(sessionID, next)
+    schedule(sessionID, next)
+  }
+
+  function schedule(sessionID: string, open: Case): void {
+    const delayMs = open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
+    open.stop = clock.after(delayMs, () => void look(sessionID, open))
+  }
+
+  async function look(sessionID: string, open: Case): Promise<void> {
+    const reply = options.openReply(sessionID)
+    if (!reply || cases.get(sessionID) !== open) return
+    open.looks += 1
+    let snapshot: SnapshotEvent | undefined
+    try {
+      snapshot = await options.read(reply)
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'gone') return retry(sessionID, open, error)
+      return options.apply([{ type: 'session-removed', sessionID, at: clock.now() }])
+    }
+    if (cases.get(sessionID) !== open) return
+    options.apply([snapshot])
+    const after = options.openReply(sessionID)
+    if (!after || cases.get(sessionID) !== open) return
+    if (snapshot.status !== 'idle') return forget(sessionID)
+    decide(after, open)
+  }
+
+  /** The server could not be asked: the transport's clock deals with that; the question stays. */
+  function retry(sessionID: string, open: Case, error: unknown): void {
+    options.onError(
+      error instanceof ReplyError
+        ? error
+        : new ReplyError('unreachable', `Session ${sessionID} could not be read.`, { cause: error }),
+    )
+    if (cases.get(sessionID) === open) schedule(sessionID, open)
+  }
+
+  /** REST shows the session idle. */
+  function decide(reply: Reply, open: Case): void {
+    const { sessionID } = reply
+    const at = clock.now()
+    if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
+      if (open.looks < maxLooks) return schedule(sessionID, open)
+      const message = `The server took the prompt but nothing ran for it within ${waitMs * (2 ** maxLooks - 1)} ms.`
+      return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
+    }
+    // Seen twice, a grace apart: a normal end passes through the same state.
+    if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
+    options.apply([{ type: 'settle', sessionID, at, by: open.reason === 'idle' ? 'grace' : 'rest' }])
+  }
+
+  function forget(sessionID: string): void {
+    cases.get(sessionID)?.stop()
+    cases.delete(sessionID)
+  }
+
+  function stop(): void {
+    for (const sessionID of [...cases.keys()]) forget(sessionID)
+  }
+}

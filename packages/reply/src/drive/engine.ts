@@ -1,0 +1,92 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import type { Reply } from '../reply.ts'
+import type { TrackedStep } from '../track/state.ts'
+import { emptyTrack } from '../track/state.ts'
+import { isIdle, track, unknownSessions } from '../track.ts'
+import { createReplies, type Replies } from './replies.ts'
+
+/** All that is known of one server's sessions, and the one place where events are applied to it. */
+export interface Engine {
+  readonly replies: Replies
+  /** Applies events in order. From within an observer they wait for the present one to be told to all. */
+  apply(events: readonly ReplyEvent[]): void
+  /** Told of each step after the reply's observers. */
+  onStep(listener: (step: TrackedStep) => void): void
+  /** Told of each root session whose run may have changed its course: everything but a delta. */
+  onTurned(listener: (sessionID: string) => void): void
+  /** Told after each group of events. */
+  onApplied(listener: () => void): void
+  /** Sessions with events that cannot be placed, and the parents that are missing. */
+  unknown(): readonly string[]
+  /** Events wait for their message or session. */
+  hasHeld(): boolean
+  /** The sessions whose events wait. */
+  waiting(): readonly string[]
+  /** The session's last status was idle. */
+  isIdle(sessionID: string): boolean
+  openReplies(): readonly Reply[]
+  openReply(sessionID: string): Reply | undefined
+}
+
+export function createEngine(options: { readonly onError: OnError; readonly keepSettled: number }): Engine {
+  const { onError } = options
+  const replies = createReplies({ onError })
+  const stepListeners: ((step: TrackedStep) => void)[] = []
+  const turnListeners: ((sessionID: string) => void)[] = []
+  const appliedListeners: (() => void)[] = []
+  let state = emptyTrack({ keepSettled: options.keepSettled })
+  let pending: ReplyEvent[] = []
+  let isApplying = false
+  return {
+    replies,
+    apply,
+    onStep: (listener) => stepListeners.push(listener),
+    onTurned: (listener) => turnListeners.push(listener),
+    onApplied: (listener) => appliedListeners.push(listener),
+    unknown: () => unknownSessions(state),
+    hasHeld: () => state.waiting.length > 0,
+    waiting: () => state.waiting,
+    isIdle: (sessionID) => isIdle(state, sessionID),
+    openReplies: () => replies.open().map((live) => live.reply()),
+    openReply,
+  }
+
+  function apply(events: readonly ReplyEvent[]): void {
+    pending.push(...events)
+    if (isApplying) return
+    isApplying = true
+    try {
+      while (pending.length > 0) {
+        const batch = pending
+        pending = []
+        for (const event of batch) applyOne(event)
+      }
+    } finally {
+      isApplying = false
+    }
+    for (const listener of appliedListeners) listener()
+  }
+
+  function applyOne(event: ReplyEvent): void {
+    const tracked = track(state, event)
+    state = tracked.state
+    if (tracked.dropped > 0) {
+      const message = `${tracked.dropped} events were dropped that waited too long for the message or session they belong to.`
+      onError(new ReplyError('too-large', message))
+    }
+    for (const step of tracked.steps) {
+      replies.apply(step)
+      for (const listener of stepListeners) listener(step)
+    }
+    if (event.type === 'delta') return
+    const turned = new Set(tracked.steps.map((step) => step.reply.sessionID))
+    if (event.type === 'status') turned.add(event.sessionID)
+    for (const sessionID of turned) for (const listener of turnListeners) listener(sessionID)
+  }
+
+  function openReply(sessionID: string): Reply | undefined {
+    const reply = replies.newest(sessionID)?.reply()
+    return reply?.phase === 'settled' ? undefined : reply
+  }
+}

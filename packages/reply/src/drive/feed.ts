@@ -1,0 +1,129 @@
+import { createDecoder } from '../decode.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import { createEventReader } from '../reader.ts'
+import type { Address } from './address.ts'
+import { type Clock, pause } from './clock.ts'
+import { reasonOf } from './reason.ts'
+
+export interface FeedOptions {
+  readonly address: Address
+  readonly directory?: string | undefined
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** A number from 0 to 1, for the jitter of the back-off. */
+  readonly random: () => number
+  readonly onError: OnError
+  readonly onFrame?: ((data: string, at: number) => void) | undefined
+  /** Events in the order of the wire. The first ones of a connection begin with `connected`. */
+  readonly receive: (events: readonly ReplyEvent[]) => void
+  /** The stream ended, failed or fell silent. A new connection is under way. */
+  readonly onLost: (reason: ReplyError) => void
+  /** No frame for so long: the connection is dead. Asked anew for each connection. */
+  readonly silenceMs: () => number
+  readonly backOff: { readonly minMs: number; readonly maxMs: number }
+}
+
+export interface Feed {
+  /** Ends the present connection and begins another. */
+  reconnect(reason: ReplyError): void
+  close(): void
+}
+
+/** One server's event stream, kept up for ever: bytes from `/global/event`, or `/event` on servers without it. */
+export function createFeed(options: FeedOptions): Feed {
+  const { address, clock, onError } = options
+  const closed = new AbortController()
+  const decoder = createDecoder({ onError })
+  let connection = new AbortController()
+  let failures = 0
+  let route = '/global/event'
+  void run()
+  return { reconnect, close }
+
+  function reconnect(reason: ReplyError): void {
+    connection.abort(reason)
+  }
+
+  function close(): void {
+    closed.abort()
+    connection.abort(new ReplyError('closed', 'The connection was closed.'))
+  }
+
+  async function run(): Promise<void> {
+    while (!closed.signal.aborted) {
+      connection = new AbortController()
+      const reason = await readOnce(connection)
+      if (closed.signal.aborted) return
+      options.onLost(reason)
+      const { minMs, maxMs } = options.backOff
+      const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
+      failures += 1
+      await pause(clock, delayMs, closed.signal)
+    }
+  }
+
+  /** One connection from its beginning to its end; the reason why it ended. */
+  async function readOnce(abort: AbortController): Promise<ReplyError> {
+    let stopSilence = watchSilence(abort)
+    try {
+      const body = await openStream(abort.signal)
+      const reader = createEventReader({ onError, onFrame: options.onFrame, decoder })
+      for await (const chunk of body) {
+        stopSilence()
+        stopSilence = watchSilence(abort)
+        const events = reader.push(chunk, clock.now())
+        if (events.some((event) => event.type === 'connected')) failures = 0
+        options.receive(events)
+      }
+      return new ReplyError('unreachable', `The event stream of ${address.url} ended.`)
+    } catch (cause) {
+      if (abort.signal.reason instanceof ReplyError) return abort.signal.reason
+      if (cause instanceof ReplyError) return cause
+      const words = `No event stream from ${address.url} (${reasonOf(cause)}): start a server with "opencode serve", or give another url.`
+      return new ReplyError('unreachable', words, { cause })
+    } finally {
+      stopSilence()
+      abort.abort()
+    }
+  }
+
+  function watchSilence(abort: AbortController): () => void {
+    const silenceMs = options.silenceMs()
+    return clock.after(silenceMs, () =>
+      abort.abort(new ReplyError('unreachable', `The event stream of ${address.url} was silent for ${silenceMs} ms.`)),
+    )
+  }
+
+  async function openStream(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const response = await request(signal)
+    if (route === '/global/event' && !isStream(response) && response.status !== 401) {
+      route = '/event'
+      await response.body?.cancel()
+      return await openStream(signal)
+    }
+    if (response.status === 401 || response.status === 403) {
+      const words = `${address.url} refused the credentials (${response.status}): set the password that the server has in OPENCODE_SERVER_PASSWORD.`
+      throw new ReplyError('unauthorized', words)
+    }
+    if (!response.body || !isStream(response)) {
+      route = '/global/event'
+      await response.body?.cancel()
+      const words = `${address.url} gave no event stream (${response.status}, ${response.headers.get('content-type') ?? 'no type'}): it is no OpenCode server, or it is not ready.`
+      throw new ReplyError(response.status >= 500 ? 'refused' : 'not-opencode', words)
+    }
+    return response.body
+  }
+
+  function request(signal: AbortSignal): Promise<Response> {
+    const { authorization } = address
+    const query =
+      route === '/event' && options.directory !== undefined ? `?directory=${encodeURIComponent(options.directory)}` : ''
+    const headers = { accept: 'text/event-stream', ...(authorization !== undefined && { authorization }) }
+    return options.fetch(`${address.url}${route}${query}`, { headers, signal })
+  }
+}
+
+function isStream(response: Response): boolean {
+  return response.ok && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
+}

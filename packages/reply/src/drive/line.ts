@@ -1,0 +1,159 @@
+import { toReadVersion } from '../decode/rest.ts'
+import { ReplyError } from '../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../event.ts'
+import { toAddress } from './address.ts'
+import type { Engine } from './engine.ts'
+import { createFeed, type Feed } from './feed.ts'
+import type { ConnectOptions, Settings } from './options.ts'
+import { createOrphans } from './orphans.ts'
+import type { ReadRequest } from './read.ts'
+import type { Rest } from './rest.ts'
+import { createResync } from './resync.ts'
+import type { Watching } from './watch.ts'
+
+export interface Line {
+  /** The first connection: its success, or its first failure. */
+  readonly ready: Promise<void>
+  /** The stream is up and what was missed is in; rejects when that takes too long. */
+  whenLive(): Promise<void>
+  isLive(): boolean
+  close(): void
+}
+
+export interface LineOptions {
+  readonly options: ConnectOptions
+  readonly settings: Settings
+  readonly engine: Engine
+  readonly rest: Rest
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly watching: Watching
+  /** REST showed the session idle after a gap. */
+  readonly onIdle: (sessionID: string) => void
+}
+
+/** The connection to the server: feed, resync after each gap, and what the replies are told of it. */
+export function createLine({ options, settings, engine, rest, read, watching, onIdle }: LineOptions): Line {
+  const { clock, onError, lostAfterMs } = settings
+  let isUp = false
+  let silenceMs = options.silenceMs ?? 75_000
+  let stopLost: (() => void) | undefined
+  let lastReason: ReplyError | undefined
+  let waiting: { readonly resolve: () => void; readonly reject: (error: ReplyError) => void }[] = []
+  let settleReady: { resolve: () => void; reject: (error: ReplyError) => void } | undefined
+  const ready = new Promise<void>((resolve, reject) => {
+    settleReady = { resolve, reject }
+  })
+  // Nobody has to wait for it; prompts tell of a missing connection themselves.
+  ready.catch(() => {})
+
+  const resync = createResync({
+    onError,
+    now: clock.now,
+    apply: engine.apply,
+    read,
+    sessions,
+    onIdle,
+    onFailed: (reason) => feed.reconnect(reason),
+    onSynced,
+  })
+  const orphans = createOrphans({ engine, read, clock, onError, isLive: () => isUp })
+  const feed: Feed = createFeed({
+    ...settings,
+    address: toAddress(options),
+    directory: options.directory,
+    onFrame: options.onFrame,
+    receive: resync.receive,
+    onLost,
+    silenceMs: () => silenceMs,
+  })
+  return { ready, whenLive, isLive: () => isUp, close }
+
+  async function sessions(): Promise<readonly ReadRequest[]> {
+    if (options.silenceMs === undefined) silenceMs = await learnSilence()
+    const open = engine.openReplies().map((reply) => ({ sessionID: reply.sessionID, reply, gap: true }))
+    const known = new Set(open.map((request) => request.sessionID))
+    const others = (await watching.atWork()).filter((request) => !known.has(request.sessionID))
+    return [...open, ...new Map(others.map((request) => [request.sessionID, request])).values()]
+  }
+
+  /** Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
+  async function learnSilence(): Promise<number> {
+    const version = toReadVersion(await rest.health().catch(() => undefined))
+    return version === undefined || /^(0|1\.[01])\./.test(version) ? 75_000 : 25_000
+  }
+
+  function onSynced(): void {
+    isUp = true
+    stopLost?.()
+    stopLost = undefined
+    tellReplies('live')
+    settleReady?.resolve()
+    for (const { resolve } of waiting) resolve()
+    waiting = []
+    orphans.review()
+  }
+
+  function onLost(reason: ReplyError): void {
+    lastReason = reason
+    isUp = false
+    resync.lost()
+    settleReady?.reject(reason)
+    onError(reason)
+    tellReplies('lost')
+    stopLost ??= clock.after(lostAfterMs, giveUp)
+  }
+
+  function tellReplies(connection: 'live' | 'lost'): void {
+    const at = clock.now()
+    engine.apply(
+      engine.openReplies().map(({ sessionID }): ReplyEvent => ({ type: 'connection', sessionID, connection, at })),
+    )
+  }
+
+  function giveUp(): void {
+    const at = clock.now()
+    engine.apply(
+      engine.openReplies().map(({ sessionID }): ReplyEvent => ({ type: 'settle', sessionID, at, by: 'lost' })),
+    )
+  }
+
+  function whenLive(): Promise<void> {
+    if (isUp) return Promise.resolve()
+    const { connectTimeoutMs } = settings
+    return new Promise((resolve, reject) => {
+      const stop = clock.after(connectTimeoutMs, () => {
+        waiting = waiting.filter((other) => other !== entry)
+        reject(
+          lastReason ??
+            new ReplyError(
+              'unreachable',
+              `No event stream within ${connectTimeoutMs} ms: is an OpenCode server running there?`,
+            ),
+        )
+      })
+      const entry = {
+        resolve: () => {
+          stop()
+          resolve()
+        },
+        reject: (error: ReplyError) => {
+          stop()
+          reject(error)
+        },
+      }
+      waiting.push(entry)
+    })
+  }
+
+  function close(): void {
+    isUp = false
+    feed.close()
+    resync.lost()
+    orphans.stop()
+    stopLost?.()
+    const reason = new ReplyError('closed', 'The connection was closed; connect() makes a new one.')
+    settleReady?.reject(reason)
+    for (const { reject } of waiting) reject(reason)
+    waiting = []
+  }
+}

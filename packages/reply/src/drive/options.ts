@@ -1,0 +1,76 @@
+import type { OnError } from '../error.ts'
+import { ReplyError } from '../error.ts'
+import { type Clock, systemClock } from './clock.ts'
+
+export interface ConnectOptions {
+  /** The server's address, as "http://127.0.0.1:4096". Credentials in it are taken out and never shown. */
+  readonly url: string
+  /** The project that new sessions belong to, as the server spells it. Default: the server's own. */
+  readonly directory?: string | undefined
+  /** Default "opencode". */
+  readonly username?: string | undefined
+  /** The server's OPENCODE_SERVER_PASSWORD. */
+  readonly password?: string | undefined
+  readonly fetch?: typeof fetch | undefined
+  /** Told of what stops nothing: lost connections, bad frames, failing observers. Default: nobody is. */
+  readonly onError?: OnError | undefined
+  /** Every frame's data as it came, with the time of its arrival; for recording. */
+  readonly onFrame?: ((data: string, at: number) => void) | undefined
+  readonly clock?: Clock | undefined
+  /** Numbers from 0 to 1 for the back-off's jitter. Default Math.random. */
+  readonly random?: (() => number) | undefined
+  /** How long a prompt waits for the stream to come up before it fails. Default 10,000. */
+  readonly connectTimeoutMs?: number | undefined
+  /** No frame for so long: the connection is dead. Default 25,000 (servers send a heartbeat every 10,000), 75,000 for servers before 1.2 (every 30,000). */
+  readonly silenceMs?: number | undefined
+  /** Between attempts, doubling from the first to the second, with jitter. Default 500 to 10,000. */
+  readonly backOff?: { readonly minMs: number; readonly maxMs: number } | undefined
+  /** Without a connection for so long, open replies end as `lost`. Default 300,000. */
+  readonly lostAfterMs?: number | undefined
+  /** Without progress for so long, a reply is `stalled`: before its first event, and later. Default 120,000 and 300,000. */
+  readonly stalledAfterMs?: { readonly first: number; readonly later: number } | undefined
+  /** A run that is idle with an unfinished step is looked at after so long. Default 1,000. */
+  readonly graceMs?: number | undefined
+  /** A prompt that nothing runs for is looked at after so long, then after twice and four times as long. Default 5,000. */
+  readonly waitMs?: number | undefined
+  /** A call that isn't answered for so long has failed. Default 30,000. */
+  readonly deadlineMs?: number | undefined
+  /** How many settled replies are kept for late news. Default 1,000. */
+  readonly keepSettled?: number | undefined
+}
+
+export type Settings = {
+  readonly [K in keyof Omit<
+    ConnectOptions,
+    'url' | 'directory' | 'username' | 'password' | 'onFrame' | 'silenceMs'
+  >]-?: NonNullable<ConnectOptions[K]>
+}
+
+/** The defaults, and `invalid` for a duration that is none. */
+export function toSettings(options: ConnectOptions): Settings {
+  const settings: Settings = {
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    onError: options.onError ?? (() => {}),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    backOff: options.backOff ?? { minMs: 500, maxMs: 10_000 },
+    lostAfterMs: options.lostAfterMs ?? 300_000,
+    stalledAfterMs: options.stalledAfterMs ?? { first: 120_000, later: 300_000 },
+    graceMs: options.graceMs ?? 1000,
+    waitMs: options.waitMs ?? 5000,
+    deadlineMs: options.deadlineMs ?? 30_000,
+    keepSettled: options.keepSettled ?? 1000,
+  }
+  const durations = {
+    ...settings,
+    ...settings.stalledAfterMs,
+    silenceMs: options.silenceMs ?? 25_000,
+    ...settings.backOff,
+  }
+  for (const [name, value] of Object.entries(durations)) {
+    if (typeof value !== 'number' || (value > 0 && !Number.isNaN(value))) continue
+    throw new ReplyError('invalid', `${name} is ${value}; give a number above 0.`)
+  }
+  return settings
+}

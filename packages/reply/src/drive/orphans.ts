@@ -1,0 +1,68 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { ReadRequest } from './read.ts'
+
+export interface OrphansOptions {
+  readonly engine: Engine
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly clock: Clock
+  readonly onError: OnError
+  readonly isLive: () => boolean
+}
+
+export interface Orphans {
+  /** Looks for events that wait for something the stream hasn't told. */
+  review(): void
+  stop(): void
+}
+
+/** Messages may come late by themselves; what still waits after so long is asked for. */
+const patienceMs = 250
+
+/** What REST couldn't explain it won't explain in a moment. */
+const askAgainMs = 30_000
+
+/** Asks REST about sessions whose parent, or whose messages, the stream never told: those that began before we listened. */
+export function createOrphans({ engine, read, clock, onError, isLive }: OrphansOptions): Orphans {
+  const asked = new Set<string>()
+  let stopTimer: (() => void) | undefined
+  engine.onApplied(review)
+  return { review, stop }
+
+  function review(): void {
+    if (!isLive()) return
+    for (const sessionID of engine.unknown()) ask(sessionID)
+    if (engine.hasHeld()) stopTimer ??= clock.after(patienceMs, lookAgain)
+  }
+
+  function lookAgain(): void {
+    stopTimer = undefined
+    for (const sessionID of engine.waiting()) ask(sessionID)
+  }
+
+  function ask(sessionID: string): void {
+    if (asked.has(sessionID)) return
+    asked.add(sessionID)
+    void read({ sessionID, reply: engine.openReply(sessionID), gap: true })
+      .then((snapshot) => engine.apply([snapshot]))
+      .catch((error: unknown) => {
+        if (error instanceof ReplyError && error.type === 'gone') {
+          return engine.apply([{ type: 'session-removed', sessionID, at: clock.now() }])
+        }
+        onError(
+          error instanceof ReplyError
+            ? error
+            : new ReplyError('unreachable', `Session ${sessionID} could not be read.`, { cause: error }),
+        )
+      })
+      .finally(() => {
+        clock.after(askAgainMs, () => asked.delete(sessionID))
+      })
+  }
+
+  function stop(): void {
+    stopTimer?.()
+  }
+}

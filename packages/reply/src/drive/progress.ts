@@ -1,0 +1,119 @@
+import type { ChangeType } from '../change.ts'
+import type { Reply } from '../reply.ts'
+import type { TrackedStep } from '../track/state.ts'
+import type { Clock } from './clock.ts'
+
+export interface ProgressOptions {
+  readonly clock: Clock
+  readonly stalledAfterMs: { readonly first: number; readonly later: number }
+  /** The reply made no progress for so long, or goes on again. */
+  readonly onStalled: (sessionID: string, stalled: boolean) => void
+  /** The caller's own time for a reply without progress is up. */
+  readonly onTimeOut: (sessionID: string) => void
+}
+
+export interface Progress {
+  note(step: TrackedStep): void
+  /** From now on the session's open reply times out after so long without progress. The shortest limit counts. */
+  limit(sessionID: string, timeoutMs: number): void
+  stop(): void
+}
+
+interface Watch {
+  reply: Reply
+  lastAt: number
+  /** Something has come from the server. */
+  hasBegun: boolean
+  timeoutMs?: number | undefined
+  stop: () => void
+}
+
+/** Not work: what our own side says, and what the server repeats while nothing happens. */
+const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
+  'replyStarted',
+  'phaseChanged',
+  'connectionChanged',
+  'stalledChanged',
+  'usageChanged',
+  'replyAmended',
+])
+
+/**
+ * The clock of progress: real work resets it, heartbeats and repeated statuses do not, and it rests while an ask waits
+ * for a person or the server waits to try again.
+ */
+export function createProgress(options: ProgressOptions): Progress {
+  const { clock } = options
+  const watches = new Map<string, Watch>()
+  return { note, limit, stop }
+
+  function note(step: TrackedStep): void {
+    const { reply, changes } = step
+    const { sessionID } = reply
+    const watch = watches.get(sessionID)
+    if (reply.phase === 'settled') {
+      watch?.stop()
+      watches.delete(sessionID)
+      return
+    }
+    const isWork = changes.some((change) => !idleTypes.has(change.type))
+    if (!watch) return begin(reply)
+    const wasResting = isResting(watch.reply)
+    watch.reply = reply
+    if (isWork || wasResting) watch.lastAt = clock.now()
+    if (isWork) watch.hasBegun = true
+    if (isWork && reply.stalled) options.onStalled(sessionID, false)
+  }
+
+  function begin(reply: Reply): void {
+    const watch: Watch = { reply, lastAt: clock.now(), hasBegun: false, stop: () => {} }
+    watches.set(reply.sessionID, watch)
+    arm(watch)
+  }
+
+  function limit(sessionID: string, timeoutMs: number): void {
+    const watch = watches.get(sessionID)
+    if (!watch) return
+    watch.timeoutMs = Math.min(timeoutMs, watch.timeoutMs ?? timeoutMs)
+    watch.stop()
+    arm(watch)
+  }
+
+  /** One timer a reply, set to the earliest limit; events only note the time. */
+  function arm(watch: Watch): void {
+    const dueMs = Math.max(1, nextLimit(watch) - (clock.now() - watch.lastAt))
+    watch.stop = clock.after(dueMs, () => check(watch))
+  }
+
+  function nextLimit(watch: Watch): number {
+    const stalledMs = watch.reply.stalled ? Number.POSITIVE_INFINITY : stallLimit(watch)
+    const limitMs = Math.min(stalledMs, watch.timeoutMs ?? Number.POSITIVE_INFINITY)
+    return Number.isFinite(limitMs) ? limitMs : options.stalledAfterMs.later
+  }
+
+  function stallLimit(watch: Watch): number {
+    return watch.hasBegun ? options.stalledAfterMs.later : options.stalledAfterMs.first
+  }
+
+  function check(watch: Watch): void {
+    const { sessionID } = watch.reply
+    if (watches.get(sessionID) !== watch) return
+    if (isResting(watch.reply)) watch.lastAt = clock.now()
+    const silentMs = clock.now() - watch.lastAt
+    if (watch.timeoutMs !== undefined && silentMs >= watch.timeoutMs) {
+      watches.delete(sessionID)
+      return options.onTimeOut(sessionID)
+    }
+    if (!watch.reply.stalled && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
+    arm(watch)
+  }
+
+  function stop(): void {
+    for (const watch of watches.values()) watch.stop()
+    watches.clear()
+  }
+}
+
+function isResting(reply: Reply): boolean {
+  return reply.phase === 'blocked' || reply.phase === 'retrying'
+}

@@ -1,0 +1,172 @@
+import { createDispatcher } from '../dispatch.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { SessionScopedEvent } from '../event.ts'
+import type { ReplyObserver } from '../observer.ts'
+import { emptyReply } from '../reduce/shape.ts'
+import { reduce } from '../reduce.ts'
+import type { Reply } from '../reply.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { LiveReply } from './replies.ts'
+import { createReplyStream, type ReplyStream } from './stream.ts'
+
+export interface RunOptions {
+  /** Asked once, when the reply is known; what it gives back observes it from its beginning to its end. */
+  readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
+  /** Aborts the reply on the server. */
+  readonly signal?: AbortSignal | undefined
+  /** Without progress for so long, not counting the time that people take to answer, the reply is aborted and ends as `timed-out`. Default: never. */
+  readonly timeoutMs?: number | undefined
+}
+
+export interface RunDeps {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly onError: OnError
+  /** Resolves once the stream is up; rejects when it doesn't come up in time. */
+  readonly whenLive: () => Promise<void>
+  readonly abort: (live: LiveReply) => Promise<void>
+  readonly limit: (sessionID: string, timeoutMs: number) => void
+  /** Something was posted that has to run: silence is a failure. */
+  readonly expect: (sessionID: string) => void
+}
+
+export interface Run {
+  /** What the person said, if it is known. */
+  readonly text?: string | undefined
+  /** Nothing will run for it. */
+  readonly noReply?: boolean | undefined
+  /** Finds or makes the session and brings what is known of it up to date. */
+  readonly session: () => Promise<string>
+  /** Posts, exactly once. A rejection of type `unreachable` leaves open whether the server took it. */
+  readonly post: (sessionID: string) => Promise<unknown>
+}
+
+interface Start {
+  readonly reply: Reply
+  readonly joined: boolean
+}
+
+/** Starts a run at once and gives its stream. */
+export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStream {
+  const { engine, clock } = deps
+  let live: LiveReply | undefined
+  let isUnwanted = false
+  const source = createReplyStream({ abort })
+  const { signal } = options
+  const onAbort = (): void => void abort()
+  if (signal?.aborted) isUnwanted = true
+  signal?.addEventListener('abort', onAbort, { once: true })
+  void source.stream.result.then(() => signal?.removeEventListener('abort', onAbort))
+  void start()
+  return source.stream
+
+  async function abort(): Promise<void> {
+    isUnwanted = true
+    if (live) await deps.abort(live)
+  }
+
+  async function start(): Promise<void> {
+    let sessionID = ''
+    try {
+      if (isUnwanted) return fail(sessionID, undefined)
+      await deps.whenLive()
+      sessionID = await run.session()
+      if (isUnwanted) return fail(sessionID, undefined)
+      if (engine.openReply(sessionID)) await join(sessionID)
+      else await open(sessionID)
+    } catch (error) {
+      fail(sessionID, error)
+    }
+  }
+
+  async function open(sessionID: string): Promise<void> {
+    const stop = engine.replies.onOpened((opened, reply) => {
+      if (opened.sessionID === sessionID) attach(opened, { reply, joined: false })
+    })
+    engine.apply([{ type: 'opened', sessionID, text: run.text, at: clock.now() }])
+    stop()
+    if (!run.noReply) deps.expect(sessionID)
+    try {
+      await run.post(sessionID)
+    } catch (error) {
+      // Whether it was taken is found out by looking; it is never posted again.
+      if (isUncertain(error)) return
+      return engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
+    }
+    if (run.noReply) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
+  }
+
+  /** The reply that is under way takes the prompt in, or ends before it comes to that: then the next one is ours. */
+  async function join(sessionID: string): Promise<void> {
+    const current = engine.replies.newest(sessionID)
+    const before = current?.reply().promptIDs.length ?? 0
+    const stops = [
+      engine.replies.onOpened((opened, reply) => {
+        if (opened.sessionID === sessionID) found(opened, { reply, joined: false })
+      }),
+      current?.follow((step) => {
+        if (step.reply.promptIDs.length > before) found(current, { reply: step.reply, joined: true })
+      }),
+    ]
+    try {
+      await run.post(sessionID)
+    } catch (error) {
+      if (isUncertain(error)) return
+      release()
+      throw error
+    }
+    if (run.noReply && current) found(current, { reply: current.reply(), joined: true })
+
+    function found(next: LiveReply, start: Start): void {
+      release()
+      if (!live) attach(next, start)
+    }
+
+    function release(): void {
+      for (const stop of stops) stop?.()
+    }
+  }
+
+  function attach(next: LiveReply, { reply, joined }: Start): void {
+    live = next
+    source.attach(next, joined)
+    next.observe(options.observe?.(reply) ?? [])
+    if (options.timeoutMs !== undefined) {
+      const { timeoutMs } = options
+      // Within a step: the clock of progress hears of the reply right after it.
+      queueMicrotask(() => deps.limit(next.sessionID, timeoutMs))
+    }
+    if (isUnwanted) void deps.abort(next)
+  }
+
+  /** Nothing runs on the server: a reply of its own tells why. */
+  function fail(sessionID: string, error: unknown): void {
+    const at = clock.now()
+    const ending: SessionScopedEvent =
+      error === undefined
+        ? { type: 'settle', sessionID, at, by: 'none' }
+        : { type: 'error', sessionID, at, error: toFailure(error) }
+    const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text: run.text, at }]
+    if (error === undefined) events.push({ type: 'abort-requested', sessionID, at })
+    let reply = emptyReply(sessionID)
+    const changes = [...events, ending].flatMap((event) => {
+      const step = reduce(reply, event)
+      reply = step.reply
+      return step.changes
+    })
+    const dispatcher = createDispatcher({ onError: deps.onError })
+    for (const observer of options.observe?.(emptyReply(sessionID)) ?? []) dispatcher.observe(observer)
+    source.fail({ reply, changes })
+    dispatcher.dispatch({ reply, changes })
+  }
+}
+
+function isUncertain(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'unreachable'
+}
+
+function toFailure(error: unknown): NonNullable<Reply['error']> {
+  if (error instanceof ReplyError) return { name: error.type, message: error.message, raw: undefined }
+  return { name: 'UnknownError', message: error instanceof Error ? error.message : String(error), raw: undefined }
+}

@@ -1,0 +1,105 @@
+import type { Change } from '../change.ts'
+import { diff } from '../diff.ts'
+import { emptyReply } from '../reduce/shape.ts'
+import type { Step } from '../reduce.ts'
+import type { Reply } from '../reply.ts'
+
+export interface ChangeQueue {
+  push(step: Step): void
+  /** No more will come; what is queued can still be taken. */
+  end(): void
+  /** The next change; undefined at the end. */
+  take(): Promise<Change | undefined>
+}
+
+/** So many changes wait for a reader one by one; beyond it, one difference stands for all of them. */
+const maxQueued = 1024
+
+/**
+ * What one reader has not read yet. Bounded without loss of content: neighbouring deltas of a part become one, a newer
+ * payload replaces the older one, and a reader that falls far behind gets the difference to the newest reply instead.
+ */
+export function createChangeQueue(begin: {
+  readonly sessionID: string
+  readonly reply?: Reply | undefined
+}): ChangeQueue {
+  /** The reply as the reader knows it once the queue is read. */
+  let known = emptyReply(begin.sessionID)
+  let newest = begin.reply ?? known
+  let queued: Change[] = []
+  let next = 0
+  let isCollapsed = newest !== known
+  let isEnded = false
+  let wake: (() => void) | undefined
+  return { push, end, take }
+
+  function push(step: Step): void {
+    newest = step.reply
+    if (!isCollapsed) {
+      for (const change of step.changes) add(change)
+      known = newest
+    }
+    wake?.()
+  }
+
+  function add(change: Change): void {
+    const last = queued.length - 1
+    const before = last >= next ? queued[last] : undefined
+    const merged = before && merge(before, change)
+    if (merged) queued[last] = merged
+    else queued.push(change)
+    if (queued.length - next <= maxQueued) return
+    // From here on the reader is told the difference, starting from what it has been handed so far.
+    isCollapsed = true
+  }
+
+  function end(): void {
+    isEnded = true
+    wake?.()
+  }
+
+  async function take(): Promise<Change | undefined> {
+    for (;;) {
+      const change = queued[next]
+      if (change) {
+        next += 1
+        if (next === queued.length) [queued, next] = [[], 0]
+        return change
+      }
+      if (isCollapsed) {
+        isCollapsed = false
+        queued = [...diff(known, newest)]
+        known = newest
+        continue
+      }
+      if (isEnded) return undefined
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+      wake = undefined
+    }
+  }
+}
+
+/** One change in the place of two that follow on each other, or undefined where both must be told. */
+function merge(before: Change, change: Change): Change | undefined {
+  if (before.type === 'partChanged' && change.type === 'partChanged') {
+    if (before.part.id !== change.part.id || before.part.messageID !== change.part.messageID) return undefined
+    if (before.delta === undefined || change.delta === undefined) return undefined
+    return { ...change, delta: before.delta + change.delta }
+  }
+  if (before.type === 'toolProgressed' && change.type === 'toolProgressed') {
+    if (before.part.id !== change.part.id || change.changed === 'status') return undefined
+    return { ...change, changed: before.changed }
+  }
+  if (before.type === 'messageUpdated' && change.type === 'messageUpdated') {
+    return before.message.id === change.message.id ? change : undefined
+  }
+  if (before.type === 'childChanged' && change.type === 'childChanged') {
+    if (before.child.reply.sessionID !== change.child.reply.sessionID) return undefined
+    const merged = merge(before.change, change.change)
+    return merged && merged.type !== 'childChanged' ? { ...change, change: merged } : undefined
+  }
+  if (before.type !== change.type) return undefined
+  return change.type === 'usageChanged' || change.type === 'todosChanged' ? change : undefined
+}

@@ -1,0 +1,96 @@
+import {
+  toReadMessages,
+  toReadPermissions,
+  toReadQuestions,
+  toReadSession,
+  toReadStatuses,
+  toReadTodos,
+} from '../decode/rest.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
+import { findReply } from '../reduce/child.ts'
+import type { Reply } from '../reply.ts'
+import type { Clock } from './clock.ts'
+import type { Rest } from './rest.ts'
+
+export interface ReadOptions {
+  readonly rest: Rest
+  readonly clock: Clock
+  readonly onError: OnError
+}
+
+export interface ReadRequest {
+  readonly sessionID: string
+  /** What is known of the run so far: its open children are read along. */
+  readonly reply?: Reply | undefined
+  readonly gap: boolean
+}
+
+/**
+ * Reads a session and those of its descendants that are at work, asking, or open in what we know: one snapshot.
+ * Rejects with a `ReplyError`; of type `gone` when the server doesn't know the session.
+ */
+export async function readSnapshot(options: ReadOptions, request: ReadRequest): Promise<SnapshotEvent> {
+  return await readTree(options, request, new Set())
+}
+
+async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<string>): Promise<SnapshotEvent> {
+  const { rest, clock, onError } = options
+  const { sessionID, reply, gap } = request
+  seen.add(sessionID)
+  const session = toReadSession(await rest.session(sessionID))
+  if (!session)
+    throw new ReplyError('malformed', `The server's answer for session ${JSON.stringify(sessionID)} is no session.`)
+  const { id: _, ...known } = session
+  // The statuses first: what is read after them is at least as new, so a session that they call idle is read whole.
+  const statuses = toReadStatuses(await rest.status(known.directory))
+  const [messages, todos, childList, questions, permissions] = await Promise.all([
+    rest.messages(sessionID),
+    rest.todos(sessionID),
+    rest.children(sessionID),
+    rest.questions(known.directory),
+    rest.permissions(known.directory),
+  ])
+  const at = clock.now()
+  const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
+  const childIDs = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child)?.id ?? [])
+  const asking = new Set(asks.map((ask) => ask.sessionID))
+  const isAtWork = (id: string): boolean => statuses.has(id) || asking.has(id) || isOpenIn(reply, id)
+  const placed = new Set([...seen, ...childIDs])
+  const isSearching = [...statuses.keys(), ...asking].some((id) => !placed.has(id))
+  const children: SnapshotEvent[] = []
+  for (const id of childIDs) {
+    if (seen.has(id)) continue
+    if (isAtWork(id) || (isSearching && (await hasWorkBelow(id)))) {
+      children.push(await readTree(options, { sessionID: id, reply, gap }, seen))
+    }
+  }
+  const status = statuses.get(sessionID)
+  return {
+    type: 'snapshot',
+    at,
+    sessionID,
+    session: known,
+    messages: toReadMessages(messages, onError),
+    status: status?.status ?? 'idle',
+    ...(status?.retry && { retry: status.retry }),
+    asks: asks.filter((ask) => ask.sessionID === sessionID),
+    todos: toReadTodos(todos),
+    children,
+    gap,
+  }
+
+  /** An idle child may have a busy one of its own, a background sub-agent's. Looked for only while somebody at work isn't placed yet. */
+  async function hasWorkBelow(id: string): Promise<boolean> {
+    const below = await rest.children(id)
+    return (Array.isArray(below) ? below : []).some((child) => {
+      const known = toReadSession(child)
+      return known !== undefined && isAtWork(known.id)
+    })
+  }
+}
+
+function isOpenIn(reply: Reply | undefined, id: string): boolean {
+  const known = reply && findReply(reply, id)
+  return known !== undefined && known.phase !== 'settled'
+}

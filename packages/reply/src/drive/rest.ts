@@ -1,0 +1,137 @@
+import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { PermissionReply } from '../ask.ts'
+import { ReplyError } from '../error.ts'
+import type { Address } from './address.ts'
+import type { Clock } from './clock.ts'
+import { reasonOf } from './reason.ts'
+
+export interface RestOptions {
+  readonly address: Address
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** No answer for so long: the call has failed. A command, which answers when its run is over, waits as long as it takes. */
+  readonly deadlineMs: number
+}
+
+/** What the SDK's calls resolve to. */
+interface Result {
+  readonly data?: unknown
+  readonly error?: unknown
+  readonly response?: Response | undefined
+}
+
+export type PromptBody = Parameters<Client['session']['promptAsync']>[0]
+export type CommandBody = Parameters<Client['session']['command']>[0]
+export type CreateBody = Parameters<Client['session']['create']>[0]
+type Client = ReturnType<typeof createOpencodeClient>
+
+/** The calls to the server, each with errors that say what failed and the cure. What comes back is not looked into here. */
+export type Rest = ReturnType<typeof createRest>
+
+export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: RestOptions) {
+  const headers = address.authorization === undefined ? {} : { authorization: address.authorization }
+  const client = createOpencodeClient({
+    baseUrl: address.url,
+    headers,
+    fetch: (request) => fetchRepeated(new Request(request)),
+  })
+  return {
+    health: () => call('GET /global/health', client.global.health()),
+    session: (sessionID: string) => call('GET /session/:id', client.session.get({ sessionID })),
+    messages: (sessionID: string) => call('GET /session/:id/message', client.session.messages({ sessionID })),
+    todos: (sessionID: string) => call('GET /session/:id/todo', client.session.todo({ sessionID })),
+    children: (sessionID: string) => call('GET /session/:id/children', client.session.children({ sessionID })),
+    status: (directory?: string) => call('GET /session/status', client.session.status(at(directory))),
+    questions: (directory?: string) => call('GET /question', client.question.list(at(directory))),
+    permissions: (directory?: string) => call('GET /permission', client.permission.list(at(directory))),
+    providers: (directory?: string) => call('GET /config/providers', client.config.providers(at(directory))),
+    create: (body: CreateBody) => call('POST /session', client.session.create(body)),
+    prompt: (body: PromptBody) => call('POST /session/:id/prompt_async', client.session.promptAsync(body)),
+    command: (body: CommandBody) => call('POST /session/:id/command', client.session.command(body)),
+    abort: (sessionID: string, directory?: string) =>
+      call('POST /session/:id/abort', client.session.abort({ sessionID, ...at(directory) })),
+    answerQuestion: (requestID: string, answers: string[][], directory?: string) =>
+      call('POST /question/:id/reply', client.question.reply({ requestID, answers, ...at(directory) })),
+    rejectQuestion: (requestID: string, directory?: string) =>
+      call('POST /question/:id/reject', client.question.reject({ requestID, ...at(directory) })),
+    replyPermission: (
+      requestID: string,
+      reply: PermissionReply,
+      options: { message?: string | undefined; directory?: string | undefined },
+    ) => {
+      const { message, directory } = options
+      const body = { requestID, reply, ...(message !== undefined && { message }), ...at(directory) }
+      return call('POST /permission/:id/reply', client.permission.reply(body))
+    },
+    /** The route of servers before 1.1. */
+    respondPermission: (sessionID: string, permissionID: string, response: PermissionReply, directory?: string) =>
+      call(
+        'POST /session/:id/permissions/:id',
+        client.permission.respond({ sessionID, permissionID, response, ...at(directory) }),
+      ),
+  }
+
+  /** After a restart the first request on a kept-alive socket fails: reading is repeated once, writing never. */
+  async function fetchRepeated(request: Request): Promise<Response> {
+    if (request.method !== 'GET') return await fetchInTime(request)
+    try {
+      return await fetchInTime(request.clone())
+    } catch {
+      return await fetchInTime(request)
+    }
+  }
+
+  async function fetchInTime(request: Request): Promise<Response> {
+    if (/\/command$/.test(request.url)) return await fetchOnce(request)
+    const abort = new AbortController()
+    const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
+    const stop = clock.after(deadlineMs, () => abort.abort(late))
+    try {
+      return await fetchOnce(request, { signal: abort.signal })
+    } finally {
+      stop()
+    }
+  }
+
+  async function call(route: string, request: Promise<Result>): Promise<unknown> {
+    const { data, error, response } = await request.catch((cause: unknown): Result => ({ error: cause }))
+    if (!response) throw unanswered(route, error)
+    if (response.headers.get('content-type')?.startsWith('text/html')) throw notOpencode(route)
+    if (error === undefined && response.ok) return data
+    throw refused(route, response.status, error)
+  }
+
+  function unanswered(route: string, cause: unknown): ReplyError {
+    if (cause instanceof Error && cause.message.includes('text/html')) return notOpencode(route)
+    const words = reasonOf(cause)
+    return new ReplyError(
+      'unreachable',
+      `No OpenCode server answered ${route} at ${address.url} (${words}): start one with "opencode serve", or give another url.`,
+      { cause },
+    )
+  }
+
+  function notOpencode(route: string): ReplyError {
+    const words = `${address.url} answered ${route} with a web page: it is no OpenCode server, or one that does not know this route.`
+    return new ReplyError('not-opencode', `${words} Check the url and the server's version.`)
+  }
+
+  function refused(route: string, status: number, error: unknown): ReplyError {
+    if (status === 401 || status === 403) {
+      const words = `${address.url} refused the credentials (${status}): set the password that the server has in OPENCODE_SERVER_PASSWORD.`
+      return new ReplyError('unauthorized', words)
+    }
+    if (status === 404)
+      return new ReplyError(
+        'gone',
+        `${address.url} knows nothing of this any more (404 at ${route}): ${reasonOf(error)}`,
+      )
+    return new ReplyError('refused', `${address.url} refused ${route} (${status}): ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+function at(directory: string | undefined): { directory?: string } {
+  return directory === undefined ? {} : { directory }
+}

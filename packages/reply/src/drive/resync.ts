@@ -1,0 +1,81 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../event.ts'
+import type { ReadRequest } from './read.ts'
+
+export interface ResyncOptions {
+  readonly onError: OnError
+  readonly now: () => number
+  readonly apply: (events: readonly ReplyEvent[]) => void
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  /** What has to be read after a gap: the open replies' sessions, and those that somebody watches and that are at work. */
+  readonly sessions: () => Promise<readonly ReadRequest[]>
+  /** REST shows the session idle although its reply is open. */
+  readonly onIdle: (sessionID: string) => void
+  /** The snapshots could not be had: the connection is of no use. */
+  readonly onFailed: (reason: ReplyError) => void
+  /** What was missed has been read and applied. */
+  readonly onSynced: () => void
+}
+
+export interface Resync {
+  /** Events from the stream; they are kept back until the snapshots of this connection are in. */
+  receive(events: readonly ReplyEvent[]): void
+  /** The stream is gone: what was kept back is of no use any more, since all will be read again. */
+  lost(): void
+}
+
+/**
+ * Closes the gap before each connection: from `connected` on events are kept, the sessions are read over REST, the
+ * snapshots go in first and the kept events after them. Those are idempotent, so what both tell counts once.
+ */
+export function createResync(options: ResyncOptions): Resync {
+  let kept: ReplyEvent[] | undefined = []
+  let generation = 0
+  return { receive, lost }
+
+  function receive(events: readonly ReplyEvent[]): void {
+    const start = events.findIndex((event) => event.type === 'connected')
+    if (kept) kept.push(...events)
+    else options.apply(events)
+    if (start !== -1) void sync(++generation)
+  }
+
+  async function sync(mine: number): Promise<void> {
+    try {
+      const requests = await options.sessions()
+      const snapshots = await Promise.all(requests.map((request) => readOne(request)))
+      if (mine !== generation) return
+      const events = kept ?? []
+      kept = undefined
+      const [first, ...rest] = events
+      const found = snapshots.filter((snapshot) => snapshot !== undefined)
+      options.apply([...(first ? [first] : []), ...found, ...rest])
+      options.onSynced()
+      for (const snapshot of found) {
+        if (snapshot.type === 'snapshot' && snapshot.status === 'idle') options.onIdle(snapshot.sessionID)
+      }
+    } catch (cause) {
+      if (mine !== generation) return
+      const reason =
+        cause instanceof ReplyError
+          ? cause
+          : new ReplyError('unreachable', 'The sessions could not be read.', { cause })
+      options.onError(reason)
+      options.onFailed(reason)
+    }
+  }
+
+  async function readOne(request: ReadRequest): Promise<ReplyEvent | undefined> {
+    try {
+      return await options.read(request)
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
+      return { type: 'session-removed', sessionID: request.sessionID, at: options.now() }
+    }
+  }
+
+  function lost(): void {
+    generation += 1
+    kept = []
+  }
+}

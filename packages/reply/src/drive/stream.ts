@@ -1,0 +1,122 @@
+import type { Change, ChangeOf, ChangeType } from '../change.ts'
+import { diff } from '../diff.ts'
+import { emptyReply } from '../reduce/shape.ts'
+import type { Step } from '../reduce.ts'
+import type { Reply } from '../reply.ts'
+import { createChangeQueue } from './queue.ts'
+import type { LiveReply } from './replies.ts'
+
+/**
+ * One reply as it comes about. Reading it and waiting for it are independent: the reply goes on whether or not anybody
+ * iterates, `break` stops nothing, and every iterator sees everything from the beginning, at its own speed.
+ */
+export interface ReplyStream extends AsyncIterable<Change> {
+  /** The settled reply. Never rejects: a failure is an outcome. */
+  readonly result: Promise<Reply>
+  /** The newest state; undefined until the session is known. */
+  readonly reply: Reply | undefined
+  /** The session was busy: the prompt joined the reply that was under way. Undefined until that is known. */
+  readonly joined: boolean | undefined
+  /** Rejects the whole tree's pending asks, aborts on the server, and gives the settled reply. */
+  abort(): Promise<Reply>
+  /** Only these types of change. */
+  filter<T extends ChangeType>(types: readonly T[]): AsyncIterable<ChangeOf<T>>
+  /** The same changes for the Web's readers; cancelling it does not stop the reply. */
+  toReadableStream(): ReadableStream<Change>
+}
+
+export interface StreamSource {
+  readonly stream: ReplyStream
+  /** The reply is known: readers begin to hear of it. */
+  attach(live: LiveReply, joined: boolean): void
+  /** There will be no reply on the server; this settled one stands for it. */
+  fail(step: Step): void
+}
+
+export function createReplyStream(options: { readonly abort: () => Promise<void> }): StreamSource {
+  let reply: Reply | undefined
+  let joined: boolean | undefined
+  let settled = false
+  const queues = new Set<ReturnType<typeof createChangeQueue>>()
+  let settle: (reply: Reply) => void = () => {}
+  const result = new Promise<Reply>((resolve) => {
+    settle = resolve
+  })
+  const stream: ReplyStream = {
+    result,
+    get reply() {
+      return reply
+    },
+    get joined() {
+      return joined
+    },
+    abort: async () => {
+      await options.abort()
+      return await result
+    },
+    filter,
+    toReadableStream,
+    [Symbol.asyncIterator]: iterate,
+  }
+  return { stream, attach, fail }
+
+  function attach(live: LiveReply, isJoined: boolean): void {
+    joined = isJoined
+    reply = live.reply()
+    const missed = { reply, changes: diff(emptyReply(reply.sessionID), reply) }
+    for (const queue of queues) queue.push(missed)
+    const stop = live.follow((step) => {
+      tell(step)
+      if (settled) stop()
+    })
+    if (reply.phase === 'settled') {
+      stop()
+      tell({ reply, changes: [] })
+    }
+  }
+
+  function fail(step: Step): void {
+    joined ??= false
+    tell(step)
+  }
+
+  function tell(step: Step): void {
+    reply = step.reply
+    for (const queue of queues) queue.push(step)
+    if (reply.phase !== 'settled' || settled) return
+    settled = true
+    for (const queue of queues) queue.end()
+    settle(reply)
+  }
+
+  async function* iterate(): AsyncGenerator<Change, void, undefined> {
+    const queue = createChangeQueue({ sessionID: reply?.sessionID ?? '', reply })
+    if (settled) queue.end()
+    queues.add(queue)
+    try {
+      for (let change = await queue.take(); change; change = await queue.take()) yield change
+    } finally {
+      queues.delete(queue)
+    }
+  }
+
+  async function* filter<T extends ChangeType>(types: readonly T[]): AsyncGenerator<ChangeOf<T>, void, undefined> {
+    const wanted: ReadonlySet<ChangeType> = new Set(types)
+    const isWanted = (change: Change): change is ChangeOf<T> => wanted.has(change.type)
+    for await (const change of iterate()) if (isWanted(change)) yield change
+  }
+
+  function toReadableStream(): ReadableStream<Change> {
+    const iterator = iterate()
+    return new ReadableStream<Change>({
+      pull: async (controller) => {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => {
+        await iterator.return()
+      },
+    })
+  }
+}

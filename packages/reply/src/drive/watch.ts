@@ -1,0 +1,112 @@
+import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
+import type { ReplyObserver } from '../observer.ts'
+import type { Reply } from '../reply.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { ReadRequest } from './read.ts'
+import type { LiveReply } from './replies.ts'
+import type { Rest } from './rest.ts'
+
+/** What to watch: one root session, all of a directory, or with neither the whole server. */
+export interface WatchTarget {
+  readonly sessionID?: string | undefined
+  readonly directory?: string | undefined
+}
+
+export interface WatchOptions {
+  /** Asked once for each reply; what it gives back observes that reply to its end. */
+  readonly observe: (reply: Reply) => readonly ReplyObserver[]
+}
+
+export interface Watching {
+  watch(target: WatchTarget, options: WatchOptions): () => void
+  /** The sessions at work that somebody watches, as REST tells of them. */
+  atWork(): Promise<readonly ReadRequest[]>
+}
+
+export interface WatchingOptions {
+  readonly engine: Engine
+  readonly rest: Rest
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly onError: OnError
+  readonly clock: Clock
+  readonly directory?: string | undefined
+  /** The stream is up, and what was missed before has been read. */
+  readonly isLive: () => boolean
+}
+
+export function createWatching(options: WatchingOptions): Watching {
+  const { engine, rest, onError } = options
+  const targets = new Set<WatchTarget>()
+  /** Where sessions were seen at work: the server tells its statuses one directory at a time. */
+  const directories = new Set<string | undefined>([options.directory])
+  engine.onTurned((sessionID) => directories.add(engine.openReply(sessionID)?.directory ?? options.directory))
+  return { watch, atWork }
+
+  function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
+    let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
+    const take = (live: LiveReply, reply: Reply): void => {
+      if (!isWanted(target, reply)) return
+      stops = [
+        ...stops.filter((other) => other.live.reply().phase !== 'settled'),
+        { live, stop: live.observe(observe(reply)) },
+      ]
+    }
+    for (const live of engine.replies.open()) take(live, live.reply())
+    const stopOpened = engine.replies.onOpened(take)
+    targets.add(target)
+    if (target.directory !== undefined) directories.add(target.directory)
+    if (options.isLive()) void attach(target)
+    return () => {
+      targets.delete(target)
+      stopOpened()
+      for (const { stop } of stops) stop()
+    }
+  }
+
+  /** The sessions that were at work before anybody watched. */
+  async function attach(target: WatchTarget): Promise<void> {
+    try {
+      for (const request of await working(target)) {
+        if (!engine.openReply(request.sessionID)) engine.apply([await options.read(request)])
+      }
+    } catch (error) {
+      onError(
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('unreachable', 'The sessions at work could not be read.', { cause: error }),
+      )
+    }
+  }
+
+  async function atWork(): Promise<readonly ReadRequest[]> {
+    const requests = await Promise.all([...targets].map(working))
+    return requests.flat()
+  }
+
+  async function working(target: WatchTarget): Promise<readonly ReadRequest[]> {
+    const asked = target.directory === undefined ? [...directories] : [target.directory]
+    const lists = await Promise.all(asked.map(idsAtWork))
+    const ids = new Set(lists.flat())
+    if (target.sessionID !== undefined) return [{ sessionID: target.sessionID, gap: true }]
+    return [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true }))
+  }
+
+  async function idsAtWork(directory: string | undefined): Promise<readonly string[]> {
+    const at = options.clock.now()
+    const [statuses, questions, permissions] = await Promise.all([
+      rest.status(directory),
+      rest.questions(directory),
+      rest.permissions(directory),
+    ])
+    const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
+    return [...toReadStatuses(statuses).keys(), ...asks.map((ask) => ask.sessionID)]
+  }
+}
+
+function isWanted(target: WatchTarget, reply: Reply): boolean {
+  if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return false
+  return target.directory === undefined || target.directory === reply.directory
+}

@@ -1,0 +1,35 @@
+/** Keys whose values are secrets, whatever they look like. */
+const secretKey = /(?:api[-_]?key|authorization|password|passwd|secret|access[-_]?token|refresh[-_]?token|cookie)$/i
+
+/** Well-known shapes of secrets, wherever they stand. */
+const secretShape =
+  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|\d{8,10}:[\w-]{35}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})|\bBearer [\w.~+/-]{16,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g
+
+const homeDirectory = /(?:\/home\/|\/Users\/|[A-Z]:\\Users\\)[^/\\"'\s:]+|\/root(?=[/"'\s:]|$)/g
+
+/** A frame's JSON text without secrets and without the name in the home directory. Text that is no JSON is treated as one string. */
+export function redacted(data: string): string {
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    return blot(data)
+  }
+  return JSON.stringify(clean(value))
+}
+
+function clean(value: unknown): unknown {
+  if (typeof value === 'string') return blot(value)
+  if (Array.isArray(value)) return value.map(clean)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      typeof item === 'string' && secretKey.test(key) ? '[redacted]' : clean(item),
+    ]),
+  )
+}
+
+function blot(text: string): string {
+  return text.replace(secretShape, '[redacted]').replace(homeDirectory, '/home/user')
+}

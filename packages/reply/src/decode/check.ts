@@ -17,7 +17,7 @@ export function checkOf(schema: z.core.$ZodType): Check {
     case 'string':
       return stringCheck(def.checks ?? [])
     case 'number':
-      return def.checks ? never : (value) => Number.isFinite(value)
+      return def.checks?.length ? never : (value) => Number.isFinite(value)
     case 'boolean':
       return (value) => typeof value === 'boolean'
     case 'unknown':
@@ -31,7 +31,7 @@ export function checkOf(schema: z.core.$ZodType): Check {
     case 'enum':
       return oneOf(Object.values(def.entries))
     case 'array':
-      return def.checks ? never : arrayCheck(checkOf(def.element))
+      return def.checks?.length ? never : arrayCheck(checkOf(def.element))
     case 'record':
       return def.valueType._zod.def.type === 'unknown' && def.keyType._zod.def.type === 'string' ? isObject : never
     case 'union':

@@ -1,4 +1,4 @@
-import { plain } from './line.ts'
+import { type Line, plain } from './line.ts'
 import type { Output, Surface } from './surface.ts'
 
 /** A pipe, a file or a dumb terminal: finished rows as plain text, nothing else. */
@@ -10,6 +10,10 @@ export function createLog({ stdout }: { stdout: Output }): Surface {
     failure ??= error.message
   })
 
+  function write(rows: readonly Line[]): void {
+    if (rows.length > 0) stdout.write(rows.map((row) => `${plain(row)}\n`).join(''))
+  }
+
   function redrawAll(): void {
     for (const redraw of redraws) redraw()
   }
@@ -20,14 +24,14 @@ export function createLog({ stdout }: { stdout: Output }): Surface {
     congested: () => stdout.writableNeedDrain,
     shared: () => redraws.size > 1,
     broken: () => failure,
+    note: write,
     region(redraw) {
       if (redraws.size === 0) stdout.on('drain', redrawAll)
       redraws.add(redraw)
       return {
         draw({ commit }) {
-          if (commit.length === 0) return
-          lastCommitter = redraw
-          stdout.write(commit.map((row) => `${plain(row)}\n`).join(''))
+          if (commit.length > 0) lastCommitter = redraw
+          write(commit)
         },
         interrupted: () => lastCommitter !== undefined && lastCommitter !== redraw,
         close() {

@@ -29,7 +29,12 @@ function sayOutcome(reply: Reply): Said {
         ? { mark: MARKS.done, tone: 'yellow', text: "completed, cut off at the model's output limit" }
         : { mark: MARKS.done, tone: 'green', text: 'completed' }
     case 'stopped':
-      return { mark: MARKS.interrupted, tone: 'yellow', text: `stopped: ${whyStopped(reply)}` }
+      return {
+        mark: MARKS.interrupted,
+        tone: 'yellow',
+        text: `stopped: ${whyStopped(reply)}`,
+        cure: 'Send another prompt to go on.',
+      }
     case 'aborted':
       return { mark: MARKS.interrupted, tone: 'yellow', text: 'aborted' }
     case 'failed':
@@ -52,8 +57,8 @@ function sayOutcome(reply: Reply): Said {
 
 function whyStopped(reply: Reply): string {
   const refused = reply.asks.findLast((ask) => ask.status === 'rejected')
-  if (refused) return `its ${refused.type} was refused. Send another prompt to go on`
-  return 'the last step only called tools, and no further one followed. Send another prompt to go on'
+  if (refused) return `its ${refused.type} was refused`
+  return 'the last step only called tools, and no further one followed'
 }
 
 /** "Name: message", without a name that says nothing. */
@@ -84,6 +89,7 @@ function silenceOf(reply: Reply): string | undefined {
   if (textOf(reply) !== '') return undefined
   const calls = toolsOf(reply).length
   if (calls > 0) return `It gave no text: only tools ran (${counted(calls, 'call')}).`
+  if (reply.children.length > 0) return 'It gave no text: only sub-agents were at work.'
   return partsOf(reply).some((part) => part.type === 'reasoning')
     ? 'It gave no text: the model only thought.'
     : 'It gave no text: the model said nothing at all.'
@@ -95,9 +101,8 @@ function factsOf(reply: Reply): string {
   const tokens = usage.input + usage.output + usage.reasoning + usage.cacheRead + usage.cacheWrite
   const context = contextUse(reply.usage)
   const facts = [
-    startedAt === undefined || settledAt === undefined || reply.outcome === 'timed-out'
-      ? undefined
-      : duration(settledAt - startedAt),
+    // A recording without notes of time begins at 0.
+    startedAt && settledAt && reply.outcome !== 'timed-out' ? duration(settledAt - startedAt) : undefined,
     reply.messages.length > 1 ? counted(reply.messages.length, 'step') : undefined,
     tokens > 0 ? `${amount(tokens)} tokens` : undefined,
     usage.cost > 0 ? `$${usage.cost < 0.01 ? usage.cost.toFixed(4) : usage.cost.toFixed(2)}` : undefined,

@@ -74,6 +74,7 @@ export function createScreen({ stdout, reflow }: { stdout: Output; reflow: boole
     congested: () => stdout.writableNeedDrain,
     shared: () => slots.size > 1,
     broken: () => failure,
+    note: paint,
     region(redraw) {
       const slot: Slot = { redraw, picture: { commit: [], body: [], foot: [] } }
       if (slots.size === 0) listen(true)

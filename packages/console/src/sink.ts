@@ -1,5 +1,6 @@
-import type { Reply, ReplyObserver } from '@reply/core'
+import type { Clock, Reply, ReplyObserver } from '@reply/core'
 import { type Asked, type AskPort, createAsking } from './asking.ts'
+import { idleClock } from './clock.ts'
 import { every } from './every.ts'
 import { type Input, keyboardOf } from './keyboard.ts'
 import { type Above, choose, layout } from './layout.ts'
@@ -32,10 +33,8 @@ export interface ConsoleSinkOptions {
   readonly hint?: string
   /** Control-C while the keyboard is held. Default: raises SIGINT, as it would without. */
   readonly onInterrupt?: () => void
-  /** Ms since the epoch. Default: `Date.now`. */
-  readonly now?: () => number
-  /** Calls once after so many ms, and returns the undo. Default: `setTimeout`, which keeps no process alive. */
-  readonly after?: (ms: number, run: () => void) => () => void
+  /** Default: the computer's. */
+  readonly clock?: Clock
   /** Default: `process.env`. */
   readonly env?: Environment
 }
@@ -73,14 +72,7 @@ const LOG_MS = 200
  * sequences in what models and tools wrote are removed.
  */
 export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
-  const {
-    stdout = process.stdout,
-    stdin = process.stdin,
-    env = process.env,
-    now = Date.now,
-    after = timeout,
-    opencode,
-  } = options
+  const { stdout = process.stdout, stdin = process.stdin, env = process.env, clock = idleClock, opencode } = options
   const live = options.live ?? isLive(stdout, env)
   const interactive = opencode !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
   const surface = surfaceOf(stdout, { live, env })
@@ -114,10 +106,10 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   /** The earlier time wins. A picture that is dear to make is made less often. */
   function schedule(wait: number): void {
     if (stopped) return
-    const at = Math.max(now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
+    const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
     if (timer !== undefined && timer.at <= at) return
     timer?.cancel()
-    timer = { at, cancel: after(at - now(), frame) }
+    timer = { at, cancel: clock.after(at - clock.now(), frame) }
   }
 
   function frame(): void {
@@ -130,7 +122,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   }
 
   function paint(reply: Reply, ended: boolean): void {
-    paintedAt = now()
+    paintedAt = clock.now()
     const { columns, rows } = surface.size()
     const width = live ? columns - 1 : columns
     const blocks = view(reply, {
@@ -145,20 +137,19 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     const asked = ended ? undefined : asking.lines(reply, width)
     const tall = asked !== undefined && asked.question.length + asked.input.length > rows - 3
     const spilled = tall && live ? spill(asked) : []
-    const finished = layout([...commit, ...spilled], above)
+    const parted = region.interrupted() && [...commit, ...spilled].some(({ lines }) => lines.length > 0)
+    const finished = layout([...commit, ...spilled], parted ? undefined : above)
     const body = live ? layout(rest, finished.above).rows : []
-    const foot =
-      live && !ended
-        ? footOf(reply, width, tall ? asked.input : [...(asked?.question ?? []), ...(asked?.input ?? [])])
-        : []
-    const rowsToCommit = [...separator(reply, finished.rows.length > 0), ...finished.rows]
+    const fits = asked === undefined ? [] : tall ? asked.input : [...asked.question, ...asked.input]
+    const foot = live && !ended ? footOf(reply, width, fits, finished.above !== undefined || body.length > 0) : []
+    const rowsToCommit = parted ? [[], line(`── ${labelOf(reply)} ──`, 'dim'), ...finished.rows] : finished.rows
     if (rowsToCommit.length > 0 || live) {
       region.draw({ commit: rowsToCommit, body, foot })
       calls++
     }
     for (const block of [...commit, ...spilled]) remember(block)
     above = finished.above
-    costMs = now() - paintedAt
+    costMs = clock.now() - paintedAt
   }
 
   function remember(block: Block): void {
@@ -173,17 +164,12 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     return shown.keys.has(key) ? [] : [{ key, final: true, gap: 'always', kind: 'note', lines: question }]
   }
 
-  function separator(reply: Reply, needed: boolean): readonly Line[] {
-    if (!needed || !region.interrupted()) return []
-    return [[], line(`── ${labelOf(reply)} ──`, 'dim')]
-  }
-
-  function footOf(reply: Reply, width: number, asked: readonly Line[]): readonly Line[] {
+  function footOf(reply: Reply, width: number, asked: readonly Line[], gap: boolean): readonly Line[] {
     const todos = hasOwnTodos(reply) ? shortTodoLines(reply.todos, { width, most: 7 }) : []
     const label = surface.shared() ? { label: labelOf(reply) } : {}
     const hint = options.hint === undefined ? {} : { hint: options.hint }
-    const status = statusLine(reply, { now: now(), width, ...label, ...hint })
-    return [[], ...todos, ...(todos.length > 0 && asked.length > 0 ? [[]] : []), ...asked, status]
+    const status = statusLine(reply, { now: clock.now(), width, ...label, ...hint })
+    return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && asked.length > 0 ? [[]] : []), ...asked, status]
   }
 
   function labelOf(reply: Reply): string {
@@ -220,10 +206,4 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       await finished
     },
   }
-}
-
-function timeout(ms: number, run: () => void): () => void {
-  const handle = setTimeout(run, ms)
-  handle.unref()
-  return () => clearTimeout(handle)
 }

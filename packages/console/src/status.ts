@@ -53,7 +53,7 @@ function activityOf(reply: Reply, now: number): Line {
 }
 
 function elapsedOf(reply: Reply, now: number): Line {
-  return reply.startedAt === undefined ? [] : line(ticking(now - reply.startedAt), 'dim')
+  return !reply.startedAt ? [] : line(ticking(now - reply.startedAt), 'dim')
 }
 
 function stepOf(reply: Reply): Line {

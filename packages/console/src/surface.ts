@@ -36,6 +36,8 @@ export interface Surface {
   shared(): boolean
   /** Why nothing arrives any more, once the stream failed: the reader of a pipe may leave. */
   broken(): string | undefined
+  /** Rows that belong to no reply, above every tail. */
+  note(rows: readonly Line[]): void
   region(redraw: () => void): Region
 }
 

@@ -27,7 +27,13 @@ export function wasDenied(part: ToolPart, reply: Reply): boolean {
   return reply.asks.some((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
 }
 
+/** OpenCode answers a call of no tool, or with wrong arguments, with a tool of its own that "completes". */
+function isInvalid({ state }: ToolPart): boolean {
+  return state.status === 'completed' && state.title === 'Invalid Tool'
+}
+
 function markOf(part: ToolPart, reply: Reply, now: number): Span {
+  if (isInvalid(part)) return MARKS.failed
   if (part.state.interrupted) return MARKS.interrupted
   if (part.state.status === 'completed') return MARKS.done
   if (part.state.status !== 'error') return part.status === 'open' ? spinner(now) : MARKS.interrupted
@@ -38,6 +44,7 @@ function markOf(part: ToolPart, reply: Reply, now: number): Span {
 const SUBJECTS = ['description', 'command', 'filePath', 'path', 'pattern', 'url', 'query', 'name', 'prompt']
 
 function detailOf(part: ToolPart, reply: Reply): Line {
+  if (isInvalid(part)) return line(' · no valid call', 'red')
   const { title, input } = part.state
   const candidates = [title, ...SUBJECTS.map((key) => input[key])]
   const found = candidates.find((value): value is string => typeof value === 'string' && value.trim() !== '')

@@ -82,7 +82,7 @@ function vanished(reply: Reply, shown: Shown): readonly Block[] {
   const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
   return [...shown.texts]
     .filter(([partID, source]) => source.trim() !== '' && !there.has(partID))
-    .map(([partID]) => takenBack(partID, 'removed'))
+    .map(([partID], index) => ({ ...takenBack(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
 }
 
 function isAfterCompaction(message: Message, { compaction }: Reply): boolean {

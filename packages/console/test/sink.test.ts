@@ -17,7 +17,7 @@ function setup(size: [columns: number, rows: number] = [60, 16], options: Parame
     reject: async (ask: { requestID: string }, message?: string) => sent.push([ask.requestID, 'reject', message]),
   }
   const { stdout } = terminal
-  const sink = consoleSink({ stdout, stdin, env: {}, now: clock.now, after: clock.after, opencode, ...options })
+  const sink = consoleSink({ stdout, stdin, env: {}, clock, opencode, ...options })
   const show = (reply: Reply, ms = 60) => {
     tell(sink, reply)
     clock.advance(ms)
@@ -156,7 +156,7 @@ test('a question taller than the screen scrolls away once, the place to type sta
 
 test('two replies share the screen and the keyboard', async () => {
   const { terminal, show, type, sent, stdout, stdin, opencode, clock } = setup([60, 24])
-  const other = consoleSink({ stdout, stdin, env: {}, now: clock.now, after: clock.after, opencode })
+  const other = consoleSink({ stdout, stdin, env: {}, clock, opencode })
   show(replyOf([text('a', 'First.')], { title: 'One' }))
   tell(other, replyOf([text('b', 'Second.')], { title: 'Two', asks: [permission()], phase: 'blocked' }))
   show(replyOf([text('a', 'First.')], { title: 'One', asks: [question()], phase: 'blocked' }))

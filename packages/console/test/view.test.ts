@@ -197,7 +197,7 @@ test.each([
   [
     'stopped',
     settledOf([text('a', 'x')], { outcome: 'stopped', asks: [permission({ status: 'rejected' })] }),
-    '■ stopped: its permission was refused. Send another prompt to go on · 12s',
+    '■ stopped: its permission was refused · 12s',
   ],
   ['aborted', settledOf([text('a', 'x')], { outcome: 'aborted' }), '■ aborted · 12s'],
   [

@@ -1,0 +1,87 @@
+import { openServer } from '../connection.ts'
+import { converse } from '../converse.ts'
+import { ConsoleError } from '../error.ts'
+import { EXIT } from '../exit.ts'
+import { leaving } from '../leave.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import type { World } from '../world.ts'
+import { watch } from './watch.ts'
+
+export interface DemoCommandOptions extends OutputOptions {
+  /** Watch this server instead of starting one. */
+  readonly url?: string | undefined
+  /** Name the scenarios and end. */
+  readonly list?: boolean | undefined
+}
+
+type Testing = typeof import('@reply/testing')
+
+/**
+ * Starts a real OpenCode server with a scripted model and shows its reply to one prompt. Without a person to ask, the
+ * first option of every question is taken after a second. The server is stopped whatever happens.
+ */
+export async function demo(scenario: string | undefined, options: DemoCommandOptions, world: World): Promise<number> {
+  if (options.url !== undefined) return await watch(options, world)
+  const testing = await loadTesting()
+  const remark = remarkOn(world, options)
+  if (options.list === true) {
+    for (const { name, shows } of testing.demoScenarios) remark(`${name}: ${shows}`)
+    return EXIT.done
+  }
+  if (scenario !== undefined && testing.demoScenarios.every(({ name }) => name !== scenario)) {
+    const names = testing.demoScenarios.map(({ name }) => name).join(', ')
+    throw new ConsoleError('usage', `There is no scenario "${scenario}": choose one of ${names}.`)
+  }
+  remark('Starting a real OpenCode server with a scripted model: no key, no network …')
+  const left = leaving(world, () => EXIT.interrupted)
+  const starting = testing.startDemo(scenario === undefined ? {} : { scenario })
+  const started = await Promise.race([starting, left.code])
+  left.stop()
+  if (typeof started === 'number') {
+    // It can't be stopped before it has started; a failure to start leaves nothing to stop.
+    await starting.then(
+      (late) => late.stop(),
+      () => undefined,
+    )
+    return started
+  }
+  try {
+    remark(`OpenCode ${started.version} at ${started.url}`)
+    return await play(started, options, world)
+  } finally {
+    await started.stop()
+  }
+}
+
+async function play(
+  started: Awaited<ReturnType<Testing['startDemo']>>,
+  options: DemoCommandOptions,
+  world: World,
+): Promise<number> {
+  const remark = remarkOn(world, options)
+  const { url, directory, prompt } = started
+  const opencode = await openServer({ url, directory }, { ...world, env: {} }, remark)
+  try {
+    const output = createOutput(world, options, { prompt: true, opencode, hint: 'ctrl-c aborts' })
+    const asks = output.interactive ? undefined : 'first'
+    const code = await converse({ opencode, output, request: { text: prompt }, asks }, world)
+    remark('')
+    remark('That was a scripted model on a real server. On your own: `npx reply watch --url http://127.0.0.1:4096`,')
+    remark('or `npx reply prompt "…"`, with `opencode serve` running.')
+    return code
+  } finally {
+    await opencode.close()
+  }
+}
+
+async function loadTesting(): Promise<Testing> {
+  try {
+    return await import('@reply/testing')
+  } catch (cause) {
+    throw new ConsoleError(
+      'missing',
+      'The demo needs the package @reply/testing: install it with `npm install @reply/testing`.',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,46 @@
+import { attachment } from '../attachment.ts'
+import { openServer } from '../connection.ts'
+import { converse } from '../converse.ts'
+import { ConsoleError } from '../error.ts'
+import type { Input } from '../keyboard.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import type { ServerOptions } from '../server.ts'
+import type { World } from '../world.ts'
+
+export interface PromptCommandOptions extends ServerOptions, OutputOptions {
+  readonly session?: string | undefined
+  readonly agent?: string | undefined
+  readonly model?: { readonly providerID: string; readonly modelID: string } | undefined
+  readonly file?: readonly string[] | undefined
+  readonly timeoutMs?: number | undefined
+  /** Where nobody can type an answer. Default: `reject`. */
+  readonly asks?: 'wait' | 'reject' | undefined
+}
+
+/** Sends a prompt and shows the reply. `-` reads it from standard input. */
+export async function prompt(text: string, options: PromptCommandOptions, world: World): Promise<number> {
+  const words = text === '-' ? await readAll(world.stdin) : text
+  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: say what is to be done.')
+  const opencode = await openServer(options, world, remarkOn(world, options))
+  try {
+    const output = createOutput(world, options, { prompt: false, opencode, hint: 'ctrl-c aborts' })
+    const { session, agent, model, file, timeoutMs } = options
+    const request = {
+      text: words,
+      ...(session === undefined ? {} : { sessionID: session }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model }),
+      ...(file === undefined ? {} : { files: await Promise.all(file.map(attachment)) }),
+    }
+    const asks = output.interactive ? undefined : (options.asks ?? 'reject')
+    return await converse({ opencode, output, request, timeoutMs, asks }, world)
+  } finally {
+    await opencode.close()
+  }
+}
+
+async function readAll(stdin: Input): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { record as recorder } from '@reply/core'
+import { openServer } from '../connection.ts'
+import { ConsoleError } from '../error.ts'
+import { EXIT } from '../exit.ts'
+import { leaving } from '../leave.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { counted } from '../phrase.ts'
+import { type ServerOptions, shownUrl } from '../server.ts'
+import type { Output } from '../surface.ts'
+import type { World } from '../world.ts'
+
+export interface RecordCommandOptions extends ServerOptions, OutputOptions {
+  /** Write over a file that is there. */
+  readonly force?: boolean | undefined
+}
+
+/** Writes what a server sends into a file, secrets blotted out, until Control-C. `-` writes to standard output. */
+export async function record(file: string, options: RecordCommandOptions, world: World): Promise<number> {
+  const toStdout = file === '-'
+  if (toStdout && (options.json === true || options.changes === true)) {
+    throw new ConsoleError('usage', 'Standard output can carry the recording or JSON lines: give a file with --json.')
+  }
+  const remark = toStdout ? (text: string) => void world.stderr.write(`${text}\n`) : remarkOn(world, options)
+  const target = toStdout ? world.stdout : await openFile(file, options.force === true)
+  let frames = 0
+  let opened: Awaited<ReturnType<typeof openServer>> | undefined
+  const left = leaving(world, () => EXIT.done)
+  try {
+    const write = recorder({ write: (text) => void target.write(text) })
+    const opencode = await openServer(options, world, remark, {
+      onFrame(data, at) {
+        frames++
+        write(data, at)
+      },
+    })
+    opened = opencode
+    remark(`recording ${shownUrl(options)} into ${toStdout ? 'standard output' : file}; Control-C ends it`)
+    const output = createOutput(world, options, { prompt: false })
+    const replies = { count: 0 }
+    opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {
+      observe: (reply) => [
+        ...(output.lines ? output.observe(reply) : []),
+        {
+          replySettled(settled) {
+            replies.count++
+            output.print(settled.reply)
+          },
+        },
+      ],
+    })
+    const code = await left.code
+    remark(`${counted(frames, 'frame')}, ${replies.count === 1 ? '1 reply' : `${replies.count} replies`}`)
+    return code
+  } finally {
+    left.stop()
+    await opened?.close()
+    if (!toStdout) {
+      target.end()
+      await once(target, 'close')
+    }
+  }
+}
+
+/** Open, so that a name that can't be written is told before anything is recorded. */
+async function openFile(file: string, force: boolean): Promise<Output> {
+  const stream = createWriteStream(file, { flags: force ? 'w' : 'wx' })
+  try {
+    await once(stream, 'open')
+    return stream
+  } catch (cause) {
+    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ConsoleError(
+      'usage',
+      exists ? `${file} is there already: give another name, or --force.` : `${file} can't be written: ${reason}.`,
+      { cause },
+    )
+  }
+}

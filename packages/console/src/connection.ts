@@ -1,0 +1,40 @@
+import { type ConnectOptions, connect, type OpenCode, type ReplyError } from '@reply/core'
+import { DEFAULT_URL, type ServerOptions } from './server.ts'
+import type { World } from './world.ts'
+
+/**
+ * Connects with the credentials of the environment (`OPENCODE_SERVER_PASSWORD`, `OPENCODE_SERVER_USERNAME`) and waits
+ * until the server has answered. `remark` hears of what goes wrong without ending anything, each thing once.
+ */
+export async function openServer(
+  options: ServerOptions,
+  world: World,
+  remark: (text: string) => void,
+  more: Pick<ConnectOptions, 'onFrame'> = {},
+): Promise<OpenCode> {
+  const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = world.env
+  const said = new Set<string>()
+
+  function onError(error: ReplyError): void {
+    if (said.has(error.message) || said.size >= 20) return
+    said.add(error.message)
+    remark(error.message)
+  }
+
+  const opencode = connect({
+    url: options.url ?? DEFAULT_URL,
+    onError,
+    clock: world.clock,
+    ...more,
+    ...(options.directory === undefined ? {} : { directory: options.directory }),
+    ...(password === undefined || password === '' ? {} : { password }),
+    ...(username === undefined || username === '' ? {} : { username }),
+  })
+  try {
+    await opencode.ready
+    return opencode
+  } catch (error) {
+    await opencode.close()
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import type { OpenCode, Reply } from '@reply/core'
+import { EXIT, exitOf } from './exit.ts'
+import { leaving } from './leave.ts'
+import type { ReplyOutput } from './output.ts'
+import { type Unattended, unattended } from './unattended.ts'
+import type { World } from './world.ts'
+
+export interface Conversation {
+  readonly opencode: OpenCode
+  readonly output: ReplyOutput
+  readonly request: Parameters<OpenCode['prompt']>[0]
+  readonly timeoutMs?: number | undefined
+  /** What becomes of asks. Without it, the keyboard answers them. */
+  readonly asks?: Unattended | undefined
+}
+
+/**
+ * Sends one prompt and shows its reply to the end. The first Control-C aborts the reply on the server and still shows
+ * how it ended; the second leaves at once.
+ */
+export async function converse(conversation: Conversation, world: World): Promise<number> {
+  const { opencode, output, request, timeoutMs, asks } = conversation
+  let aborting = false
+  const observers =
+    asks === undefined ? [] : [unattended(asks, { opencode, remark: output.remark, clock: world.clock })]
+  const left = leaving(world, () => {
+    if (aborting) return EXIT.interrupted
+    aborting = true
+    output.remark('aborting; Control-C again leaves at once')
+    stream.abort().catch((error: unknown) => output.remark(error instanceof Error ? error.message : String(error)))
+    return undefined
+  })
+  const stream = opencode.prompt(request, {
+    observe: (reply: Reply) => [...output.observe(reply), ...observers],
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  })
+
+  async function ended(): Promise<number> {
+    const reply = await stream.result
+    await output.settled()
+    output.print(reply)
+    return exitOf(reply.outcome)
+  }
+
+  try {
+    return await Promise.race([ended(), left.code])
+  } finally {
+    left.stop()
+    await output.stop()
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * What went wrong:
+ * - `usage`: the command was called with something it can't take.
+ * - `missing`: a package that only this command needs is not installed.
+ * - `unreadable`: a file can't be read, or is no recording.
+ */
+export type ConsoleErrorType = 'usage' | 'missing' | 'unreadable'
+
+/** The package's one error. The message says what failed, with the value, and the cure. */
+export class ConsoleError extends Error {
+  override readonly name = 'ConsoleError'
+  readonly type: ConsoleErrorType
+
+  constructor(type: ConsoleErrorType, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.type = type
+  }
+}

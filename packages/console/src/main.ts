@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { systemClock } from '@reply/core'
+import { CommanderError } from 'commander'
+import { EXIT, exitOfError, sayError } from './exit.ts'
+import { createProgram } from './program.ts'
+import { RESTORE } from './screen.ts'
+import { isLive } from './surface.ts'
+import type { World } from './world.ts'
+
+/** The `reply` command: the words after its name in, the exit code out. Writes to nothing but the given world. */
+export async function main(args: readonly string[], world: World): Promise<number> {
+  let code: number = EXIT.done
+  const program = createProgram({ world, version: version(), exit: (value) => (code = value) })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return code
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    if (isLive(world.stdout, world.env)) world.stdout.write(RESTORE)
+    world.stderr.write(`${sayError(error, world.env)}\n`)
+    return exitOfError(error)
+  }
+}
+
+/** The machine this process runs on. A reader that leaves a pipe ends the process quietly. */
+export function processWorld(): World {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT.done)
+    })
+  }
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    clock: systemClock,
+    onSignal(signal, run) {
+      process.on(signal, run)
+      return () => void process.off(signal, run)
+    },
+  }
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const found: unknown = JSON.parse(text)
+  const isNamed = typeof found === 'object' && found !== null && 'version' in found && typeof found.version === 'string'
+  return isNamed ? String(found.version) : 'unknown'
+}

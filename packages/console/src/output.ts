@@ -1,0 +1,105 @@
+import type { Clock, Reply, ReplyObserver } from '@reply/core'
+import type { AskPort } from './asking.ts'
+import { every } from './every.ts'
+import { changeLine, replyLine } from './json.ts'
+import { line } from './line.ts'
+import { cleanLine } from './sanitize.ts'
+import { type ConsoleSink, consoleSink } from './sink.ts'
+import { isLive, surfaceOf } from './surface.ts'
+import type { World } from './world.ts'
+
+/** What every command that shows replies can be told. */
+export interface OutputOptions {
+  readonly json?: boolean | undefined
+  readonly changes?: boolean | undefined
+  readonly reasoning?: boolean | undefined
+  readonly plain?: boolean | undefined
+}
+
+export interface ShowOptions {
+  /** Show what was asked for above the reply. */
+  readonly prompt: boolean
+  readonly opencode?: AskPort | undefined
+  readonly hint?: string | undefined
+  readonly clock?: Clock | undefined
+  /** What the lines of `--json` begin with. */
+  readonly more?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Where replies go: a picture on the terminal, plain text, or JSON lines. */
+export interface ReplyOutput {
+  /** Standard output carries JSON lines and nothing else. */
+  readonly lines: boolean
+  /** A person can answer here. */
+  readonly interactive: boolean
+  /** A remark that is no part of a reply: beside the picture, or on standard error where lines are written. */
+  remark(text: string): void
+  observe(reply: Reply): readonly ReplyObserver[]
+  /** The line of `--json`, for callers that know better when a reply is complete. */
+  print(reply: Reply): void
+  /** Resolves when all that settled is written. */
+  settled(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Says something beside the replies: above their tails, or on standard error where lines are written. */
+export function remarkOn(world: World, options: OutputOptions): (text: string) => void {
+  const { stdout, stderr, env } = world
+  const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(world, options), env })
+  return (text) => surface.note([line(cleanLine(text), 'dim')])
+}
+
+export function createOutput(world: World, options: OutputOptions, show: ShowOptions): ReplyOutput {
+  const { stdin, stdout, env } = world
+  const sinks = new Set<ConsoleSink>()
+  const lines = writesLines(options)
+  const live = repaints(world, options)
+  const interactive = live && stdin.isTTY === true && show.opencode !== undefined
+
+  function picture(): ConsoleSink {
+    const sink = consoleSink({
+      stdout,
+      stdin,
+      env,
+      live,
+      interactive,
+      clock: show.clock ?? world.clock,
+      reasoning: options.reasoning === true,
+      prompt: show.prompt,
+      ...(show.opencode === undefined ? {} : { opencode: show.opencode }),
+      ...(show.hint === undefined ? {} : { hint: show.hint }),
+    })
+    sinks.add(sink)
+    // A watch may see thousands of replies: those that are over are not kept.
+    void sink.settled().then(() => sinks.delete(sink))
+    return sink
+  }
+
+  function changes(): ReplyObserver {
+    return every(({ reply, ...change }) => void stdout.write(changeLine(change, reply)))
+  }
+
+  return {
+    lines,
+    interactive,
+    remark: remarkOn(world, options),
+    observe: () => (lines ? (options.changes === true ? [changes()] : []) : [picture()]),
+    print(reply) {
+      if (options.json === true) stdout.write(replyLine(reply, show.more))
+    },
+    async settled() {
+      await Promise.all([...sinks].map((sink) => sink.settled()))
+    },
+    async stop() {
+      await Promise.all([...sinks].map((sink) => sink.stop()))
+    },
+  }
+}
+
+function writesLines({ json, changes }: OutputOptions): boolean {
+  return json === true || changes === true
+}
+
+function repaints({ stdout, env }: World, options: OutputOptions): boolean {
+  return !writesLines(options) && options.plain !== true && isLive(stdout, env)
+}

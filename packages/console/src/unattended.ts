@@ -1,0 +1,49 @@
+import type { Ask, Clock, ReplyObserver } from '@reply/core'
+import { askTitle, firstAnswer } from './ask.ts'
+import type { AskPort } from './asking.ts'
+
+/** What becomes of an ask where nobody can answer. */
+export type Unattended = 'wait' | 'reject' | 'first'
+
+interface Options {
+  readonly opencode: AskPort
+  readonly remark: (text: string) => void
+  readonly clock: Clock
+}
+
+const FIRST_AFTER_MS = 1_000
+const NOBODY = 'Nobody is there to answer. Go on without it, or stop and say what you need.'
+
+/** Answers for a person who isn't there, and says so. `first` takes the first option after a second. */
+export function unattended(what: Unattended, { opencode, remark, clock }: Options): ReplyObserver {
+  const seen = new Set<string>()
+
+  function see({ ask }: { ask: Ask }): void {
+    if (seen.has(ask.requestID)) return
+    seen.add(ask.requestID)
+    if (what === 'wait')
+      remark(`It asks: ${askTitle(ask)}. It goes on once this is answered, for example in \`reply watch\`.`)
+    if (what === 'reject') {
+      remark(`It asks: ${askTitle(ask)}. Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
+      void settle(ask, () => opencode.reject(ask, NOBODY))
+    }
+    if (what === 'first') clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))
+  }
+
+  function takeFirst(ask: Ask): Promise<unknown> {
+    const answer = firstAnswer(ask)
+    if (answer.type === 'reject') return opencode.reject(ask, answer.message)
+    return opencode.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
+  }
+
+  async function settle(ask: Ask, act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      remark(`The answer to "${askTitle(ask)}" was not sent: ${reason}`)
+    }
+  }
+
+  return { questionAsked: see, permissionAsked: see }
+}

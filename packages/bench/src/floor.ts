@@ -1,0 +1,16 @@
+import { createParser } from 'eventsource-parser'
+
+/** What any client has to pay: the bytes decoded, the frames cut, their JSON parsed. Gives the number of frames. */
+export function readFloor(chunks: readonly Uint8Array[]): number {
+  const utf8 = new TextDecoder()
+  let frames = 0
+  let last: unknown
+  const parser = createParser({
+    onEvent: (event) => {
+      last = JSON.parse(event.data)
+      if (last !== undefined) frames += 1
+    },
+  })
+  for (const chunk of chunks) parser.feed(utf8.decode(chunk, { stream: true }))
+  return frames
+}

@@ -1,0 +1,85 @@
+import { createCounter } from '../counter.ts'
+import { readFloor } from '../floor.ts'
+import type { Effort, Goal } from '../goal.ts'
+import { readLive, readReplay } from '../pipeline.ts'
+import { race } from '../rounds.ts'
+import { type Chunking, chunksOf } from '../stream/chunk.ts'
+import { recordedStreams } from '../stream/recorded.ts'
+import { generateTurn } from '../stream/turn.ts'
+
+type Streams = readonly (readonly Uint8Array[])[]
+
+const sources: readonly {
+  readonly id: string
+  readonly what: string
+  readonly streams: (chunking: Chunking) => Streams
+}[] = [
+  { id: 'recorded', what: 'all recordings', streams: (chunking) => recordedStreams(chunking) },
+  {
+    id: 'recorded-new',
+    what: 'recordings of 1.18',
+    streams: (chunking) => recordedStreams(chunking, (version) => version.startsWith('1.18.')),
+  },
+  { id: '1k', what: '1,000 deltas', streams: (chunking) => generated(1000, chunking) },
+  { id: '10k', what: '10,000 deltas', streams: (chunking) => generated(10_000, chunking) },
+  { id: '100k', what: '100,000 deltas', streams: (chunking) => generated(100_000, chunking) },
+]
+
+const chunkings = [
+  { id: '16k', what: '16 KB chunks', chunking: 16384, bound: { atMost: 1.5 }, prize: { atMost: 1.25 } },
+  { id: '1400', what: '1,400-byte chunks', chunking: 1400, bound: { atMost: 1.5 }, prize: undefined },
+  { id: 'frame', what: 'frame by frame', chunking: 'frame', bound: { atMost: 1.7 }, prize: undefined },
+] as const
+
+/** Bytes to one observer, beside the floor. */
+export const byteGoals: readonly Goal[] = [
+  ...chunkings.flatMap(({ id, what, chunking, bound, prize }) =>
+    sources.map(
+      (source): Goal => ({
+        id: `bytes.${id}.${source.id}`,
+        what: `bytes → one observer, ${what}, ${source.what}`,
+        unit: '× the floor',
+        bound,
+        prize,
+        measure: (effort) => besideFloor(source.streams(chunking), readLive, effort),
+      }),
+    ),
+  ),
+  ...sources.map(
+    (source): Goal => ({
+      id: `replay.16k.${source.id}`,
+      what: `replay() with one observer, 16 KB chunks, ${source.what}`,
+      unit: '× the floor',
+      bound: { atMost: 1.5 },
+      measure: (effort) => besideFloor(source.streams(16384), readReplay, effort),
+    }),
+  ),
+]
+
+async function besideFloor(
+  streams: Streams,
+  read: typeof readLive | typeof readReplay,
+  effort: Effort,
+): Promise<number> {
+  const { observer, count } = createCounter()
+  const value = await race({
+    first: () => {
+      for (const chunks of streams) if (readFloor(chunks) === 0) throw new Error('The floor saw no frame.')
+    },
+    second: async () => {
+      for (const chunks of streams) {
+        // Only the asynchronous way is awaited: a tick for each stream is not the live one's to pay.
+        const reading = read(chunks, { observer })
+        if (reading) await reading
+      }
+    },
+    effort,
+  })
+  if (count.units === 0 || count.settled === 0)
+    throw new Error('The pipeline under measurement told its observer nothing.')
+  return value
+}
+
+function generated(deltas: number, chunking: Chunking): Streams {
+  return [chunksOf(generateTurn({ deltas }).frames, chunking)]
+}

@@ -1,0 +1,35 @@
+/** How a stream's bytes come in: in chunks of so many, or one frame at a time. */
+export type Chunking = 16384 | 1400 | 'frame'
+
+const utf8 = new TextEncoder()
+
+/** The frames' bytes in that chunking. */
+export function chunksOf(frames: readonly string[], chunking: Chunking): readonly Uint8Array[] {
+  const texts = frames.map((frame) => `data: ${frame}\n\n`)
+  if (chunking === 'frame') return texts.map((text) => utf8.encode(text))
+  return cut(utf8.encode(texts.join('')), chunking)
+}
+
+/** The same for a recording's bytes. */
+export function chunksOfBytes(bytes: Uint8Array, chunking: Chunking): readonly Uint8Array[] {
+  return chunking === 'frame' ? cutFrames(bytes) : cut(bytes, chunking)
+}
+
+/** Each a copy, as the network gives them. */
+function cut(bytes: Uint8Array, size: number): Uint8Array[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.slice(at * size, (at + 1) * size))
+}
+
+function cutFrames(bytes: Uint8Array): Uint8Array[] {
+  const frames: Uint8Array[] = []
+  const lineEnd = 10
+  let start = 0
+  for (let end = bytes.indexOf(lineEnd); end !== -1; end = bytes.indexOf(lineEnd, end + 1)) {
+    if (bytes[end + 1] !== lineEnd) continue
+    frames.push(bytes.slice(start, end + 2))
+    start = end + 2
+    end += 1
+  }
+  if (start < bytes.length) frames.push(bytes.slice(start))
+  return frames
+}

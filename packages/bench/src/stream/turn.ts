@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+
+/** One generated run of a session: what a server of version 1.18 sends, and the same text for other libraries. */
+export interface Turn {
+  readonly sessionID: string
+  /** The JSON of each frame. */
+  readonly frames: readonly string[]
+  /** The deltas of each text part. */
+  readonly texts: readonly (readonly string[])[]
+}
+
+export interface TurnOptions {
+  readonly deltas: number
+  /** The most deltas in one part. */
+  readonly partDeltas?: number | undefined
+  /** Makes the ids of this turn others than those of the next. */
+  readonly seed?: string | undefined
+  readonly sessionID?: string | undefined
+  readonly at?: number | undefined
+}
+
+const model = { providerID: 'fake', modelID: 'm1' }
+const words = [
+  'the',
+  'stream',
+  'of',
+  'a',
+  'server',
+  'is',
+  'read,',
+  'cut',
+  'into',
+  'events',
+  'and',
+  'reduced',
+  'to',
+  'one',
+  'reply.',
+]
+const rare = ['—', 'naïve', '`code`', '\n\n', '→']
+
+/** Steps of one text part and one tool call each, until the deltas are used up. */
+export function generateTurn(options: TurnOptions): Turn {
+  const { deltas, partDeltas = 5000, seed = '', at: start = 1_790_000_000_000 } = options
+  let count = 0
+  let at = start
+  const sessionID = options.sessionID ?? newID('ses')
+  const promptID = newID('msg')
+  const frames: string[] = []
+  const texts: string[][] = []
+
+  const info = {
+    id: sessionID,
+    projectID: 'global',
+    directory: '/project',
+    title: 'A generated session',
+    time: { created: at, updated: at },
+  }
+  if (options.sessionID === undefined) send('session.created', { info })
+  send('message.updated', {
+    info: { id: promptID, role: 'user', sessionID, time: { created: at }, agent: 'build', model },
+  })
+  sendPart(promptID, { id: newID('prt'), type: 'text', text: 'Please tell.' })
+  send('session.status', { status: { type: 'busy' } })
+  for (let left = deltas; left > 0; left -= partDeltas) sendStep(Math.min(left, partDeltas), left <= partDeltas)
+  send('session.status', { status: { type: 'idle' } })
+  send('session.idle', {})
+  return { sessionID, frames, texts }
+
+  function sendStep(size: number, isLast: boolean): void {
+    const id = newID('msg')
+    const reason = isLast ? 'stop' : 'tool-calls'
+    const spent = { input: 120, output: size, reasoning: 0, cache: { read: 0, write: 0 } }
+    const head = {
+      id,
+      parentID: promptID,
+      role: 'assistant',
+      mode: 'build',
+      agent: 'build',
+      path: { cwd: '/project', root: '/project' },
+      cost: 0,
+      tokens: spent,
+      ...model,
+      sessionID,
+    }
+    const created = at
+    send('message.updated', { info: { ...head, time: { created } } })
+    sendPart(id, { id: newID('prt'), type: 'step-start', snapshot: newID('tree') })
+    texts.push(sendText(id, size))
+    if (!isLast) sendTool(id)
+    sendPart(id, { id: newID('prt'), type: 'step-finish', reason, tokens: spent, cost: 0 })
+    send('message.updated', { info: { ...head, finish: reason, time: { created } } })
+    send('message.updated', { info: { ...head, finish: reason, time: { created, completed: at } } })
+  }
+
+  function sendText(messageID: string, size: number): string[] {
+    const part = { id: newID('prt'), type: 'text' }
+    const time = { start: at }
+    sendPart(messageID, { ...part, text: '', time })
+    const pieces = Array.from({ length: size }, (_, index) => pieceOf(index))
+    for (const delta of pieces) send('message.part.delta', { messageID, partID: part.id, field: 'text', delta })
+    sendPart(messageID, { ...part, text: pieces.join(''), time: { ...time, end: at } })
+    return pieces
+  }
+
+  function sendTool(messageID: string): void {
+    const call = { id: newID('prt'), type: 'tool', tool: 'bash', callID: newID('call') }
+    const input = { command: 'npm test', description: 'Runs the tests' }
+    sendPart(messageID, { ...call, state: { status: 'pending', input: {}, raw: '' } })
+    sendPart(messageID, { ...call, state: { status: 'running', input, time: { start: at } } })
+    const state = {
+      status: 'completed',
+      input,
+      output: 'ok\n'.repeat(200),
+      title: 'Runs the tests',
+      metadata: { exit: 0 },
+    }
+    sendPart(messageID, { ...call, state: { ...state, time: { start: at, end: at + 40 } } })
+  }
+
+  function sendPart(messageID: string, part: object): void {
+    send('message.part.updated', { part: { ...part, messageID, sessionID }, time: at })
+  }
+
+  function send(type: string, properties: object): void {
+    at += 1
+    frames.push(JSON.stringify({ id: newID('evt'), type, properties: { sessionID, ...properties } }))
+  }
+
+  /** As long as the server's, rising as they do, and with their randomness at the end. */
+  function newID(prefix: string): string {
+    count += 1
+    const end = createHash('sha1').update(`${seed} ${count}`).digest('base64url').slice(0, 14)
+    return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
+  }
+}
+
+/** A word and its space, as tokens come; now and then one that is not plain Latin. */
+function pieceOf(index: number): string {
+  const word = index % 41 === 40 ? rare[((index / 41) % rare.length) | 0] : words[index % words.length]
+  return index % 3 === 2 ? ` ${word}, ` : ` ${word}`
+}

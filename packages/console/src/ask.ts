@@ -38,7 +38,7 @@ export function parseQuestion(question: Question, typed: string): Parsed<readonl
 export function howToAnswer(question: Question): string {
   const count = question.options.length
   if (count === 0) return 'type your answer'
-  const numbers = count === 1 ? '1' : `1 to ${count}`
+  const numbers = count <= 2 ? ['1', '1 or 2'][count - 1] : `1 to ${count}`
   const several = question.multiple ? ', several with commas' : ''
   return `type ${numbers}${several}${question.custom ? ', or your own words' : ''}`
 }

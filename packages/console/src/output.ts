@@ -2,7 +2,7 @@ import type { Clock, Reply, ReplyObserver } from '@reply/core'
 import type { AskPort } from './asking.ts'
 import { every } from './every.ts'
 import { changeLine, replyLine } from './json.ts'
-import { line } from './line.ts'
+import { line, wrap } from './line.ts'
 import { cleanLine } from './sanitize.ts'
 import { type ConsoleSink, consoleSink } from './sink.ts'
 import { isLive, surfaceOf } from './surface.ts'
@@ -46,7 +46,7 @@ export interface ReplyOutput {
 export function remarkOn(world: World, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = world
   const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(world, options), env })
-  return (text) => surface.note([line(cleanLine(text), 'dim')])
+  return (text) => surface.note(wrap(line(cleanLine(text), 'dim'), surface.size().columns - 1))
 }
 
 export function createOutput(world: World, options: OutputOptions, show: ShowOptions): ReplyOutput {

@@ -26,13 +26,14 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** How full the context is, in whole per cent. Absent while either number is unknown. */
+/** How full the context is, in whole per cent. Absent below one, and while either number is unknown. */
 export function contextUse(usage: {
   contextTokens?: number | undefined
   contextLimit?: number | undefined
 }): number | undefined {
   if (usage.contextTokens === undefined || usage.contextLimit === undefined || usage.contextLimit <= 0) return undefined
-  return Math.round((usage.contextTokens / usage.contextLimit) * 100)
+  const use = Math.round((usage.contextTokens / usage.contextLimit) * 100)
+  return use < 1 ? undefined : use
 }
 
 function twoDigits(value: number): string {

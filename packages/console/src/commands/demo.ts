@@ -4,6 +4,7 @@ import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit.ts'
 import { leaving } from '../leave.ts'
 import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { DEFAULT_URL } from '../server.ts'
 import type { World } from '../world.ts'
 import { watch } from './watch.ts'
 
@@ -66,8 +67,9 @@ async function play(
     const asks = output.interactive ? undefined : 'first'
     const code = await converse({ opencode, output, request: { text: prompt }, asks }, world)
     remark('')
-    remark('That was a scripted model on a real server. On your own: `npx reply watch --url http://127.0.0.1:4096`,')
-    remark('or `npx reply prompt "…"`, with `opencode serve` running.')
+    remark(
+      `That was a scripted model on a real server. On your own: start \`opencode serve\`, then \`npx reply watch --url ${DEFAULT_URL}\` or \`npx reply prompt "…"\`.`,
+    )
     return code
   } finally {
     await opencode.close()

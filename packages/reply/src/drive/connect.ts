@@ -91,6 +91,7 @@ export function connect(options: ConnectOptions): OpenCode {
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toPromptBody(input)
     const run = {
+      sessionID: input.sessionID,
       text: input.text,
       noReply: input.noReply,
       session: () => session(input),
@@ -102,7 +103,7 @@ export function connect(options: ConnectOptions): OpenCode {
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const text = `/${input.command} ${input.arguments ?? ''}`.trim()
     const post = (sessionID: string) => rest.command({ sessionID, ...toCommandBody(input) })
-    return startRun(deps, { text, session: () => session(input), post }, runOptions)
+    return startRun(deps, { sessionID: input.sessionID, text, session: () => session(input), post }, runOptions)
   }
 
   /** The session to run in, with what is known of it brought up to date: what it holds already is not our reply. */

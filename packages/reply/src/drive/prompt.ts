@@ -32,6 +32,8 @@ export interface RunDeps {
 }
 
 export interface Run {
+  /** The session that the caller named. */
+  readonly sessionID?: string | undefined
   /** What the person said, if it is known. */
   readonly text?: string | undefined
   /** Nothing will run for it. */
@@ -67,7 +69,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
   }
 
   async function start(): Promise<void> {
-    let sessionID = ''
+    let sessionID = run.sessionID ?? ''
     try {
       if (isUnwanted) return fail(sessionID, undefined)
       await deps.whenLive()

@@ -1,0 +1,181 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type Ask, type Reply, type ReplyStream, reasoningOf, textOf } from '../../src/index.ts'
+import { openStage, type Stage } from './server.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let stage: Stage
+
+beforeAll(async () => {
+  stage = await openStage()
+}, 60_000)
+afterAll(async () => await stage.close())
+
+const prompt = (name: string, more: object = {}): ReplyStream =>
+  stage.opencode.prompt({ text: `Go. [scenario:${name}]`, ...more })
+
+async function firstAsk(stream: ReplyStream): Promise<Ask> {
+  for await (const change of stream.filter(['questionAsked', 'permissionAsked'])) return change.ask
+  throw new Error('The reply settled without an ask.')
+}
+
+/** The text has come so far. */
+async function until(stream: ReplyStream, isThere: (reply: Reply) => boolean): Promise<void> {
+  for await (const _ of stream) if (stream.reply && isThere(stream.reply)) return
+  throw new Error('The reply settled before that.')
+}
+
+describe('a prompt', () => {
+  test('gives the settled reply, and its stream the same text', async () => {
+    const stream = prompt('plain')
+    let text = ''
+    for await (const change of stream) {
+      if (change.type === 'partChanged' && change.part.type === 'text') text += change.delta ?? ''
+    }
+    const reply = await stream.result
+    expect(reply).toMatchObject({ outcome: 'completed', phase: 'settled', prompt: { text: 'Go. [scenario:plain]' } })
+    expect([textOf(reply), reasoningOf(reply), text]).toEqual(['Hello there.', 'Hm.', 'Hello there.'])
+    expect(reply.usage).toMatchObject({ steps: 1, contextLimit: 200_000 })
+  })
+
+  test('goes on in the same session, as a new reply', async () => {
+    const { sessionID } = await prompt('plain').result
+    const second = await prompt('plain', { sessionID }).result
+    expect(second).toMatchObject({ sessionID, outcome: 'completed' })
+    expect([second.promptIDs.length, second.messages.length]).toEqual([1, 1])
+  })
+
+  test('on a busy session joins the reply that is under way', async () => {
+    const one = prompt('pause')
+    await until(one, (reply) => textOf(reply).startsWith('One'))
+    const two = prompt('plain', { sessionID: one.reply?.sessionID })
+    await until(two, (reply) => reply.promptIDs.length === 2)
+    stage.model.release('pause')
+    expect([await one.result, two.joined]).toEqual([await two.result, true])
+    expect(textOf(await two.result)).toBe('One two.\n\nHello there.')
+  })
+
+  test('that wants no reply settles at once', async () => {
+    const reply = await prompt('plain', { noReply: true }).result
+    expect([reply.outcome, reply.messages.length]).toEqual(['completed', 0])
+  })
+
+  test("to a model that does not exist fails with the server's words", async () => {
+    const reply = await prompt('plain', { model: { providerID: 'fake', modelID: 'none' } }).result
+    expect(reply).toMatchObject({ outcome: 'failed' })
+    expect(reply.error?.message).toMatch(/model/i)
+  })
+
+  test('to a session that does not exist fails and says so', async () => {
+    const reply = await prompt('plain', { sessionID: 'ses_none' }).result
+    expect(reply).toMatchObject({ outcome: 'failed', sessionID: 'ses_none' })
+  })
+
+  test('several at once keep apart', async () => {
+    const replies = await Promise.all([1, 2, 3].map(() => prompt('plain').result))
+    expect(new Set(replies.map((reply) => reply.sessionID)).size).toBe(3)
+    expect(replies.map(textOf)).toEqual(['Hello there.', 'Hello there.', 'Hello there.'])
+  })
+})
+
+describe('an ask', () => {
+  test('is answered by its label', async () => {
+    const stream = prompt('question')
+    const ask = await firstAsk(stream)
+    await expect(stage.opencode.answer(ask, [['Green', 'Red']])).rejects.toMatchObject({ type: 'invalid' })
+    await stage.opencode.answer(ask, [['Blue']])
+    const reply = await stream.result
+    expect(reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue']] }])
+    await expect(stage.opencode.answer(ask, [['Red']])).rejects.toMatchObject({ type: 'already-resolved' })
+  })
+
+  test('of a sub-agent reaches the root, and a late approval after the abort changes nothing', async () => {
+    const stream = prompt('child')
+    const ask = await firstAsk(stream)
+    expect(ask).toMatchObject({
+      type: 'permission',
+      permission: 'bash',
+      path: [stream.reply?.sessionID, ask.sessionID],
+    })
+    const reply = await stream.abort()
+    expect([reply.outcome, reply.asks.map((each) => each.status)]).toEqual(['aborted', ['rejected']])
+    await expect(stage.opencode.answer(ask, 'once')).rejects.toMatchObject({ type: 'already-resolved' })
+    expect(existsSync(join(stage.server.directory, 'asked-for.txt'))).toBe(false)
+  })
+
+  test('that is allowed lets the sub-agent go on', async () => {
+    const stream = prompt('child')
+    await stage.opencode.answer(await firstAsk(stream), 'once')
+    const reply = await stream.result
+    expect([textOf(reply), reply.children.map((child) => textOf(child.reply))]).toEqual([
+      'The child is done.',
+      ['Done so.'],
+    ])
+    expect(reply.children[0]).toMatchObject({ agent: 'general', title: 'Touch a file', background: false })
+  })
+
+  test('that is rejected stops the reply', async () => {
+    const stream = prompt('permission')
+    await stage.opencode.reject(await firstAsk(stream))
+    expect((await stream.result).outcome).toBe('stopped')
+  })
+})
+
+describe('an abort', () => {
+  test('in mid-text keeps the text', async () => {
+    const stream = prompt('forever')
+    await until(stream, (reply) => textOf(reply).includes('ends,'))
+    const reply = await stream.abort()
+    expect([reply.outcome, textOf(reply)]).toEqual(['aborted', 'This never ends, '])
+  })
+
+  test('by a signal ends a running tool', async () => {
+    const abort = new AbortController()
+    const stream = stage.opencode.prompt({ text: '[scenario:tool]' }, { signal: abort.signal })
+    await until(stream, (reply) =>
+      reply.messages.some((message) =>
+        message.parts.some((part) => part.type === 'tool' && part.state.status === 'running'),
+      ),
+    )
+    abort.abort()
+    expect((await stream.result).outcome).toBe('aborted')
+  })
+
+  test('before the prompt was posted posts nothing', async () => {
+    const before = stage.model.requests.length
+    const reply = await stage.opencode.prompt({ text: 'Never.' }, { signal: AbortSignal.abort() }).result
+    expect([reply.outcome, stage.model.requests.length]).toEqual(['aborted', before])
+  })
+})
+
+describe('watching', () => {
+  test('sees what another client starts, and what is under way', async () => {
+    const mine = prompt('pause')
+    await until(mine, (reply) => textOf(reply).startsWith('One'))
+    const other = stage.open()
+    const settled = new Promise<{ reply: Reply; started: number }>((resolve) => {
+      let started = 0
+      other.watch(
+        { sessionID: mine.reply?.sessionID },
+        {
+          observe: () => [
+            { replyStarted: () => (started += 1), replySettled: ({ reply }) => resolve({ reply, started }) },
+          ],
+        },
+      )
+    })
+    await other.ready
+    // The other one has read the session when it hears of the rest.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    stage.model.release('pause')
+    const seen = await settled
+    expect([textOf(seen.reply), seen.started]).toEqual([textOf(await mine.result), 1])
+    await other.close()
+  })
+})
+
+test('nothing went wrong on the way', () => {
+  expect(stage.errors.map((error) => error.message)).toEqual([])
+})

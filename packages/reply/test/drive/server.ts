@@ -1,0 +1,98 @@
+import {
+  hold,
+  launchOpencode,
+  type Model,
+  type Opencode,
+  reasoning,
+  type Scripts,
+  startModel,
+  text,
+  tool,
+} from '@reply/testing'
+import { type ConnectOptions, connect, type OpenCode, type ReplyError } from '../../src/index.ts'
+
+/** What the tests of the driver play. */
+const scripts: Scripts = {
+  plain: { steps: [[reasoning('Hm.'), text('Hello there.')]] },
+  pause: { steps: [[text('One '), hold('pause'), text('two.')]] },
+  forever: { steps: [[text('This never ends, '), hold('forever'), text('never.')]] },
+  question: {
+    steps: [
+      [
+        tool('question', {
+          questions: [
+            {
+              header: 'Colour',
+              question: 'Which colour?',
+              options: [
+                { label: 'Red', description: '' },
+                { label: 'Blue', description: '' },
+              ],
+            },
+          ],
+        }),
+      ],
+      [text('As you like.')],
+    ],
+  },
+  permission: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
+  child: {
+    steps: [
+      [tool('task', { description: 'Touch a file', prompt: '[scenario:permission]', subagent_type: 'general' })],
+      [text('The child is done.')],
+    ],
+  },
+  tool: { steps: [[tool('bash', { command: 'sleep 30', description: 'Sleep' })], [text('Slept.')]] },
+}
+
+export interface Stage {
+  readonly server: Opencode
+  readonly model: Model
+  readonly opencode: OpenCode
+  readonly errors: readonly ReplyError[]
+  /** A second client, as another person's. */
+  open(options?: Partial<ConnectOptions>): OpenCode
+  close(): Promise<void>
+}
+
+/** A real server with the scripted model, and a driver connected to it. */
+export async function openStage(
+  options: {
+    readonly version?: string
+    readonly env?: Record<string, string>
+    readonly connect?: Partial<ConnectOptions>
+  } = {},
+): Promise<Stage> {
+  const model = await startModel({ scripts, fallback: 'plain' })
+  const server = await launchOpencode({
+    model,
+    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } },
+    ...(options.version !== undefined && { version: options.version }),
+    ...(options.env && { env: options.env }),
+  })
+  const errors: ReplyError[] = []
+  const opened: OpenCode[] = []
+  const open = (more: Partial<ConnectOptions> = {}): OpenCode => {
+    const opencode = connect({
+      url: server.url,
+      directory: server.directory,
+      onError: (error) => errors.push(error),
+      ...options.connect,
+      ...more,
+    })
+    opened.push(opencode)
+    return opencode
+  }
+  return {
+    server,
+    model,
+    opencode: open(),
+    errors,
+    open,
+    close: async () => {
+      for (const opencode of opened) await opencode.close()
+      await server.stop()
+      await model.close()
+    },
+  }
+}

@@ -26,7 +26,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   const { onError, pace } = options
   const replies: Reply[] = []
   const opened = new Map<string, { readonly index: number; readonly dispatcher: Dispatcher }>()
-  let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY })
+  let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
   let lastAt = 0
 
   for await (const events of recordedEvents(recording, { onError })) {

@@ -3,12 +3,12 @@ import type { SessionScopedEvent, SnapshotEvent } from './event.ts'
 import type { Part } from './part.ts'
 import { applyAskClosed, applyAsked } from './reduce/ask.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
-import { applyMessage, applyPromptPart, removeMessage } from './reduce/message.ts'
+import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
 import { applyDelta, applyPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
 import { applyBusy, applyCompacted, applyRetry, phaseOf, tellError } from './reduce/run.ts'
 import { same } from './reduce/same.ts'
-import { isFinished, settle } from './reduce/settle.ts'
+import { isFinished, sealParts, settle } from './reduce/settle.ts'
 import { withFields } from './reduce/shape.ts'
 import { snapshotEvents } from './reduce/snapshot.ts'
 import type { Reply } from './reply.ts'
@@ -64,7 +64,8 @@ function amend(reply: Reply, event: SessionScopedEvent): Step {
     case 'asked':
       if (event.sessionID === reply.sessionID) return { reply, changes: [], raw: event.raw }
   }
-  const applied = apply(reply, event, [])
+  // What comes late is closed at once: nothing will end it any more.
+  const applied = sealParts(apply(reply, event, []), [])
   const changes: Change[] = applied === reply ? [] : [{ type: 'replyAmended' }]
   return { reply: applied, changes, raw: event.raw }
 }
@@ -134,7 +135,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
 
 /** The event is a descendant's. One that is in nobody's tree changes nothing. */
 function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
-  const place = childAt(reply, event.sessionID)
+  const place = childAt(reply, event.sessionID, messageIDOf(event))
   const child = reply.children[place]
   if (!child) return reply
   const next = adoptChild(reply, place, reduce(child.reply, event), changes)

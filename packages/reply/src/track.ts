@@ -1,5 +1,6 @@
 import type { ReplyEvent, SessionScopedEvent } from './event.ts'
 import { cellOf, cellValues } from './track/cells.ts'
+import { sweep } from './track/forget.ts'
 import { giveUp, hold } from './track/hold.ts'
 import { placeMessage } from './track/message.ts'
 import { amendPast, open, step } from './track/open.ts'
@@ -28,6 +29,7 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
   // What was held, and can be placed now.
   for (const held of draft.queue) place(draft, held)
+  sweep(draft)
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
 
@@ -57,7 +59,9 @@ function place(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
     learn(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
-  if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known) return giveUp(draft, event.sessionID)
+  // Nobody will ever tell whose it was.
+  if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known)
+    return void giveUp(draft, event.sessionID)
   const path = pathOf(draft, event.sessionID)
   if (!path) return hold(draft, event)
   placeAt(draft, path, event)
@@ -92,7 +96,11 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     case 'todos':
       putCell(draft, { ...getCell(draft, event.sessionID), todos: event.todos })
       return step(draft, rootID, event)
-    case 'message-removed': {
+    case 'session-removed':
+      putCell(draft, { ...getCell(draft, event.sessionID), removed: true })
+      return step(draft, rootID, event)
+    case 'message-removed':
+    case 'part-removed': {
       const cell = getCell(draft, event.sessionID)
       const role = cell.roles.get(event.messageID)
       if (role?.run === cell.run) return step(draft, rootID, event)

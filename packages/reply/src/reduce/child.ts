@@ -3,24 +3,33 @@ import type { Change } from '../change.ts'
 import type { ToolPart } from '../part.ts'
 import type { Child, Reply } from '../reply.ts'
 import { toldAs } from './ask.ts'
+import { messageAt } from './part.ts'
 import { same } from './same.ts'
 import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
 
-/** Which of the reply's children is this session, or has it below. The newest run of it; -1 without one. */
-export function childAt(reply: Reply, sessionID: string): number {
-  for (let at = reply.children.length - 1; at >= 0; at--) {
-    const child = reply.children[at]?.reply
-    if (child && (child.sessionID === sessionID || (child.children.length > 0 && childAt(child, sessionID) !== -1)))
-      return at
-  }
-  return -1
+/**
+ * Which of the reply's children is this session, or has it below: its newest run, or the run that holds the message, if
+ * one does. -1 without any.
+ */
+export function childAt(reply: Reply, sessionID: string, messageID?: string): number {
+  const holder =
+    messageID === undefined ? -1 : reply.children.findLastIndex((child) => findReply(child.reply, sessionID, messageID))
+  return holder === -1 ? reply.children.findLastIndex((child) => findReply(child.reply, sessionID)) : holder
 }
 
-/** The newest run of a session in this reply's tree: the reply itself or a descendant's. */
-export function findReply(reply: Reply, sessionID: string): Reply | undefined {
-  if (reply.sessionID === sessionID) return reply
-  const child = reply.children[childAt(reply, sessionID)]
-  return child && findReply(child.reply, sessionID)
+/** The newest run of a session in this reply's tree, the reply itself included; with a message, the run that holds it. */
+export function findReply(reply: Reply, sessionID: string, messageID?: string): Reply | undefined {
+  if (reply.sessionID === sessionID) return messageID === undefined || holds(reply, messageID) ? reply : undefined
+  for (let at = reply.children.length - 1; at >= 0; at--) {
+    const child = reply.children[at]
+    const found = child && findReply(child.reply, sessionID, messageID)
+    if (found) return found
+  }
+  return undefined
+}
+
+function holds(reply: Reply, messageID: string): boolean {
+  return messageAt(reply.messages, messageID) !== -1 || reply.promptIDs.includes(messageID)
 }
 
 export interface ChildStart {

@@ -1,5 +1,5 @@
 import type { Change } from '../change.ts'
-import type { MessageHead } from '../event.ts'
+import type { MessageHead, SessionScopedEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { messageAt, removePart } from './part.ts'
@@ -64,6 +64,22 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
     next,
     next.messages.filter((other) => other.id !== messageID),
   )
+}
+
+/** The message that an event is about. */
+export function messageIDOf(event: SessionScopedEvent): string | undefined {
+  switch (event.type) {
+    case 'message':
+      return event.message.id
+    case 'part':
+      return event.part.messageID
+    case 'delta':
+    case 'message-removed':
+    case 'part-removed':
+      return event.messageID
+    default:
+      return undefined
+  }
 }
 
 /** A part of a user's message: the words and files of the prompt, or the start of a compaction. */

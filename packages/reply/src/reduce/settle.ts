@@ -71,7 +71,8 @@ function sessionsOf(reply: Reply): string[] {
   return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
 }
 
-function sealParts(reply: Reply, changes: Change[]): Reply {
+/** Every open part closes. */
+export function sealParts(reply: Reply, changes: Change[]): Reply {
   let { messages } = reply
   for (const [at, message] of reply.messages.entries()) {
     if (message.parts.every((part) => part.status !== 'open')) continue

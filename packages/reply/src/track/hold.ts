@@ -1,4 +1,5 @@
 import type { SessionScopedEvent } from '../event.ts'
+import type { Part } from '../part.ts'
 import { withoutCell } from './cells.ts'
 import { type Draft, getCell, putCell } from './state.ts'
 
@@ -15,7 +16,11 @@ export function hold(draft: Draft, event: SessionScopedEvent): void {
     heldUnits: draft.state.heldUnits + (joined && event.type === 'delta' ? event.delta.length : unitsOf(event)),
     waiting: cell.held.length === 0 ? [...waiting, cell.id] : waiting,
   }
-  makeRoom(draft)
+  while (draft.state.heldUnits > draft.state.limits.maxHeld) {
+    const [oldest] = draft.state.waiting
+    if (oldest === undefined) break
+    draft.dropped += giveUp(draft, oldest)
+  }
 }
 
 /** Takes the held events of a session that `isWanted` picks out of it, in order. */
@@ -28,7 +33,7 @@ export function release(
   if (cell.held.length === 0) return []
   const wanted = cell.held.filter(isWanted)
   if (wanted.length === 0) return wanted
-  const held = cell.held.filter((event) => !wanted.includes(event))
+  const held = cell.held.filter((event) => !isWanted(event))
   putCell(draft, { ...cell, held })
   const { waiting, heldUnits } = draft.state
   draft.state = {
@@ -44,18 +49,13 @@ export function resume(draft: Draft, sessionID: string, isWanted: (event: Sessio
   draft.queue.push(...release(draft, sessionID, isWanted))
 }
 
-/** A session that nobody will ever explain. */
-export function giveUp(draft: Draft, sessionID: string): void {
-  release(draft, sessionID, () => true)
-  draft.state = { ...draft.state, cells: withoutCell(draft.state.cells, sessionID) }
-}
-
-function makeRoom(draft: Draft): void {
-  while (draft.state.heldUnits > draft.state.limits.maxHeld) {
-    const [oldest] = draft.state.waiting
-    if (oldest === undefined) return
-    draft.dropped += release(draft, oldest, () => true).length
+/** Drops what is held of a session, and a session of which nothing else is known. Returns how many events it were. */
+export function giveUp(draft: Draft, sessionID: string): number {
+  const dropped = release(draft, sessionID, () => true).length
+  if (!getCell(draft, sessionID).known) {
+    draft.state = { ...draft.state, cells: withoutCell(draft.state.cells, sessionID) }
   }
+  return dropped
 }
 
 function joinDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEvent): SessionScopedEvent | undefined {
@@ -64,11 +64,22 @@ function joinDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEv
   return { ...event, delta: last.delta + event.delta }
 }
 
-/** A rough size: what can be large is counted, all else is taken as 512. */
+/** A rough size: the strings that can be large are counted, all else is taken as 2,048, which also keeps the list short. */
 function unitsOf(event: SessionScopedEvent): number {
-  if (event.type === 'delta') return 512 + event.delta.length
-  if (event.type !== 'part') return 512
-  const { part } = event
-  if (part.type === 'tool') return 512 + (part.state.output?.length ?? 0)
-  return 512 + ('text' in part ? part.text.length : 0)
+  if (event.type === 'delta') return 2048 + event.delta.length
+  if (event.type === 'snapshot') return 2048 + event.messages.reduce((sum, { parts }) => sum + unitsIn(parts), 0)
+  return 2048 + (event.type === 'part' ? unitsIn([event.part]) : 0)
+}
+
+function unitsIn(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => sum + largestIn(part), 0)
+}
+
+function largestIn(part: Part): number {
+  if (part.type === 'text' || part.type === 'reasoning') return part.text.length
+  if (part.type === 'file') return part.url.length
+  if (part.type !== 'tool') return 0
+  const { input, metadata, output = '', error = '' } = part.state
+  const values = [output, error, ...Object.values(input), ...Object.values(metadata ?? {})]
+  return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
 }

@@ -1,4 +1,5 @@
-import type { MessageEvent, MessageHead, SessionScopedEvent } from '../event.ts'
+import type { MessageEvent, MessageHead } from '../event.ts'
+import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
 import { resume } from './hold.ts'
 import { amendPast, isOpen, open, step } from './open.ts'
@@ -48,11 +49,6 @@ export function withRole(roles: Cell['roles'], id: string, role: MessageRole): C
     next.delete(oldest)
   }
   return next
-}
-
-export function messageIDOf(event: SessionScopedEvent): string | undefined {
-  if (event.type === 'part') return event.part.messageID
-  return event.type === 'delta' ? event.messageID : undefined
 }
 
 export function roleOf(head: MessageHead): MessageRole['role'] {

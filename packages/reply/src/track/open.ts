@@ -1,9 +1,10 @@
 import type { SessionScopedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
+import { messageIDOf } from '../reduce/message.ts'
 import { emptyReply, withFields } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
-import { withoutCell } from './cells.ts'
+import { retire } from './forget.ts'
 import { type Cell, type Draft, getCell, putCell } from './state.ts'
 
 /** Reduces the root's reply by an event of its tree and notes the step. */
@@ -13,14 +14,14 @@ export function step(draft: Draft, rootID: string, event: SessionScopedEvent): v
   const { reply, changes, raw } = reduce(cell.reply, event)
   if (reply === cell.reply) return
   putCell(draft, { ...cell, reply })
-  if (changes.length > 0) draft.steps.push({ reply, changes, raw, run: cell.run })
+  draft.steps.push({ reply, changes, raw, run: cell.run })
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
 }
 
 /** Makes sure that the session's run is under way: opens the root's reply and each child's on the way down where they are not. */
 export function open(draft: Draft, path: readonly string[], at: number): void {
   const [rootID] = path
-  if (rootID === undefined) return
+  if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
   const root = getCell(draft, rootID)
   if (!isOpen(root.reply)) putCell(draft, { ...root, run: root.run + 1, reply: nextReply(root), past: pastOf(root) })
   for (const [depth, childID] of path.entries()) {
@@ -34,16 +35,28 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
   }
 }
 
-/** Late news of a reply before the newest one. */
-export function amendPast(draft: Draft, rootID: string, run: number, event: SessionScopedEvent): void {
-  const cell = getCell(draft, rootID)
-  const at = cell.past.findIndex((past) => past.run === run)
-  const before = cell.past[at]
+/**
+ * Late news of one of the session's messages that belongs to an earlier run than its newest: a root's is in a reply of its
+ * own, a descendant's anywhere in the root's replies.
+ */
+export function amendPast(draft: Draft, rootID: string, run: number, event: MessageScopedEvent): void {
+  const { past, reply: newest, ...cell } = getCell(draft, rootID)
+  const isRoot = event.sessionID === rootID
+  if (!isRoot && newest && holdsMessage(newest, event)) return step(draft, rootID, event)
+  const at = past.findLastIndex((one) => (isRoot ? one.run === run : holdsMessage(one.reply, event)))
+  const before = past[at]
   if (!before) return
   const { reply, changes, raw } = reduce(before.reply, event)
   if (reply === before.reply) return
-  putCell(draft, { ...cell, past: cell.past.with(at, { run, reply }) })
-  if (changes.length > 0) draft.steps.push({ reply, changes, raw, run })
+  putCell(draft, { ...cell, reply: newest, past: past.with(at, { run: before.run, reply }) })
+  if (changes.length > 0) draft.steps.push({ reply, changes, raw, run: before.run })
+}
+
+type MessageScopedEvent = Extract<SessionScopedEvent, { type: 'message' | 'part' | 'message-removed' | 'part-removed' }>
+
+function holdsMessage(reply: Reply, event: MessageScopedEvent): boolean {
+  const messageID = messageIDOf(event)
+  return messageID !== undefined && findReply(reply, event.sessionID, messageID) !== undefined
 }
 
 /** How many replies before the newest are kept for late news: a revert may take several turns back at once. */
@@ -66,27 +79,4 @@ function nextReply(root: Cell): Reply {
   const asks = root.reply.asks.filter((ask) => ask.status === 'pending')
   const { contextLimit, contextTokens } = root.reply.usage
   return withFields(fresh, { children, asks, usage: { ...fresh.usage, contextLimit, contextTokens } })
-}
-
-/** A reply has settled. Only so many are kept for late news. */
-function retire(draft: Draft, rootID: string): void {
-  const settled = [...draft.state.settled.filter((id) => id !== rootID), rootID]
-  draft.state = { ...draft.state, settled }
-  while (draft.state.settled.length > draft.state.limits.keepSettled) {
-    const [oldest, ...rest] = draft.state.settled
-    draft.state = { ...draft.state, settled: rest }
-    if (oldest !== undefined) forget(draft, oldest)
-  }
-}
-
-function forget(draft: Draft, rootID: string): void {
-  const { reply } = getCell(draft, rootID)
-  if (!reply || isOpen(reply)) return
-  let { cells } = draft.state
-  for (const id of sessionsIn(reply)) cells = withoutCell(cells, id)
-  draft.state = { ...draft.state, cells }
-}
-
-function sessionsIn(reply: Reply): string[] {
-  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsIn(child.reply))]
 }

@@ -1,6 +1,6 @@
 import type { SettleEvent } from '../event.ts'
+import { messageIDOf } from '../reduce/message.ts'
 import { release } from './hold.ts'
-import { messageIDOf } from './message.ts'
 import { step } from './open.ts'
 import { type Draft, getCell } from './state.ts'
 

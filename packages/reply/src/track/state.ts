@@ -14,6 +14,8 @@ export interface TrackState {
   readonly settled: readonly string[]
   /** Counts the connections: what was last heard of before this one may be over. */
   readonly epoch: number
+  /** The next count of cells at which those of quiet sessions are forgotten. */
+  readonly sweepAt: number
   readonly limits: TrackLimits
 }
 
@@ -22,6 +24,8 @@ export interface TrackLimits {
   readonly keepSettled: number
   /** The most that events may occupy that wait for the message or session they belong to, in UTF-16 units. Default 16,777,216. */
   readonly maxHeld: number
+  /** About how many sessions without a reply are remembered; beyond it they are forgotten until they are heard of again. Default 10,000. */
+  readonly maxQuiet: number
 }
 
 /** One session. */
@@ -33,6 +37,8 @@ export interface Cell {
   readonly title?: string | undefined
   readonly directory?: string | undefined
   readonly createdAt?: number | undefined
+  /** It was deleted: nothing that is heard of it later opens a reply. */
+  readonly removed?: true | undefined
   readonly todos: readonly Todo[]
   /** Its last status on the wire was idle. */
   readonly idle: boolean
@@ -87,8 +93,16 @@ export function draftOf(state: TrackState): Draft {
 }
 
 export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
-  const { keepSettled = 1000, maxHeld = 16 * 1024 * 1024 } = limits
-  return { cells: emptyCells(), waiting: [], heldUnits: 0, settled: [], epoch: 0, limits: { keepSettled, maxHeld } }
+  const { keepSettled = 1000, maxHeld = 16 * 1024 * 1024, maxQuiet = 10_000 } = limits
+  return {
+    cells: emptyCells(),
+    waiting: [],
+    heldUnits: 0,
+    settled: [],
+    epoch: 0,
+    sweepAt: maxQuiet,
+    limits: { keepSettled, maxHeld, maxQuiet },
+  }
 }
 
 export function emptyCell(id: string): Cell {

@@ -1,0 +1,140 @@
+import { pendingAsks } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import {
+  busy,
+  changesOf,
+  closed,
+  delegated,
+  ended,
+  idle,
+  message,
+  permission,
+  question,
+  reduced,
+  root,
+  run,
+  running,
+  session,
+  settle,
+  snapshot,
+  task,
+  tool,
+  typesOf,
+  user,
+} from './make.ts'
+
+const after = (...events: Parameters<typeof reduced>[0]) => reduced([...running, ...events])
+
+describe('an ask', () => {
+  test('blocks the reply until it is answered', () => {
+    const { reply } = after(question('q1'))
+    expect(reply).toMatchObject({ phase: 'blocked', asks: [{ requestID: 'q1', status: 'pending', path: [root] }] })
+    const answered = reduced([closed('q1', { type: 'answered', answers: [['Red']] })], reply)
+    expect(answered.reply).toMatchObject({ phase: 'working', asks: [{ status: 'answered', closedAt: 3000 }] })
+    expect(answered.changes[0]).toMatchObject({ type: 'questionReplied', answers: [['Red']], askedAt: 1000 })
+  })
+
+  test.each([
+    ['once', 'answered'],
+    ['always', 'answered'],
+    ['reject', 'rejected'],
+  ] as const)('for a permission is closed by %s', (reply, status) => {
+    const { reply: after_, changes } = after(permission('p1'), closed('p1', { type: 'permission', reply }))
+    expect(after_.asks).toMatchObject([{ status, reply }])
+    expect(changes.find((change) => change.type === 'permissionReplied')).toMatchObject({ answer: reply })
+  })
+
+  test('that is rejected is told so', () => {
+    const { changes } = after(question('q1'), closed('q1', { type: 'rejected' }))
+    expect(typesOf(changes)).toContain('questionRejected')
+  })
+
+  test('is known by its request: two of one call are two', () => {
+    const { reply } = after(permission('p1'), closed('p1', { type: 'permission', reply: 'once' }), permission('p2'))
+    expect(reply.asks.map(({ requestID, status }) => [requestID, status])).toEqual([
+      ['p1', 'answered'],
+      ['p2', 'pending'],
+    ])
+    expect(pendingAsks(reply).map(({ requestID }) => requestID)).toEqual(['p2'])
+  })
+
+  test('that is told twice is one, also after it was answered', () => {
+    const answered = closed('p1', { type: 'permission', reply: 'once' })
+    expect(after(permission('p1'), permission('p1')).reply.asks).toHaveLength(1)
+    expect(after(permission('p1'), answered, permission('p1')).reply.asks).toMatchObject([{ status: 'answered' }])
+  })
+
+  test('is closed once: a second answer changes nothing', () => {
+    const before = after(permission('p1'), closed('p1', { type: 'permission', reply: 'once' })).reply
+    expect(reduced([closed('p1', { type: 'permission', reply: 'reject' })], before).reply).toBe(before)
+  })
+
+  test('whose beginning nobody saw ends without a word', () => {
+    const before = after().reply
+    expect(reduced([closed('p7', { type: 'rejected' })], before).reply).toBe(before)
+  })
+
+  test('may come before its tool part', () => {
+    const { reply } = after(permission('p1'), tool('m1', { status: 'pending' }))
+    expect(reply).toMatchObject({ phase: 'blocked', messages: [{ parts: [{ type: 'tool' }] }] })
+  })
+
+  test('that a reading over REST no longer knows is withdrawn', () => {
+    const { reply, changes } = after(permission('p1'), question('q1'), snapshot({ asks: [question('q1').ask] }))
+    expect(reply.asks.map(({ status }) => status)).toEqual(['withdrawn', 'pending'])
+    expect(typesOf(changes)).toContain('askWithdrawn')
+  })
+
+  test('opens a reply when nothing else did', () => {
+    const { reply } = run([session(), permission('p1')])
+    expect(reply).toMatchObject({ phase: 'blocked', promptIDs: [], asks: [{ requestID: 'p1' }] })
+  })
+})
+
+describe("a sub-agent's ask", () => {
+  const deep = [
+    ...delegated,
+    task('c1', 'grandchild', { sessionID: 'child' }),
+    session('grandchild', { parentID: 'child' }),
+    user('gu', { sessionID: 'grandchild' }),
+    message('g1', { sessionID: 'grandchild' }),
+  ]
+
+  test('is an ask of the root, with the way to it', () => {
+    const { reply } = run([...delegated, permission('p1', 'child')])
+    expect(reply).toMatchObject({ phase: 'blocked', asks: [{ sessionID: 'child', path: [root, 'child'] }] })
+    expect(reply.children[0]?.reply).toMatchObject({ phase: 'blocked', asks: [{ path: ['child'] }] })
+  })
+
+  test('reaches the root from any depth, told once', () => {
+    const { reply } = run([...deep, permission('p1', 'grandchild')])
+    expect(reply.asks).toMatchObject([{ sessionID: 'grandchild', path: [root, 'child', 'grandchild'] }])
+    const told = changesOf(deep, permission('p1', 'grandchild')).filter((change) => change.type === 'permissionAsked')
+    expect(told).toMatchObject([{ ask: { path: [root, 'child', 'grandchild'] } }])
+  })
+
+  test('is answered at every level', () => {
+    const answered = closed('p1', { type: 'permission', reply: 'once' }, 'grandchild')
+    const { reply } = run([...deep, permission('p1', 'grandchild'), answered])
+    expect(reply).toMatchObject({ phase: 'working', asks: [{ status: 'answered' }] })
+    expect(reply.children[0]?.reply.asks).toMatchObject([{ status: 'answered' }])
+    expect(reply.children[0]?.reply.children[0]?.reply.asks).toMatchObject([{ status: 'answered' }])
+  })
+
+  test('is withdrawn with the root, at every level', () => {
+    const { reply } = run([...deep, permission('p1', 'grandchild'), settle('time-out')])
+    expect(reply.asks).toMatchObject([{ status: 'withdrawn' }])
+    expect(reply.children[0]?.reply.children[0]?.reply.asks).toMatchObject([{ status: 'withdrawn' }])
+  })
+
+  test('outlives the reply when it works in the background', () => {
+    const background = [...running, task('m1', 'child', { status: 'completed', input: { background: true } })]
+    const child = [session('child', { parentID: root }), user('cu', { sessionID: 'child' }), busy('child')]
+    const events = [...background, ...child, permission('p1', 'child'), ended('m1'), idle()]
+    const first = run(events)
+    expect(first.reply).toMatchObject({ phase: 'settled', asks: [{ status: 'pending' }] })
+    const next = run([user('u2'), busy()], first)
+    expect(next.reply).toMatchObject({ promptIDs: ['u2'], phase: 'blocked', asks: [{ requestID: 'p1' }] })
+    expect(next.reply.children).toMatchObject([{ background: true, reply: { phase: 'blocked' } }])
+  })
+})

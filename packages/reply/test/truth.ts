@@ -1,0 +1,181 @@
+import type { AssistantMessage, Event, Part as WirePart } from '@opencode-ai/sdk/v2'
+import type { Message, Part, Reply } from '@reply/core'
+import type { Told } from './recorded.ts'
+
+/**
+ * The server's answer and ours in one form, so that a plain comparison says everything. Written from the server's types,
+ * not with the decoder: what the decoder gets wrong must show.
+ */
+
+/** A session's assistant messages as they must be in the replies: no summaries, and nothing that a fork copied. */
+export function toldMessages({ info, messages }: Told) {
+  return messages.flatMap(({ info: head, parts }) =>
+    head.role === 'assistant' && head.summary !== true && head.time.created >= info.time.created
+      ? [{ head, parts }]
+      : [],
+  )
+}
+
+export function toldMessage(head: AssistantMessage, parts: readonly WirePart[]) {
+  const { id, parentID, finish, error, tokens, cost, time } = head
+  const { input, output, reasoning, cache } = tokens
+  return {
+    id,
+    parentID,
+    createdAt: time.created,
+    completedAt: time.completed,
+    finish,
+    error: error && { name: error.name, message: 'message' in error.data ? error.data.message : '' },
+    tokens: { input, output, reasoning, cacheRead: cache.read, cacheWrite: cache.write },
+    cost,
+    parts: parts.map(toldPart),
+  }
+}
+
+export function ourMessage(message: Message) {
+  const { id, parentID, createdAt, completedAt, finish, error, tokens, cost, parts } = message
+  return {
+    id,
+    parentID,
+    createdAt,
+    completedAt,
+    finish,
+    error: error && { name: error.name, message: error.message },
+    tokens,
+    cost,
+    parts: parts.map(ourPart),
+  }
+}
+
+function toldPart(part: WirePart) {
+  const { id, type } = part
+  if (part.type !== 'tool') return { id, type, ...contentOf(part) }
+  const { tool, callID, state } = part
+  const { input } = state
+  return {
+    id,
+    type,
+    // An unknown tool is renamed by the server; the reply keeps the name that the model used.
+    tool: tool === 'invalid' ? input.tool : tool,
+    callID,
+    status: state.status,
+    input,
+    output: 'output' in state ? state.output : undefined,
+    error: 'error' in state ? state.error : undefined,
+    title: 'title' in state ? state.title : undefined,
+  }
+}
+
+function ourPart(part: Part) {
+  const { id, type } = part
+  if (part.type !== 'tool') return { id, type, ...contentOf(part) }
+  const { tool, callID, state } = part
+  const { status, input, output, error, title } = state
+  return { id, type, tool, callID, status, input, output, error, title }
+}
+
+/** All that a part says, in the fields that the server and the model name alike. */
+function contentOf(part: Exclude<Part | WirePart, { type: 'tool' }>): object {
+  switch (part.type) {
+    case 'text':
+      return { text: part.text, synthetic: part.synthetic === true, ignored: part.ignored === true }
+    case 'reasoning':
+      return { text: part.text }
+    case 'file':
+      return { mime: part.mime, url: part.url, filename: part.filename }
+    case 'patch':
+      return { hash: part.hash, files: part.files }
+    case 'step-start':
+      return { snapshot: part.snapshot }
+    case 'step-finish': {
+      const { input, output, reasoning } = part.tokens
+      return { reason: part.reason, cost: part.cost, input, output, reasoning }
+    }
+    case 'snapshot':
+      return { snapshot: part.snapshot }
+    case 'subtask':
+      return { prompt: part.prompt, description: part.description, agent: part.agent }
+    case 'agent':
+      return { name: part.name }
+    case 'retry':
+      return { attempt: part.attempt, name: part.error.name }
+    case 'compaction':
+      return { auto: part.auto }
+    case 'unknown':
+      return {}
+    default:
+      return part satisfies never
+  }
+}
+
+/** What the server has of the model's own words. */
+export function toldText(parts: readonly WirePart[]): string {
+  const abandoned = takenBack(parts)
+  const shown = parts.filter((part) => part.type === 'text' && !part.synthetic && !part.ignored)
+  const texts = shown.flatMap((part) => (part.type === 'text' && !abandoned.includes(part.id) ? [part.text] : []))
+  return texts.filter((text) => text.trim() !== '').join('\n\n')
+}
+
+/** Every reply there is, roots and descendants, in order of opening. */
+export function allReplies(replies: readonly Reply[]): readonly Reply[] {
+  return replies.flatMap((reply) => [reply, ...allReplies(reply.children.map((child) => child.reply))])
+}
+
+/**
+ * The replies of one session in order. A background sub-agent that outlived its parent's reply is in that one unfinished
+ * and goes on in the next; the last counts.
+ */
+export function repliesIn(all: readonly Reply[], sessionID: string): readonly Reply[] {
+  const own = all.filter((reply) => reply.sessionID === sessionID)
+  return own.filter((reply, index) => {
+    const next = own[index + 1]
+    return reply.phase === 'settled' || next === undefined || next.startedAt !== reply.startedAt
+  })
+}
+
+/**
+ * The part as it must be in our message: the server's; except where the server forgot its text, having never sealed the
+ * part and stored "". Then what was streamed is all there is, and it is kept if the reply ended in the middle of it or
+ * took it back.
+ */
+export function remembered(part: WirePart, ours: Message, reply: Reply, frames: readonly Event[]): WirePart {
+  if (!isUnsealed(part) || part.text !== '') return part
+  const endedInIt = reply.outcome === 'aborted' || reply.outcome === 'lost'
+  const isAbandoned = ours.parts.find((other) => other.id === part.id)?.status === 'abandoned'
+  return endedInIt || isAbandoned ? { ...part, text: heardOf(part.id, frames) } : part
+}
+
+/** The ids of what was begun, never sealed, and followed by another beginning of the same step: a retry wrote it anew. */
+export function takenBack(parts: readonly WirePart[]): readonly string[] {
+  const lastStart = parts.findLastIndex((part) => part.type === 'step-start')
+  return parts
+    .slice(0, Math.max(0, lastStart))
+    .filter(isUnsealed)
+    .map((part) => part.id)
+}
+
+/**
+ * The message as the stream told of it last. That is not the server's last word only where the stream of `/event` ended
+ * before the run did: a server up to 1.14 drops the instance, and with it the stream, before it ends what ran there.
+ */
+export function lastTold(head: AssistantMessage, reply: Reply, frames: readonly Event[]): AssistantMessage {
+  if (reply.outcome !== 'lost' || frames.every((frame) => frame.type !== 'server.instance.disposed')) return head
+  const told = frames.flatMap((frame) => (frame.type === 'message.updated' ? [frame.properties.info] : []))
+  return told.findLast((info): info is AssistantMessage => info.id === head.id) ?? head
+}
+
+function isUnsealed(part: WirePart): part is Extract<WirePart, { type: 'text' | 'reasoning' }> {
+  return (part.type === 'text' || part.type === 'reasoning') && part.time !== undefined && part.time.end === undefined
+}
+
+/** The longest that the stream told of a part's text. */
+function heardOf(partID: string, frames: readonly Event[]): string {
+  let heard = ''
+  for (const frame of frames) {
+    if (frame.type === 'message.part.delta' && frame.properties.partID === partID) heard += frame.properties.delta
+    if (frame.type !== 'message.part.updated' || frame.properties.part.id !== partID) continue
+    const { part } = frame.properties
+    if ('text' in part && part.text.length > heard.length) heard = part.text
+  }
+  return heard
+}

@@ -34,7 +34,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void {
-    const guarded = (observation: Events[T]): void => call(() => listener(observation), type)
+    const guarded = (observation: Events[T]): void => call(listener as Method, undefined, observation)
     emitter.on(type, guarded)
     return () => emitter.off(type, guarded)
   }
@@ -49,20 +49,19 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
       const method = observer[change.type] as Method | undefined
       if (!method) continue
       observation ??= observationOf(change, step)
-      const told = observation
-      call(() => method.call(observer, told), change.type)
+      call(method, observer, observation)
     }
     if (!emitter.all.has(change.type)) return
     const emit = emitter.emit as (type: ChangeType, observation: Observation) => void
     emit(change.type, observation ?? observationOf(change, step))
   }
 
-  function call(run: () => unknown, type: ChangeType): void {
+  function call(method: Method, observer: ReplyObserver | undefined, observation: Observation): void {
     try {
-      const result = run()
-      if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
+      const result = method.call(observer, observation)
+      if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, observation.type))
     } catch (cause) {
-      report(cause, type)
+      report(cause, observation.type)
     }
   }
 

@@ -4,7 +4,7 @@ import { sweep } from './track/forget.ts'
 import { giveUp, hold } from './track/hold.ts'
 import { placeMessage } from './track/message.ts'
 import { amendPast, open, step } from './track/open.ts'
-import { placeDelta, placePart } from './track/part.ts'
+import { placeDelta, placePart, trackDelta } from './track/part.ts'
 import { learn, placeSession, touch } from './track/session.ts'
 import { placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
@@ -24,6 +24,8 @@ import {
  * cannot be placed yet, opens replies and hands each event to `reduce`. Pure.
  */
 export function track(state: TrackState, event: ReplyEvent): Tracked {
+  const grown = event.type === 'delta' ? trackDelta(state, event) : undefined
+  if (grown) return grown
   const draft = draftOf(state)
   if (event.type === 'connected') draft.state = { ...state, epoch: state.epoch + 1 }
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)

@@ -1,59 +1,73 @@
 /**
- * A persistent map from session ids: `withCell` gives a new map and leaves the old one as it was, at the price of copying
- * one small bucket. A plain `Map` copied for every event would make a thousand sessions a thousand times as slow as one.
+ * A persistent map from session ids: `withCell` gives a new map and leaves the old one as it was. A plain `Map` copied for
+ * every event would make a thousand sessions a thousand times as slow as one.
+ *
+ * The entry written last lies on top and goes to its place when another is written: events come in runs of one session,
+ * and while they do nothing is copied.
  */
 export interface Cells<T> {
-  readonly rows: readonly (readonly Bucket<T>[] | undefined)[]
-  readonly size: number
+  readonly newest: Entry<T> | undefined
+  /** May hold an older value of the newest entry. */
+  readonly rows: Rows<T>
 }
 
-type Bucket<T> = readonly (readonly [id: string, value: T])[]
+type Rows<T> = readonly (readonly Bucket<T>[] | undefined)[]
+type Bucket<T> = readonly Entry<T>[]
+type Entry<T> = readonly [id: string, value: T]
 
 const width = 32
 const emptyRow: readonly never[][] = Array.from({ length: width }, () => [])
 
 export function emptyCells<T>(): Cells<T> {
-  return { rows: Array.from({ length: width }, () => undefined), size: 0 }
+  return { newest: undefined, rows: Array.from({ length: width }, () => undefined) }
 }
 
-export function cellOf<T>(cells: Cells<T>, id: string): T | undefined {
-  const hash = hashOf(id)
-  const bucket = cells.rows[hash % width]?.[hash >>> 5]
-  if (bucket) for (const entry of bucket) if (entry[0] === id) return entry[1]
+export function cellOf<T>({ newest, rows }: Cells<T>, id: string): T | undefined {
+  if (newest !== undefined && newest[0] === id) return newest[1]
+  for (const entry of bucketOf(rows, hashOf(id))) if (entry[0] === id) return entry[1]
   return undefined
 }
 
-export function withCell<T>(cells: Cells<T>, id: string, value: T): Cells<T> {
-  const bucket = bucketOf(cells, id)
-  const at = bucket.findIndex((entry) => entry[0] === id)
-  if (at === -1) return withBucket(cells, id, [...bucket, [id, value]], cells.size + 1)
-  const next = bucket.slice()
-  next[at] = [id, value]
-  return withBucket(cells, id, next, cells.size)
+export function withCell<T>({ newest, rows }: Cells<T>, id: string, value: T): Cells<T> {
+  return { newest: [id, value], rows: newest === undefined || newest[0] === id ? rows : withEntry(rows, newest) }
 }
 
 export function withoutCell<T>(cells: Cells<T>, id: string): Cells<T> {
-  const bucket = bucketOf(cells, id)
-  const next = bucket.filter((entry) => entry[0] !== id)
-  return next.length === bucket.length ? cells : withBucket(cells, id, next, cells.size - 1)
+  const rows = settledRows(cells)
+  const hash = hashOf(id)
+  const bucket = bucketOf(rows, hash)
+  const rest = bucket.filter((entry) => entry[0] !== id)
+  return { newest: undefined, rows: rest.length === bucket.length ? rows : withBucket(rows, hash, rest) }
 }
 
 export function cellValues<T>(cells: Cells<T>): T[] {
-  return cells.rows.flatMap((row) => (row ?? []).flatMap((bucket) => bucket.map((entry) => entry[1])))
+  return settledRows(cells).flatMap((row) => (row ?? []).flatMap((bucket) => bucket.map((entry) => entry[1])))
 }
 
-function bucketOf<T>(cells: Cells<T>, id: string): Bucket<T> {
-  const hash = hashOf(id)
-  return cells.rows[hash % width]?.[hash >>> 5] ?? []
+/** The rows with the newest entry in its place. */
+function settledRows<T>({ newest, rows }: Cells<T>): Rows<T> {
+  return newest === undefined ? rows : withEntry(rows, newest)
 }
 
-function withBucket<T>(cells: Cells<T>, id: string, bucket: Bucket<T>, size: number): Cells<T> {
-  const hash = hashOf(id)
-  const row: Bucket<T>[] = (cells.rows[hash % width] ?? emptyRow).slice()
+function withEntry<T>(rows: Rows<T>, entry: Entry<T>): Rows<T> {
+  const hash = hashOf(entry[0])
+  const bucket = bucketOf(rows, hash)
+  const at = bucket.findIndex((other) => other[0] === entry[0])
+  const next = bucket.slice()
+  next[at === -1 ? bucket.length : at] = entry
+  return withBucket(rows, hash, next)
+}
+
+function bucketOf<T>(rows: Rows<T>, hash: number): Bucket<T> {
+  return rows[hash % width]?.[hash >>> 5] ?? []
+}
+
+function withBucket<T>(rows: Rows<T>, hash: number, bucket: Bucket<T>): Rows<T> {
+  const row: Bucket<T>[] = (rows[hash % width] ?? emptyRow).slice()
   row[hash >>> 5] = bucket
-  const rows = cells.rows.slice()
-  rows[hash % width] = row
-  return { rows, size }
+  const next = rows.slice()
+  next[hash % width] = row
+  return next
 }
 
 /** Ten bits of the id's end, where OpenCode's ids are random. */

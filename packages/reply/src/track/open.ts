@@ -5,7 +5,7 @@ import { emptyReply, withFields } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
 import { retire } from './forget.ts'
-import { type Cell, type Draft, getCell, putCell } from './state.ts'
+import { type Cell, type Draft, getCell, putCell, withReply } from './state.ts'
 
 /** Reduces the root's reply by an event of its tree and notes the step. */
 export function step(draft: Draft, rootID: string, event: SessionScopedEvent): void {
@@ -13,7 +13,7 @@ export function step(draft: Draft, rootID: string, event: SessionScopedEvent): v
   if (!cell.reply) return
   const { reply, changes, raw } = reduce(cell.reply, event)
   if (reply === cell.reply) return
-  putCell(draft, { ...cell, reply })
+  putCell(draft, withReply(cell, reply))
   draft.steps.push({ reply, changes, raw, run: cell.run })
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
 }
@@ -66,7 +66,7 @@ function pastOf(root: Cell): Cell['past'] {
   return root.reply ? [...root.past, { run: root.run, reply: root.reply }].slice(-keepPast) : root.past
 }
 
-export function isOpen(reply: Reply | undefined): boolean {
+export function isOpen(reply: Reply | undefined): reply is Reply {
   return reply !== undefined && reply.phase !== 'settled'
 }
 

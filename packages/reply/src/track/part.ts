@@ -1,10 +1,27 @@
 import type { DeltaEvent, PartEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageAt } from '../reduce/part.ts'
+import { reduce } from '../reduce.ts'
+import { cellOf, withCell } from './cells.ts'
 import { hold, resume } from './hold.ts'
-import { amendPast, step } from './open.ts'
+import { amendPast, isOpen, step } from './open.ts'
 import { learn } from './session.ts'
-import { type Cell, type Draft, getCell } from './state.ts'
+import { type Cell, type Draft, getCell, type Tracked, type TrackState, withCells, withReply } from './state.ts'
+
+/**
+ * The way of nearly every event: more text for an open part of a root whose run is under way. Nothing is looked up twice
+ * for it. Undefined for a delta that is anything else, or that changes nothing: that one goes the general way.
+ */
+export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | undefined {
+  const cell = cellOf(state.cells, event.sessionID)
+  if (!cell?.known || cell.parentID !== undefined || cell.epoch !== state.epoch) return undefined
+  const role = cell.roles.get(event.messageID)
+  if (role?.role !== 'assistant' || role.run !== cell.run || !isOpen(cell.reply)) return undefined
+  const { reply, changes, raw } = reduce(cell.reply, event)
+  if (reply === cell.reply) return undefined
+  const cells = withCell(state.cells, cell.id, withReply(cell, reply))
+  return { state: withCells(state, cells), steps: [{ reply, changes, raw, run: cell.run }], dropped: 0 }
+}
 
 export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): void {
   const cell = getCell(draft, event.sessionID)

@@ -114,7 +114,32 @@ export function getCell(draft: Draft, id: string): Cell {
 }
 
 export function putCell(draft: Draft, cell: Cell): void {
-  draft.state = { ...draft.state, cells: withCell(draft.state.cells, cell.id, cell) }
+  draft.state = withCells(draft.state, withCell(draft.state.cells, cell.id, cell))
+}
+
+/** A literal, as is `withReply`: these two are made for every event; see `reduce/shape.ts`. */
+export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
+  const { waiting, heldUnits, settled, epoch, limits } = state
+  return { cells, waiting, heldUnits, settled, epoch, limits }
+}
+
+export function withReply(cell: Cell, reply: Reply): Cell {
+  return {
+    id: cell.id,
+    known: cell.known,
+    parentID: cell.parentID,
+    title: cell.title,
+    directory: cell.directory,
+    createdAt: cell.createdAt,
+    todos: cell.todos,
+    idle: cell.idle,
+    run: cell.run,
+    roles: cell.roles,
+    held: cell.held,
+    epoch: cell.epoch,
+    reply,
+    past: cell.past,
+  }
 }
 
 /**

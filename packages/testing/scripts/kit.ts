@@ -3,7 +3,7 @@ import { TestingError } from '../src/error.ts'
 import type { Opencode } from '../src/launch.ts'
 import type { Model } from '../src/model.ts'
 import type { Posted, SessionTruth, Truth } from '../src/recordings.ts'
-import { promptFor } from '../src/scenario.ts'
+import { promptFor, type Scenario } from '../src/scenario.ts'
 import type { Frame, Tape } from './tape.ts'
 
 /** What a driver plays a scenario with. Everything but reads is noted down. */
@@ -11,7 +11,7 @@ export interface Kit {
   readonly opencode: Opencode
   readonly model: Model
   readonly tape: Tape
-  readonly scenario: string
+  readonly scenario: Scenario
   create(): Promise<string>
   /** Counts a session that came about otherwise, say by a fork, as one of the roots. */
   adopt(sessionID: string): void
@@ -52,7 +52,7 @@ export interface KitOptions {
   readonly tape: Tape
   /** The other streams that are recorded beside it. */
   readonly others: readonly Tape[]
-  readonly scenario: string
+  readonly scenario: Scenario
 }
 
 export const createKit = ({ opencode, model, tape, others, scenario }: KitOptions): Kit => {
@@ -112,7 +112,7 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
       forgotten.add(id)
       roots.splice(roots.indexOf(id), 1)
     },
-    prompt: async (sessionID, { script = scenario, words, parts = [], more = {} } = {}) => {
+    prompt: async (sessionID, { script = scenario.name, words, parts = [], more = {} } = {}) => {
       const said = { type: 'text', text: promptFor(script, words) }
       await send('POST', `/session/${sessionID}/prompt_async`, { parts: [said, ...parts], ...more })
     },
@@ -130,6 +130,7 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
     },
     reconnect: async () => {
       await Promise.all([tape, ...others].map((each) => each.reconnect()))
+      if (others.length > 0) await sleep(500)
     },
     settled: async () => {
       do {
@@ -154,7 +155,14 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
         for (const child of children) await visit(child)
       }
       for (const id of roots) await visit(id)
-      return { version: opencode.version, scenario, directory: opencode.directory, roots, sessions, posted }
+      return {
+        version: opencode.version,
+        scenario: scenario.name,
+        directory: opencode.directory,
+        roots,
+        sessions,
+        posted,
+      }
     },
   }
   return kit

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { TestingError } from '../src/error.ts'
 import { launchOpencode } from '../src/launch.ts'
@@ -33,12 +34,14 @@ const record = async (version: string, scenario: Scenario): Promise<number> => {
     try {
       const tape = await startTape(`${opencode.url}/event?directory=${encodeURIComponent(opencode.directory)}`)
       const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
+      // The global stream says server.connected some milliseconds before it listens: see WIRE-NOTES.md.
+      if (global !== undefined) await sleep(500)
       const kit = createKit({
         opencode,
         model,
         tape,
         others: global === undefined ? [] : [global],
-        scenario: scenario.name,
+        scenario,
       })
       await driverFor(scenario.name)(kit)
       await kit.settled()

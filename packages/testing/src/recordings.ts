@@ -57,7 +57,10 @@ const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending)
 /** Versions in the order of their numbers. */
 const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
-/** Every recording there is, by version and then scenario; `global` tells whether `/global/event` was recorded too. */
+/**
+ * Every recording there is, by version and then scenario. `global` tells that `/global/event` was recorded, too, and as
+ * an option of {@link readRecording} asks for that stream.
+ */
 export const listRecordings = (): readonly (RecordingName & { readonly global: boolean })[] => {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())

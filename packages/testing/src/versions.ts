@@ -8,7 +8,11 @@ export interface Unsupported {
 }
 
 /** What a server can't do, and is therefore not recorded with it. */
-export const unsupported: readonly Unsupported[] = []
+export const unsupported: readonly Unsupported[] = ['1.1.65', '1.2.27', '1.14.41'].map((version) => ({
+  version,
+  scenario: 'subagent-background',
+  reason: 'Sub-agents in the background came with 1.15; before, the argument is ignored.',
+}))
 
 /** Why a scenario is not recorded with a version; undefined when it is. */
 export const unsupportedReason = (version: string, scenario: string): string | undefined =>

@@ -14,6 +14,10 @@ import { evidenceOf } from './evidence.ts'
 const recordings = listRecordings()
 const newest = recordedVersions.at(-1)
 
+/** The one or two streams of a recording. */
+const streamsOf = ({ global, ...name }: (typeof recordings)[number]) =>
+  global ? [readRecording(name), readRecording({ ...name, global })] : [readRecording(name)]
+
 test('every scenario is recorded with every version, or has a reason why not', () => {
   const wanted = recordedVersions.flatMap((version) =>
     scenarios
@@ -26,6 +30,16 @@ test('every scenario is recorded with every version, or has a reason why not', (
 test('the newest version is recorded on the global stream, too', () => {
   expect(recordings.filter((each) => each.global !== (each.version === newest))).toEqual([])
 })
+
+test.each(recordings.filter((each) => each.global))(
+  '$scenario has the same events on both streams, in the same order',
+  (name) => {
+    const [event, global] = streamsOf(name)
+      .map(evidenceOf)
+      .map(({ frames }) => frames.filter(({ type }) => !/^(sync|server\.|project\.)/.test(type)))
+    expect(global).toEqual(event)
+  },
+)
 
 test('the reasons name scenarios and versions that exist, in a sentence', () => {
   const names = new Set(scenarios.map((each) => each.name))
@@ -47,10 +61,7 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
   test.each(here)('$scenario shows what its name says', (name) => {
     const found = clues[name.scenario]
     expect(found, `write clues for ${name.scenario}`).toBeDefined()
-    const streams = name.global
-      ? [readRecording(name), readRecording({ ...name, global: true })]
-      : [readRecording(name)]
-    for (const evidence of streams.map(evidenceOf)) {
+    for (const evidence of streamsOf(name).map(evidenceOf)) {
       expect(evidence.frames[0]?.type).toBe('server.connected')
       expect(found?.flatMap((clue) => clue(evidence) ?? [])).toEqual([])
     }
@@ -59,17 +70,17 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
   test('nothing tells of the machine they were made on', () => {
     const machine = [tmpdir(), homedir(), '/tmp/reply-', 'registry', 'apiKey'].filter((each) => each.length > 4)
     const leaks = here.flatMap((name) => {
-      const texts = name.global
-        ? [readRecording(name), readRecording({ ...name, global: true })]
-        : [readRecording(name)]
-      const said = texts.map(({ bytes, truth }) => Buffer.from(bytes).toString('utf8') + JSON.stringify(truth)).join('')
+      const said = streamsOf(name)
+        .map(({ bytes, truth }) => Buffer.from(bytes).toString('utf8') + JSON.stringify(truth))
+        .join('')
+        .replaceAll('/$bunfs/root', '')
       return machine.filter((each) => said.includes(each)).map((each) => `${name.scenario}: ${each}`)
     })
     expect(leaks).toEqual([])
   })
 
   test('each stands in the same project', () => {
-    expect(here.filter((name) => readRecording(name).truth.directory !== '/project')).toEqual([])
+    expect(here.filter((name) => streamsOf(name)[0]?.truth.directory !== '/project')).toEqual([])
   })
 })
 

@@ -31,7 +31,35 @@ export const during =
 /** The script waits at a hold, and all that it said before has come through. */
 export const held = async (kit: Kit, name: string): Promise<void> => {
   await kit.model.held(name)
+  const words = wordsBefore(kit, name)
+  let said = ''
+  let seen = 0
+  await kit.tape.seen(`the words before the hold ${name}`, () => {
+    for (const { type, properties } of kit.tape.frames.slice(seen)) {
+      if (typeof properties.delta === 'string') said += properties.delta
+      // A step that begins with its hold says nothing; that it has begun must do.
+      if (words === '' && type === 'message.part.updated' && JSON.stringify(properties).includes('"step-start"'))
+        return true
+    }
+    seen = kit.tape.frames.length
+    return words !== '' && said.includes(words)
+  })
   await kit.tape.quiet(250)
+}
+
+/** What the step with this hold streams last before it waits. */
+const wordsBefore = (kit: Kit, name: string): string => {
+  const steps = Object.values(kit.scenario.scripts).flatMap((script) => script.steps)
+  const pieces = steps.find(
+    (step) => Array.isArray(step) && step.some((piece) => piece.type === 'hold' && piece.name === name),
+  )
+  if (!Array.isArray(pieces)) throw new TestingError('scenario', `No step of ${kit.scenario.name} holds at ${name}.`)
+  const before = pieces.slice(
+    0,
+    pieces.findIndex((piece) => piece.type === 'hold' && piece.name === name),
+  )
+  const last = before.findLast((piece) => piece.type === 'text' || piece.type === 'reasoning')
+  return last?.text ?? ''
 }
 
 /** The scripted command runs: it has made its file. Older servers tell no output before the command ends. */

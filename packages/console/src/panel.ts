@@ -113,7 +113,7 @@ function whoAsks(ask: Ask, reply: Reply): Line {
   let current = reply
   let name = ''
   for (const sessionID of ask.path.slice(1)) {
-    const child = current.children.find((candidate) => candidate.reply.sessionID === sessionID)
+    const child = current.children.findLast((candidate) => candidate.reply.sessionID === sessionID)
     if (child === undefined) break
     name = cleanLine(
       child.title === undefined ? (child.agent ?? 'sub-agent') : `${child.agent ?? 'sub-agent'}(${child.title})`,

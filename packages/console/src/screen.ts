@@ -1,5 +1,5 @@
 import { ansi, clip, type Line, widthOf } from './line.ts'
-import type { Output, Picture, Size, Surface } from './surface.ts'
+import type { Output, Park, Picture, Size, Surface } from './surface.ts'
 
 const HIDE = '\u001b[?25l'
 const SHOW = '\u001b[?25h'
@@ -21,10 +21,9 @@ interface Slot {
 /**
  * A terminal whose finished rows scroll and whose tail is painted anew.
  *
- * The cursor rests at the start of the tail's last row: terminals that re-flow on a resize keep it there, so that the
- * rows above can be counted. `reflow` says whether this one does.
+ * Between two pictures the cursor rests at the start of the tail's first or last row: see `parkOf`.
  */
-export function createScreen({ stdout, reflow }: { stdout: Output; reflow: boolean }): Surface {
+export function createScreen({ stdout, park }: { stdout: Output; park: Park }): Surface {
   const slots = new Set<Slot>()
   let painted: readonly number[] = []
   let lastCommitter: Slot | undefined
@@ -44,18 +43,19 @@ export function createScreen({ stdout, reflow }: { stdout: Output; reflow: boole
     out += toTop()
     for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
     if (tail.length === 0) out += ERASE_BELOW + SHOW
-    else out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r`
+    else
+      out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${up(park === 'first' ? tail.length - 1 : 0)}`
     painted = tail.map(widthOf)
     stdout.write(out)
   }
 
-  /** From the start of the last painted row to the start of the first. */
+  /** From where the cursor rests to the start of the tail's first row. */
   function toTop(): string {
+    if (park === 'first') return '\r'
     const { columns, rows } = size()
-    let up = 0
-    for (const width of painted.slice(0, -1)) up += reflow ? Math.max(1, Math.ceil(width / columns)) : 1
-    up = Math.min(up, rows - 1)
-    return up === 0 ? '\r' : `\r\u001b[${up}A`
+    // What was painted in a wider terminal has wrapped.
+    const above = painted.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
+    return `\r${up(Math.min(above, rows - 1))}`
   }
 
   function redrawAll(): void {
@@ -94,6 +94,10 @@ export function createScreen({ stdout, reflow }: { stdout: Output; reflow: boole
       }
     },
   }
+}
+
+function up(rows: number): string {
+  return rows > 0 ? `\u001b[${rows}A` : ''
 }
 
 /** A third of the screen stays with what was said before; feet come first, then the newest of the bodies. */

@@ -2,14 +2,13 @@ import type { Clock, Reply, ReplyObserver } from '@reply/core'
 import { type Asked, type AskPort, createAsking } from './asking.ts'
 import { idleClock } from './clock.ts'
 import { every } from './every.ts'
+import { footLines, spilled } from './foot.ts'
 import { type Input, keyboardOf } from './keyboard.ts'
 import { type Above, choose, layout } from './layout.ts'
-import { type Line, line } from './line.ts'
+import { line } from './line.ts'
 import { cleanLine } from './sanitize.ts'
 import { type Block, createShown } from './shown.ts'
-import { statusLine } from './status.ts'
 import { type Environment, isLive, type Output, surfaceOf } from './surface.ts'
-import { hasOwnTodos, shortTodoLines } from './todos.ts'
 import { view } from './view.ts'
 
 export interface ConsoleSinkOptions {
@@ -135,19 +134,20 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     })
     const { commit, rest } = choose(blocks, ended)
     const asked = ended ? undefined : asking.lines(reply, width)
-    const tall = asked !== undefined && asked.question.length + asked.input.length > rows - 3
-    const spilled = tall && live ? spill(asked) : []
-    const parted = region.interrupted() && [...commit, ...spilled].some(({ lines }) => lines.length > 0)
-    const finished = layout([...commit, ...spilled], parted ? undefined : above)
+    const spill = live ? spilled(asked, rows).filter(({ key }) => !shown.keys.has(key)) : []
+    const parted = region.interrupted() && [...commit, ...spill].some(({ lines }) => lines.length > 0)
+    const finished = layout([...commit, ...spill], parted ? undefined : above)
     const body = live ? layout(rest, finished.above).rows : []
-    const fits = asked === undefined ? [] : tall ? asked.input : [...asked.question, ...asked.input]
-    const foot = live && !ended ? footOf(reply, width, fits, finished.above !== undefined || body.length > 0) : []
+    const gap = finished.above !== undefined || body.length > 0
+    const label = surface.shared() ? labelOf(reply) : undefined
+    const foot =
+      live && !ended ? footLines(reply, { now: paintedAt, width, rows, asked, gap, label, hint: options.hint }) : []
     const rowsToCommit = parted ? [[], line(`── ${labelOf(reply)} ──`, 'dim'), ...finished.rows] : finished.rows
     if (rowsToCommit.length > 0 || live) {
       region.draw({ commit: rowsToCommit, body, foot })
       calls++
     }
-    for (const block of [...commit, ...spilled]) remember(block)
+    for (const block of [...commit, ...spill]) remember(block)
     above = finished.above
     costMs = clock.now() - paintedAt
   }
@@ -157,19 +157,6 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     if (block.lines.length === 0) return
     if (surface.broken() === undefined) written++
     else refused = [...refused, block.key]
-  }
-
-  /** A question too tall for the screen is committed, once; only the place to type stays. */
-  function spill({ key, question }: Asked): readonly Block[] {
-    return shown.keys.has(key) ? [] : [{ key, final: true, gap: 'always', kind: 'note', lines: question }]
-  }
-
-  function footOf(reply: Reply, width: number, asked: readonly Line[], gap: boolean): readonly Line[] {
-    const todos = hasOwnTodos(reply) ? shortTodoLines(reply.todos, { width, most: 7 }) : []
-    const label = surface.shared() ? { label: labelOf(reply) } : {}
-    const hint = options.hint === undefined ? {} : { hint: options.hint }
-    const status = statusLine(reply, { now: clock.now(), width, ...label, ...hint })
-    return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && asked.length > 0 ? [[]] : []), ...asked, status]
   }
 
   function labelOf(reply: Reply): string {

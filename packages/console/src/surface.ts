@@ -56,7 +56,7 @@ const logs = new WeakMap<Output, Surface>()
 export function surfaceOf(stdout: Output, options: { live: boolean; env: Environment }): Surface {
   const known = (options.live ? screens : logs).get(stdout)
   if (known) return known
-  const surface = options.live ? createScreen({ stdout, reflow: reflows(options.env) }) : createLog({ stdout })
+  const surface = options.live ? createScreen({ stdout, park: parkOf(options.env) }) : createLog({ stdout })
   ;(options.live ? screens : logs).set(stdout, surface)
   return surface
 }
@@ -68,10 +68,19 @@ export function isLive(stdout: Output, env: Environment): boolean {
   return stdout.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI) && !isSet(env.NO_COLOR)
 }
 
-/** Terminals that don't re-flow on a resize: the Linux console, xterm itself, GNU screen. */
-export function reflows(env: Environment): boolean {
-  return env.TERM !== 'linux' && !isSet(env.XTERM_VERSION) && !isSet(env.STY)
+/**
+ * At which row of the tail the cursor rests, so that a resize leaves it in a known place.
+ *
+ * `first`: nothing has to be counted. Right for tmux, which keeps the cursor on its row, and for terminals that don't
+ * re-flow (xterm, the Linux console, GNU screen). `last`, for all others: xterm.js, which is in many editors, moves the
+ * cursor down by the rows that wrapped below it; with nothing below it, the wrapped rows above can be counted.
+ */
+export function parkOf(env: Environment): Park {
+  const first = isSet(env.TMUX) || isSet(env.XTERM_VERSION) || isSet(env.STY) || env.TERM === 'linux'
+  return first ? 'first' : 'last'
 }
+
+export type Park = 'first' | 'last'
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'

@@ -33,7 +33,7 @@ export function strayChildren(reply: Reply, options: TreeOptions): readonly Bloc
   )
   return reply.children.flatMap((child) => {
     if (child.background) return child.reply.phase === 'settled' ? [endOf(child, undefined, options)] : []
-    return calls.has(child.callID ?? '') ? [] : childBlocks(child, undefined, reply, options)
+    return calls.has(child.callID ?? '') ? [] : childBlocks(child, undefined, reply, options).map(held(reply))
   })
 }
 
@@ -44,7 +44,15 @@ export function strayAsks(reply: Reply, options: TreeOptions): readonly Block[] 
   )
   return reply.asks
     .filter((ask) => ask.sessionID === reply.sessionID && !calls.has(ask.callID ?? ''))
-    .flatMap((ask) => askBlocks(ask, reply, options))
+    .flatMap((ask) => {
+      const blocks = askBlocks(ask, reply, options)
+      return ask.callID === undefined ? blocks : blocks.map(held(reply))
+    })
+}
+
+/** Servers up to 1.2 tell of a child, or of an ask, before the call that it belongs to: until then its place isn't known. */
+function held(reply: Reply): (block: Block) => Block {
+  return (block) => (reply.phase === 'settled' ? block : { ...block, final: false })
 }
 
 /** The checklist and the answered question say what these calls did; only a failure is news. */
@@ -60,15 +68,14 @@ function askBlocks(ask: Ask, reply: Reply, { width, live }: TreeOptions): readon
   const asked: readonly Block[] = live
     ? []
     : [{ ...row(`${key}:asked`, true, []), urgent: true, gap: 'always', lines: askLines(ask, { width, reply }) }]
-  if (ask.status === 'pending') return asked
-  return [...asked, { ...row(key, true, []), lines: closedLines(ask, width) }]
+  const open = ask.status === 'pending'
+  return [...asked, { ...row(key, !open, []), lines: open ? [] : closedLines(ask, width) }]
 }
 
 function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeOptions): readonly Block[] {
-  const id = child.reply.sessionID
   const inner = { ...options, width: options.width - 2 }
   const suffix = child.background ? line(' · in the background', 'dim') : []
-  const start = row(`child:${id}`, true, fit([span('▸ ', 'magenta'), ...nameOf(child)], suffix, options.width))
+  const start = row(keyOf(child), true, fit([span('▸ ', 'magenta'), ...nameOf(child)], suffix, options.width))
   if (child.background) return [start]
   const calls = child.reply.messages.flatMap(({ parts }) =>
     parts.flatMap((own) => (own.type === 'tool' ? toolBlocks(own, child.reply, inner) : [])),
@@ -77,14 +84,16 @@ function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, opt
   return [start, ...[...calls, ...rest].map(indented), indented(endOf(child, { part, reply }, inner))]
 }
 
-function endOf(
-  child: Child,
-  call: { part: ToolPart | undefined; reply: Reply } | undefined,
-  options: TreeOptions,
-): Block {
+/** Which call of which reply started a child. */
+interface Call {
+  readonly part: ToolPart | undefined
+  readonly reply: Reply
+}
+
+function endOf(child: Child, call: Call | undefined, options: TreeOptions): Block {
   const { now, width } = options
   const { reply } = child
-  const over = reply.phase === 'settled' || (call?.part !== undefined && call.part.status !== 'open')
+  const over = reply.phase === 'settled' || hasGoneOn(call)
   const calls = reply.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool').length, 0)
   const name = call === undefined ? nameOf(child) : []
   const facts = [
@@ -94,10 +103,16 @@ function endOf(
   ]
   const text = span(`${name.length > 0 ? ' · ' : ''}${facts.join(' · ')}`, 'dim')
   return row(
-    `child:${reply.sessionID}:end`,
+    `${keyOf(child)}:end`,
     over,
     fit([over ? markOf(child, call?.part) : spinner(now), ...name], [text], width),
   )
+}
+
+/** A call's end may be told before the end of what it started. Once the next step has begun, that has ended, too. */
+function hasGoneOn(call: Call | undefined): boolean {
+  if (call?.part === undefined || call.part.status === 'open') return false
+  return call.reply.messages.at(-1)?.id !== call.part.messageID
 }
 
 function markOf(child: Child, part: ToolPart | undefined): Line[number] {
@@ -119,8 +134,13 @@ function timeText(reply: Reply, now: number | undefined): readonly string[] {
   return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
 }
 
+/** A sub-agent may be asked again: each run is a child of its own, in the same session. */
+function keyOf({ callID, reply }: Child): string {
+  return `child:${callID ?? `${reply.sessionID}:${reply.promptIDs[0] ?? ''}`}`
+}
+
 function nameOf(child: Child): Line {
-  const title = cleanLine(child.title ?? '')
+  const title = cleanLine(child.title ?? '').replace(/ \(@\S+ subagent\)$/, '')
   return [span(cleanLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
 }
 

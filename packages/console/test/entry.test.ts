@@ -16,10 +16,8 @@ function type(ask: Ask, input: string, from = emptyEntry(ask)) {
   return { entry, answer }
 }
 
-const [first] = question().questions
-const two = question({
-  questions: [first, { ...first, header: 'Other', multiple: true }].filter((one) => one !== undefined),
-})
+const { questions } = question()
+const two = question({ questions: [...questions, ...questions.map((one) => ({ ...one, multiple: true }))] })
 
 test('keys are text, controls and arrows; other sequences are nothing', () => {
   expect(keysOf('aé日\r\u007f\u001b[A\u001b[200~\u001b')).toEqual([

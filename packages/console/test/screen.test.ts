@@ -7,21 +7,24 @@ import { fakeTerminal } from './fixture/terminal.ts'
 
 const none = () => {}
 
-test('finished rows stay and the tail is replaced', async () => {
-  const terminal = fakeTerminal(40, 10)
-  const region = createScreen({ stdout: terminal.stdout, reflow: true }).region(none)
-  region.draw({ commit: [line('one')], body: [line('draft')], foot: [line('status 1')] })
-  region.draw({ commit: [line('two')], body: [], foot: [line('status 2')] })
-  expect(await terminal.rows()).toEqual(['one', 'two', 'status 2'])
-  expect((await terminal.cursor()).hidden).toBe(true)
-  region.close()
-  expect(await terminal.rows()).toEqual(['one', 'two'])
-  expect(await terminal.cursor()).toEqual({ x: 0, y: 2, hidden: false })
-})
+test.each<['first' | 'last']>([['first'], ['last']])(
+  'finished rows stay and the tail is replaced: %s',
+  async (park) => {
+    const terminal = fakeTerminal(40, 10)
+    const region = createScreen({ stdout: terminal.stdout, park }).region(none)
+    region.draw({ commit: [line('one')], body: [line('draft')], foot: [line('status 1')] })
+    region.draw({ commit: [line('two')], body: [], foot: [line('status 2')] })
+    expect(await terminal.rows()).toEqual(['one', 'two', 'status 2'])
+    expect((await terminal.cursor()).hidden).toBe(true)
+    region.close()
+    expect(await terminal.rows()).toEqual(['one', 'two'])
+    expect(await terminal.cursor()).toEqual({ x: 0, y: 2, hidden: false })
+  },
+)
 
 test('a body taller than its room shows its end, and scrolls nothing', async () => {
   const terminal = fakeTerminal(40, 6)
-  const region = createScreen({ stdout: terminal.stdout, reflow: true }).region(none)
+  const region = createScreen({ stdout: terminal.stdout, park: 'last' }).region(none)
   const body = Array.from({ length: 30 }, (_, index) => line(`row ${index}`))
   for (let height = 1; height <= 30; height++)
     region.draw({ commit: [], body: body.slice(0, height), foot: [line('s')] })
@@ -32,7 +35,7 @@ test('a body taller than its room shows its end, and scrolls nothing', async () 
 
 test('two regions share the tail, in the order in which they came', async () => {
   const terminal = fakeTerminal(40, 10)
-  const screen = createScreen({ stdout: terminal.stdout, reflow: true })
+  const screen = createScreen({ stdout: terminal.stdout, park: 'last' })
   const first = screen.region(none)
   const second = screen.region(none)
   first.draw({ commit: [line('a1')], body: [], foot: [line('a status')] })
@@ -55,7 +58,7 @@ test('whatever the order of drawing and resizing, every finished row stands ther
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const terminal = fakeTerminal(80, 24)
-      const region = createScreen({ stdout: terminal.stdout, reflow: true }).region(none)
+      const region = createScreen({ stdout: terminal.stdout, park: 'last' }).region(none)
       const expected: string[] = []
       for (const step of steps) {
         if ('columns' in step) {
@@ -82,4 +85,17 @@ test('a log is plain text', async () => {
   region.draw({ commit: [line('one', 'bold', 'red')], body: [line('never')], foot: [line('never')] })
   region.close()
   expect(terminal.written()).toBe('one\n')
+})
+
+test('parked at its first row, the tail is found after any change of height', async () => {
+  const terminal = fakeTerminal(40, 24)
+  const region = createScreen({ stdout: terminal.stdout, park: 'first' }).region(none)
+  const body = Array.from({ length: 12 }, (_, index) => line(`draft ${index}`))
+  region.draw({ commit: [line('one'), line('two')], body, foot: [line('status')] })
+  await terminal.resize(60, 8)
+  region.draw({ commit: [line('three')], body, foot: [line('status')] })
+  await terminal.resize(50, 30)
+  region.draw({ commit: [], body, foot: [line('status')] })
+  region.close()
+  expect(await terminal.rows()).toEqual(['one', 'two', 'three'])
 })

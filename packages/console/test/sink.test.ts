@@ -78,7 +78,7 @@ test('the checklist stands above the status while the run lasts', async () => {
     status: index < 6 ? 'completed' : index === 6 ? 'in_progress' : 'pending',
   }))
   show(replyOf([tool('t', 'todowrite')], { todos }))
-  expect((await terminal.screen()).slice(1, -1)).toEqual([
+  expect((await terminal.screen()).slice(0, -1)).toEqual([
     '  … 6 before',
     '[>] Task 7',
     '[ ] Task 8',
@@ -97,7 +97,6 @@ test('a question is answered from the keyboard', async () => {
   })
   show(blocked)
   expect(await terminal.screen()).toEqual([
-    '',
     '? Database',
     '  Which database?',
     '  1. Postgres — a server',

@@ -6,6 +6,9 @@ import type { Child, Message, Reply } from '../reply.ts'
  * and copying them stays fast however they came about. Object spread on the way of each delta costs more than all the rest.
  */
 
+/** Every key written out, also those that may be absent: a field that a literal forgets doesn't compile. */
+export type Whole<T> = { readonly [K in keyof Required<T>]: T[K] }
+
 /** A reply of which nothing is known yet but its session. */
 export function emptyReply(sessionID: string): Reply {
   return {
@@ -32,7 +35,7 @@ export function emptyReply(sessionID: string): Reply {
     stalled: false,
     startedAt: undefined,
     settledAt: undefined,
-  }
+  } satisfies Whole<Reply>
 }
 
 export function withMessages(reply: Reply, messages: readonly Message[]): Reply {
@@ -74,7 +77,7 @@ function shaped(reply: Reply, messages: readonly Message[], children: readonly C
     stalled: reply.stalled,
     startedAt: reply.startedAt,
     settledAt: reply.settledAt,
-  }
+  } satisfies Whole<Reply>
 }
 
 export function withParts(message: Message, parts: readonly Part[]): Message {
@@ -89,7 +92,7 @@ export function withParts(message: Message, parts: readonly Part[]): Message {
     cost: message.cost,
     parts,
     raw: message.raw,
-  }
+  } satisfies Whole<Message>
 }
 
 /** A text or reasoning part with another text and status. */

@@ -6,6 +6,7 @@
  * and while they do nothing is copied.
  */
 export interface Cells<T> {
+  readonly size: number
   readonly newest: Entry<T> | undefined
   /** May hold an older value of the newest entry. */
   readonly rows: Rows<T>
@@ -19,7 +20,7 @@ const width = 32
 const emptyRow: readonly never[][] = Array.from({ length: width }, () => [])
 
 export function emptyCells<T>(): Cells<T> {
-  return { newest: undefined, rows: Array.from({ length: width }, () => undefined) }
+  return { size: 0, newest: undefined, rows: Array.from({ length: width }, () => undefined) }
 }
 
 export function cellOf<T>({ newest, rows }: Cells<T>, id: string): T | undefined {
@@ -28,8 +29,11 @@ export function cellOf<T>({ newest, rows }: Cells<T>, id: string): T | undefined
   return undefined
 }
 
-export function withCell<T>({ newest, rows }: Cells<T>, id: string, value: T): Cells<T> {
-  return { newest: [id, value], rows: newest === undefined || newest[0] === id ? rows : withEntry(rows, newest) }
+export function withCell<T>(cells: Cells<T>, id: string, value: T): Cells<T> {
+  const { size, newest, rows } = cells
+  if (newest !== undefined && newest[0] === id) return { size, newest: [id, value], rows }
+  const isNew = cellOf(cells, id) === undefined
+  return { size: isNew ? size + 1 : size, newest: [id, value], rows: settledRows(cells) }
 }
 
 export function withoutCell<T>(cells: Cells<T>, id: string): Cells<T> {
@@ -37,7 +41,8 @@ export function withoutCell<T>(cells: Cells<T>, id: string): Cells<T> {
   const hash = hashOf(id)
   const bucket = bucketOf(rows, hash)
   const rest = bucket.filter((entry) => entry[0] !== id)
-  return { newest: undefined, rows: rest.length === bucket.length ? rows : withBucket(rows, hash, rest) }
+  if (rest.length === bucket.length) return cells
+  return { size: cells.size - 1, newest: undefined, rows: withBucket(rows, hash, rest) }
 }
 
 export function cellValues<T>(cells: Cells<T>): T[] {

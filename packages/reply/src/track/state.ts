@@ -1,4 +1,5 @@
 import type { SessionScopedEvent } from '../event.ts'
+import type { Whole } from '../reduce/shape.ts'
 import type { Step } from '../reduce.ts'
 import type { Reply, Todo } from '../reply.ts'
 import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
@@ -119,8 +120,8 @@ export function putCell(draft: Draft, cell: Cell): void {
 
 /** A literal, as is `withReply`: these two are made for every event; see `reduce/shape.ts`. */
 export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
-  const { waiting, heldUnits, settled, epoch, limits } = state
-  return { cells, waiting, heldUnits, settled, epoch, limits }
+  const { waiting, heldUnits, settled, epoch, sweepAt, limits } = state
+  return { cells, waiting, heldUnits, settled, epoch, sweepAt, limits }
 }
 
 export function withReply(cell: Cell, reply: Reply): Cell {
@@ -131,6 +132,7 @@ export function withReply(cell: Cell, reply: Reply): Cell {
     title: cell.title,
     directory: cell.directory,
     createdAt: cell.createdAt,
+    removed: cell.removed,
     todos: cell.todos,
     idle: cell.idle,
     run: cell.run,
@@ -139,7 +141,7 @@ export function withReply(cell: Cell, reply: Reply): Cell {
     epoch: cell.epoch,
     reply,
     past: cell.past,
-  }
+  } satisfies Whole<Cell>
 }
 
 /**

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { atLeast, launchOpencode, scenarioToken, startModel, text } from '../src/index.ts'
 
@@ -53,6 +56,20 @@ test('two servers at once do not know of each other', async () => {
   expect(await Promise.all(both.map(ask))).toEqual([expect.stringContaining(words), expect.stringContaining(words)])
   await Promise.all(both.map((each) => each.stop()))
   await model.close()
+}, 60_000)
+
+test('a process that is interrupted takes its server and its folders along', async () => {
+  const script = fileURLToPath(new URL('./fixtures/interrupted.ts', import.meta.url))
+  const tsx = import.meta.resolve('tsx')
+  const child = spawn(process.execPath, ['--import', tsx, '--conditions', '@reply/source', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  const { url, root } = JSON.parse(said.toString('utf8')) as { url: string; root: string }
+  expect([await isUp(url), existsSync(root)]).toEqual([true, true])
+  child.kill('SIGTERM')
+  expect((await once(child, 'close'))[1]).toBe('SIGTERM')
+  expect([await isUp(url), existsSync(root)]).toEqual([false, false])
 }, 60_000)
 
 describe('what cannot be launched says what to do', () => {

@@ -6,7 +6,7 @@ import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
 import { applyDelta, applyPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
-import { applyBusy, applyCompacted, applyRetry, phaseOf, tellError } from './reduce/run.ts'
+import { applyBusy, applyCompacted, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, tellError } from './reduce/run.ts'
 import { same } from './reduce/same.ts'
 import { isFinished, sealParts, settle } from './reduce/settle.ts'
 import { withFields } from './reduce/shape.ts'
@@ -127,7 +127,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
     case 'settle':
       return settle(reply, event, reduce, changes)
     case 'session-removed':
-      return settle(reply, { by: 'lost', at: event.at }, reduce, changes)
+      return reply.phase === 'settled' ? reply : settle(reply, { by: 'lost', at: event.at }, reduce, changes)
     default:
       return event satisfies never
   }
@@ -140,18 +140,6 @@ function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]):
   if (!child) return reply
   const next = adoptChild(reply, place, reduce(child.reply, event), changes)
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
-}
-
-/** A reply that only its background children's work had opened ends with them. */
-function endsWithChildren(reply: Reply): boolean {
-  const idle = reply.phase !== 'settled' && reply.promptIDs.length === 0 && reply.messages.length === 0
-  return (
-    idle &&
-    !reply.prompt &&
-    !reply.compaction &&
-    reply.children.length > 0 &&
-    reply.children.every((child) => child.reply.phase === 'settled')
-  )
 }
 
 function applyOwnPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
@@ -178,10 +166,15 @@ function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Repl
 
 /**
  * Idle may come before the last messages are closed, and the idle of the run before may come after a prompt was
- * announced: it is the end only of what has begun and is complete.
+ * announced, or after a background sub-agent went on: it is the end only of what has begun and is complete.
  */
 function endsAtIdle(reply: Reply): boolean {
-  return reply.phase !== 'waiting' && isFinished(reply)
+  return reply.phase !== 'waiting' && isFinished(reply) && !isOfChildren(reply)
+}
+
+/** A reply that only its background sub-agents' work had opened ends with them. */
+function endsWithChildren(reply: Reply): boolean {
+  return reply.phase !== 'settled' && isOfChildren(reply) && !isAtWorkBelow(reply)
 }
 
 function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[]): Reply {

@@ -3,10 +3,10 @@ import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
 import { giveUp, hold } from './track/hold.ts'
 import { placeMessage } from './track/message.ts'
-import { amendPast, open, step } from './track/open.ts'
+import { amendPast, open, reopen, step } from './track/open.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
 import { learn, placeSession, touch } from './track/session.ts'
-import { placeSettle } from './track/settle.ts'
+import { isTelling, placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
 import {
   type Cell,
@@ -30,7 +30,7 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   if (event.type === 'connected') draft.state = { ...state, epoch: state.epoch + 1 }
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
   // What was held, and can be placed now.
-  for (const held of draft.queue) place(draft, held)
+  for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
   sweep(draft)
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
@@ -74,8 +74,10 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
   if (event.type !== 'message') touch(draft, event.sessionID)
   switch (event.type) {
     case 'delta':
+      reopen(draft, path, event)
       return placeDelta(draft, rootID, event)
     case 'part':
+      reopen(draft, path, event)
       return placePart(draft, rootID, event)
     case 'message':
       return placeMessage(draft, path, event)
@@ -93,7 +95,8 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       const idle = event.status === 'idle'
       if (cell.idle !== idle) putCell(draft, { ...cell, idle })
       if (!idle) open(draft, path, event.at)
-      return step(draft, rootID, event)
+      // What waits may be of this run: it is looked for before the run ends.
+      return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
     case 'todos':
       putCell(draft, { ...getCell(draft, event.sessionID), todos: event.todos })

@@ -143,6 +143,7 @@ describe('after settling', () => {
     ['another settling', settle('lost')],
     ['an abort', aborting],
     ['a permission', permission('p9')],
+    ['the deletion of its session', { type: 'session-removed', at: 1, sessionID: root } as const],
     ['stalled', { type: 'stalled', at: 1, sessionID: root, stalled: true } as const],
     ['a lost connection', { type: 'connection', at: 1, sessionID: root, connection: 'lost' } as const],
   ])('%s opens nothing anew', (_, event) => {

@@ -60,7 +60,7 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
   )
   const child = reply.children[place]
   if (!child) {
-    return addChild(reply, { ...link, reply: freshReply(childID, link.title, at) }, changes)
+    return addChild(reply, { ...link, reply: freshReply(childID, undefined, at) }, changes)
   }
   const linked = { ...child, ...link, agent: link.agent ?? child.agent, title: link.title ?? child.title }
   // The tool part's own change tells of it: same step, same reply.

@@ -9,7 +9,18 @@ export function phaseOf(reply: Reply): Phase {
   if (reply.phase === 'settled') return 'settled'
   if (reply.asks.some((ask) => ask.status === 'pending')) return 'blocked'
   if (reply.retry) return 'retrying'
-  return reply.phase === 'waiting' && reply.messages.length === 0 ? 'waiting' : 'working'
+  return reply.phase === 'waiting' && reply.messages.length === 0 && !isAtWorkBelow(reply) ? 'waiting' : 'working'
+}
+
+/** A sub-agent's run is under way. */
+export function isAtWorkBelow(reply: Reply): boolean {
+  return reply.children.some((child) => child.reply.phase !== 'settled')
+}
+
+/** Only background sub-agents' work had opened it; nothing ever ran in the session itself. */
+export function isOfChildren(reply: Reply): boolean {
+  const { children, promptIDs, messages, prompt, compaction } = reply
+  return children.length > 0 && promptIDs.length === 0 && messages.length === 0 && !prompt && !compaction
 }
 
 export function applyBusy(reply: Reply): Reply {

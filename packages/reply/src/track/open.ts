@@ -35,6 +35,15 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
   }
 }
 
+/** Work of a background sub-agent after its root's reply has settled: it opens the next one and goes on there. */
+export function reopen(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
+  const [rootID] = path
+  if (rootID === undefined || path.length === 1) return
+  const { reply } = getCell(draft, rootID)
+  if (isOpen(reply) || !isOpen(reply && findReply(reply, event.sessionID, messageIDOf(event)))) return
+  open(draft, path, event.at)
+}
+
 /**
  * Late news of one of the session's messages that belongs to an earlier run than its newest: a root's is in a reply of its
  * own, a descendant's anywhere in the root's replies.
@@ -49,7 +58,7 @@ export function amendPast(draft: Draft, rootID: string, run: number, event: Mess
   const { reply, changes, raw } = reduce(before.reply, event)
   if (reply === before.reply) return
   putCell(draft, { ...cell, reply: newest, past: past.with(at, { run: before.run, reply }) })
-  if (changes.length > 0) draft.steps.push({ reply, changes, raw, run: before.run })
+  draft.steps.push({ reply, changes, raw, run: before.run })
 }
 
 type MessageScopedEvent = Extract<SessionScopedEvent, { type: 'message' | 'part' | 'message-removed' | 'part-removed' }>

@@ -1,4 +1,5 @@
-import type { SettleEvent } from '../event.ts'
+import type { SessionScopedEvent, SettleEvent } from '../event.ts'
+import type { Part } from '../part.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { release } from './hold.ts'
 import { step } from './open.ts'
@@ -6,22 +7,27 @@ import { type Draft, getCell } from './state.ts'
 
 /** Before a reply ends for good: what never learned whose or what it is. */
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
+  // What has just been adopted goes in before the end.
+  if (draft.queue.length > 0) return void draft.queue.push(event)
   const { idle } = getCell(draft, event.sessionID)
-  const isLast = event.by === 'grace' || (event.by === 'end' && idle)
-  if (isLast && (adoptMessages(draft, event) || adoptDeltas(draft, event))) draft.queue.push(event)
+  const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
+  if (!isExplained && adoptMessages(draft, event)) draft.queue.push(event)
+  else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(event)
   else step(draft, rootID, { ...event, idle })
+}
+
+/** A held event that only an assistant's message can have: a delta, or a part that is no text. */
+export function isTelling(held: SessionScopedEvent): boolean {
+  return held.type === 'delta' || (held.type === 'part' && held.part.type !== 'text')
 }
 
 /** Idle was seen and nobody could say whose a message is: with a delta or a part other than text it is the assistant's. */
 function adoptMessages(draft: Draft, { sessionID, at }: SettleEvent): boolean {
-  const cell = getCell(draft, sessionID)
-  const telling = cell.held.filter(
-    (held) => held.type === 'delta' || (held.type === 'part' && held.part.type !== 'text'),
-  )
-  const ids = new Set(telling.map(messageIDOf))
+  const { held, roles } = getCell(draft, sessionID)
+  const ids = new Set(held.filter(isTelling).map(messageIDOf))
   let found = false
   for (const id of ids) {
-    if (id === undefined || cell.roles.has(id)) continue
+    if (id === undefined || roles.has(id)) continue
     const message = { id, role: 'assistant', summary: false, raw: undefined } as const
     draft.queue.push({ type: 'message', sessionID, at, message })
     found = true
@@ -29,14 +35,19 @@ function adoptMessages(draft: Draft, { sessionID, at }: SettleEvent): boolean {
   return found
 }
 
-/** A delta whose part never came takes the type that its field names. */
-function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent): boolean {
-  const deltas = release(draft, sessionID, (held) => held.type === 'delta')
+/** A delta whose part never came takes the type that its field names, after an idle; without one it stays hidden. */
+function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
+  const { roles } = getCell(draft, sessionID)
+  const deltas = release(draft, sessionID, (held) => held.type === 'delta' && roles.has(held.messageID))
   for (const delta of deltas) {
     if (delta.type !== 'delta') continue
     const { partID: id, messageID, delta: text, field, raw } = delta
     const type = field === 'reasoning' ? 'reasoning' : 'text'
-    draft.queue.push({ type: 'part', sessionID, at, part: { id, messageID, status: 'open', type, text, raw } })
+    const part: Part =
+      as === 'typed'
+        ? { id, messageID, status: 'open', type, text, raw }
+        : { id, messageID, status: 'sealed', type: as, raw }
+    draft.queue.push({ type: 'part', sessionID, at, part })
   }
   return deltas.length > 0
 }

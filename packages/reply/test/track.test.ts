@@ -1,0 +1,299 @@
+import { emptyTrack, partsOf, type ReplyEvent, repliesOf, textOf, track, unknownSessions } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import {
+  busy,
+  delta,
+  ended,
+  failed,
+  idle,
+  message,
+  part,
+  reasoning,
+  root,
+  run,
+  running,
+  session,
+  settle,
+  snapshot,
+  start,
+  text,
+  tool,
+  typesOf,
+  user,
+} from './make.ts'
+
+const sealed = { status: 'sealed' } as const
+const connected = { type: 'connected', at: 1 } as const
+const turn = (n: number): readonly ReplyEvent[] => [user(`u${n}`), busy(), message(`m${n}`), ended(`m${n}`), idle()]
+
+describe('opening', () => {
+  test.each([
+    ['a user message', user('u1')],
+    ['busy', busy()],
+    ['an assistant message', message('m1')],
+    ['a retry', { type: 'retry', at: 1, sessionID: root, message: 'no' } as const],
+    ['a prompt about to be posted', { type: 'opened', at: 1, sessionID: root } as const],
+    ['a reading over REST of a busy session', snapshot()],
+  ])('%s opens a reply', (_, event) => {
+    const { replies, changes } = run([session(), event])
+    expect(replies).toHaveLength(1)
+    expect(changes[0]?.type).toBe('replyStarted')
+  })
+
+  test.each([
+    ['the session itself', session()],
+    ['idle', idle()],
+    ['an error', failed('APIError')],
+    ['todos', { type: 'todos', at: 1, sessionID: root, todos: [] } as const],
+    ['a reading over REST of an idle session', snapshot({ status: 'idle' })],
+  ])('%s opens none', (_, event) => {
+    expect(run([session(), event]).replies).toEqual([])
+  })
+
+  test('each run is a reply of its own', () => {
+    const { replies } = run([session(), ...turn(1), ...turn(2)])
+    expect(replies.map(({ promptIDs }) => promptIDs)).toEqual([['u1'], ['u2']])
+    expect(replies.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
+  })
+
+  test('a prompt to a busy session joins the reply', () => {
+    const { replies } = run([
+      ...running,
+      user('u2'),
+      ended('m1'),
+      message('m2', { parentID: 'u2' }),
+      ended('m2'),
+      idle(),
+    ])
+    expect(replies).toMatchObject([{ promptIDs: ['u1', 'u2'], outcome: 'completed' }])
+    expect(replies[0]?.messages.map(({ id }) => id)).toEqual(['m1', 'm2'])
+  })
+
+  test('a step belongs to the run, whatever its parent', () => {
+    const { replies } = run([...running, ended('m1'), message('m2', { parentID: 'nobody' }), ended('m2'), idle()])
+    expect(replies).toHaveLength(1)
+    expect(replies[0]?.messages).toHaveLength(2)
+  })
+
+  test('late news of an old message open nothing', () => {
+    const before = run([session(), ...turn(1)])
+    expect(run([user('u1'), ended('m1'), text('m1', 'Late', sealed)], before).replies).toHaveLength(1)
+  })
+
+  test("late news of an older run amend that run's reply", () => {
+    const { replies, changes } = run([text('m1', 'Late', sealed)], run([session(), ...turn(1), ...turn(2)]))
+    expect(replies.map(textOf)).toEqual(['Late', ''])
+    expect(typesOf(changes)).toEqual(['replyAmended'])
+  })
+
+  test('a message or part of an older run is removed there', () => {
+    const told = run([session(), ...turn(1), text('m1', 'One', sealed), ...turn(2)])
+    const removed = { type: 'part-removed', at: 1, sessionID: root, messageID: 'm1', partID: 'm1.t' } as const
+    expect(run([removed], told).replies.map((reply) => partsOf(reply).length)).toEqual([0, 0])
+    const gone = { type: 'message-removed', at: 1, sessionID: root, messageID: 'm1' } as const
+    expect(run([gone], told).replies.map((reply) => reply.messages.length)).toEqual([0, 1])
+  })
+
+  test('a fork begins with copies that are no news', () => {
+    const copies = [user('u0', { createdAt: 5 }), ended('m0', { createdAt: 6 }), text('m0', 'Old', sealed)]
+    const fresh = [user('u1', { createdAt: 20 }), busy(), message('m1', { createdAt: 21 })]
+    const { replies } = run([session(root, { createdAt: 10 }), ...copies, ...fresh])
+    expect(replies).toMatchObject([{ promptIDs: ['u1'], messages: [{ id: 'm1' }] }])
+  })
+
+  test('the checklist and the title go over to the next run', () => {
+    const todos = [{ content: 'Look', status: 'pending' }]
+    const told = { type: 'todos', at: 1, sessionID: root, todos } as const
+    const { reply } = run([
+      session(root, { title: 'A title' }),
+      user('u1'),
+      busy(),
+      told,
+      ended('m1'),
+      idle(),
+      ...turn(2),
+    ])
+    expect(reply).toMatchObject({ title: 'A title', todos, promptIDs: ['u2'] })
+  })
+
+  test('a deleted session opens nothing any more', () => {
+    const { replies } = run([...running, { type: 'session-removed', at: 1, sessionID: root }, busy(), user('u9')])
+    expect(replies).toMatchObject([{ outcome: 'lost' }])
+  })
+
+  test('a prompt after a restart of the server ends the run that it stranded', () => {
+    const { replies } = run([connected, ...running, text('m1', 'Half'), connected, ...turn(2)])
+    expect(replies.map(({ outcome }) => outcome)).toEqual(['lost', 'completed'])
+  })
+
+  test('a prompt on a new connection joins a run that was heard of on it', () => {
+    const { replies } = run([connected, ...running, connected, text('m1', 'Half'), user('u2')])
+    expect(replies).toHaveLength(1)
+  })
+
+  test('sessions do not mix', () => {
+    const other = [session('other'), user('ou', { sessionID: 'other' }), message('om', { sessionID: 'other' })]
+    const { replies } = run([...running, ...other, text('om', 'Other', { sessionID: 'other' }), text('m1', 'Mine')])
+    expect(replies.map(textOf)).toEqual(['Mine', 'Other'])
+  })
+})
+
+describe('what comes too early is held', () => {
+  test('a delta before its part', () => {
+    const held = run([...running, delta('m1', 'Hel'), delta('m1', 'lo')])
+    expect(partsOf(held.reply)).toEqual([])
+    const { reply, state } = run([text('m1', '')], held)
+    expect(textOf(reply)).toBe('Hello')
+    expect(state.heldUnits).toBe(0)
+  })
+
+  test('a part before its message', () => {
+    const held = run([session(), busy(), text('m1', 'Hel'), delta('m1', 'lo')])
+    expect(held.reply.messages).toEqual([])
+    expect(textOf(run([message('m1')], held).reply)).toBe('Hello')
+  })
+
+  test("the user's part before its message shows nowhere but in the prompt", () => {
+    const { reply } = run([session(), busy(), text('u1', 'Do it', sealed), user('u1'), message('m1')])
+    expect(textOf(reply)).toBe('')
+    expect(reply.prompt?.text).toBe('Do it')
+  })
+
+  test("a summary's part, before or after its message", () => {
+    const { reply } = run([...running, text('s1', 'Sum'), message('s1', { summary: true }), delta('s1', 'mary')])
+    expect(partsOf(reply)).toEqual([])
+  })
+
+  test('a session whose parent is unknown, never taken for a root', () => {
+    const orphan = run([session('child', { parentID: 'unknown' }), user('cu', { sessionID: 'child' }), busy('child')])
+    expect(orphan.replies).toEqual([])
+    expect(new Set(unknownSessions(orphan.state))).toEqual(new Set(['unknown']))
+    expect(run([session('unknown')], orphan).reply).toMatchObject({ sessionID: 'unknown', children: [{}] })
+  })
+
+  test('a session that was never told of', () => {
+    const held = run([user('u1'), busy(), message('m1'), text('m1', 'Hello')])
+    expect(held.replies).toEqual([])
+    expect(unknownSessions(held.state)).toEqual([root])
+    expect(textOf(run([session()], held).reply)).toBe('Hello')
+  })
+
+  test('a session that turns out to be gone is forgotten', () => {
+    const { state } = run([user('u1'), busy(), { type: 'session-removed', at: 1, sessionID: root }])
+    expect(state).toMatchObject({ waiting: [], heldUnits: 0, cells: { size: 0 } })
+  })
+
+  test('sessions that are their own ancestors are roots', () => {
+    const circle = [session('a', { parentID: 'b' }), session('b', { parentID: 'a' }), session('c', { parentID: 'c' })]
+    const { replies } = run([...circle, busy('a'), busy('b'), busy('c'), busy('a')])
+    expect(replies.map(({ sessionID }) => sessionID)).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('at the end, what never learned what it is', () => {
+  const early = run([...running, ended('m1'), reasoning('m9', 'Hm'), delta('m9', 'Hello'), text('x9', 'Whose?')])
+  const idled = run([idle()], early)
+
+  test.each(['grace', 'end'] as const)('is taken for the assistant, after an idle that nothing explains (%s)', (by) => {
+    const { reply, state } = run([settle(by)], idled)
+    expect(reply.phase).toBe('settled')
+    expect(textOf(reply)).toBe('Hello')
+    expect(partsOf(reply).map(({ type }) => type)).toContain('reasoning')
+    expect(state.waiting).toEqual([root])
+  })
+
+  test.each(['lost', 'time-out', 'end'] as const)('stays hidden without one (%s)', (by) => {
+    const { reply } = run([settle(by)], by === 'end' ? run([busy()], early) : early)
+    expect(reply.phase).toBe('settled')
+    expect(textOf(reply)).toBe('')
+  })
+
+  test("a message with nothing but a text of its own is nobody's", () => {
+    const { reply } = run([
+      ...running,
+      ended('m1', { completedAt: undefined }),
+      text('x9', 'Whose?'),
+      idle(),
+      settle('grace'),
+    ])
+    expect(textOf(reply)).toBe('')
+  })
+
+  test('an untyped delta takes the type of its field after an idle, and is unknown without one', () => {
+    const open = run([...running, delta('m1', 'Hello', { partID: 'p' })])
+    expect(partsOf(run([idle(), settle('grace')], open).reply)).toMatchObject([
+      { id: 'p', type: 'text', text: 'Hello' },
+    ])
+    expect(partsOf(run([settle('lost')], open).reply)).toMatchObject([{ id: 'p', type: 'unknown', status: 'sealed' }])
+  })
+})
+
+describe('bounds', () => {
+  const limits = { maxHeld: 50_000, keepSettled: 3, maxQuiet: 20 }
+
+  test('held events are given up, the longest waiting first, and it is told', () => {
+    const events = Array.from({ length: 100 }, (_, n) => busy(`s${n}`))
+    const { state, dropped } = run(events, start(limits))
+    expect(state.heldUnits).toBeLessThanOrEqual(limits.maxHeld)
+    expect(dropped).toBeGreaterThan(50)
+    expect(dropped + state.waiting.length).toBe(100)
+    expect(state.waiting.at(-1)).toBe('s99')
+    expect(state.cells.size).toBe(state.waiting.length)
+  })
+
+  test('one delta after another counts as one, by its length', () => {
+    const { state } = run(Array.from({ length: 100 }, () => delta('m1', 'x'.repeat(10))))
+    expect(state.heldUnits).toBeGreaterThanOrEqual(1000)
+    expect(state.heldUnits).toBeLessThan(5000)
+  })
+
+  test.each([
+    ['a text', text('m1', 'x'.repeat(90_000))],
+    ["a tool's output", tool('m1', { output: 'x'.repeat(90_000) })],
+    ["a tool's input", tool('m1', { input: { content: 'x'.repeat(90_000) } })],
+    ['a delta', delta('m1', 'x'.repeat(90_000))],
+    [
+      'a file',
+      part({ id: 'f', messageID: 'm1', raw: 0, status: 'sealed', type: 'file', mime: '', url: 'x'.repeat(90_000) }),
+    ],
+  ])('%s that is larger than all the room is given up', (_, event) => {
+    const { state, dropped } = run([event], start(limits))
+    expect(state.heldUnits).toBe(0)
+    expect(dropped).toBe(1)
+  })
+
+  test('settled replies are forgotten, the oldest first, with what they held', () => {
+    const sessions = Array.from({ length: 10 }, (_, n) => `s${n}`)
+    const events = sessions.flatMap((id) => [
+      ...[session(id), user(`${id}u`, { sessionID: id }), message(`${id}m`, { sessionID: id })],
+      ...[text('whose', 'x', { sessionID: id }), settle('lost', id)],
+    ])
+    const { state } = run(events, start(limits))
+    expect(
+      repliesOf(state)
+        .map(({ sessionID }) => sessionID)
+        .toSorted(),
+    ).toEqual(['s7', 's8', 's9'])
+    expect(new Set(state.waiting)).toEqual(new Set(['s7', 's8', 's9']))
+    expect(state.heldUnits).toBeLessThan(3 * 3000)
+  })
+
+  test('quiet sessions are forgotten, those at work are not', () => {
+    const quiet = Array.from({ length: 100 }, (_, n) => session(`quiet${n}`))
+    const { state, reply } = run([...running, ...quiet, text('m1', 'Here')], start(limits))
+    expect(state.cells.size).toBeLessThan(45)
+    expect(textOf(reply)).toBe('Here')
+  })
+})
+
+describe('track is pure', () => {
+  test('the same state and event give the same result', () => {
+    const { state } = run([...running, text('m1', 'Hel')])
+    expect(track(state, delta('m1', 'lo'))).toEqual(track(state, delta('m1', 'lo')))
+  })
+
+  test('heartbeats change nothing', () => {
+    const state = emptyTrack()
+    expect(track(state, { type: 'heartbeat', at: 1 }).state).toBe(state)
+  })
+})

@@ -66,8 +66,10 @@ export function createFeed(options: FeedOptions): Feed {
   /** One connection from its beginning to its end; the reason why it ended. */
   async function readOnce(abort: AbortController): Promise<ReplyError> {
     let stopSilence = watchSilence(abort)
+    let isOpen = false
     try {
       const body = await openStream(abort.signal)
+      isOpen = true
       const reader = createEventReader({ onError, onFrame: options.onFrame, decoder })
       for await (const chunk of body) {
         stopSilence()
@@ -80,6 +82,10 @@ export function createFeed(options: FeedOptions): Feed {
     } catch (cause) {
       if (abort.signal.reason instanceof ReplyError) return abort.signal.reason
       if (cause instanceof ReplyError) return cause
+      if (isOpen)
+        return new ReplyError('unreachable', `The event stream of ${address.url} broke off (${reasonOf(cause)}).`, {
+          cause,
+        })
       const words = `No event stream from ${address.url} (${reasonOf(cause)}): start a server with "opencode serve", or give another url.`
       return new ReplyError('unreachable', words, { cause })
     } finally {

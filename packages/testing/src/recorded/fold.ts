@@ -1,0 +1,106 @@
+import { type Frame, fieldsOf, isRestart } from './frames.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface StoredMessage {
+  info: Fields
+  readonly parts: Map<string, unknown>
+}
+
+/**
+ * What a server would answer over REST after the frames that were applied: folded from the durable events. Deltas are
+ * stored nowhere, as on the real ones: a text in progress reads as its last snapshot.
+ */
+export interface Fold {
+  apply(frame: Frame): void
+  session(id: string): unknown
+  messages(id: string): readonly unknown[] | undefined
+  children(id: string): readonly unknown[]
+  todos(id: string): unknown
+  statuses(): Fields
+  questions(): readonly unknown[]
+  permissions(): readonly unknown[]
+}
+
+export function createFold(): Fold {
+  const sessions = new Map<string, Fields>()
+  const messages = new Map<string, Map<string, StoredMessage>>()
+  const todos = new Map<string, unknown>()
+  const statuses = new Map<string, unknown>()
+  const questions = new Map<string, unknown>()
+  const permissions = new Map<string, unknown>()
+  return {
+    apply,
+    session: (id) => sessions.get(id),
+    messages: (id) =>
+      sessions.has(id)
+        ? [...(messages.get(id)?.values() ?? [])].map(({ info, parts }) => ({ info, parts: [...parts.values()] }))
+        : undefined,
+    children: (id) => [...sessions.values()].filter((session) => session.parentID === id),
+    todos: (id) => todos.get(id) ?? [],
+    statuses: () => Object.fromEntries(statuses),
+    questions: () => [...questions.values()],
+    permissions: () => [...permissions.values()],
+  }
+
+  function apply(frame: Frame): void {
+    if (isRestart(frame)) {
+      for (const pending of [statuses, questions, permissions]) pending.clear()
+      return
+    }
+    const { properties } = frame
+    const sessionID = String(properties.sessionID)
+    switch (frame.type) {
+      case 'session.created':
+      case 'session.updated':
+        return void sessions.set(String(fieldsOf(properties.info).id), fieldsOf(properties.info))
+      case 'session.deleted':
+        return void sessions.delete(String(fieldsOf(properties.info).id))
+      case 'message.updated':
+        return storeMessage(fieldsOf(properties.info))
+      case 'message.part.updated':
+        return storePart(fieldsOf(properties.part))
+      case 'message.removed':
+        return void messages.get(sessionID)?.delete(String(properties.messageID))
+      case 'message.part.removed':
+        return void messages.get(sessionID)?.get(String(properties.messageID))?.parts.delete(String(properties.partID))
+      case 'todo.updated':
+        return void todos.set(sessionID, properties.todos)
+      case 'session.status':
+        if (fieldsOf(properties.status).type === 'idle') statuses.delete(sessionID)
+        else statuses.set(sessionID, properties.status)
+        return
+      case 'question.asked':
+        return void questions.set(String(properties.id), properties)
+      case 'permission.asked':
+        return void permissions.set(String(properties.id), properties)
+      case 'question.replied':
+      case 'question.rejected':
+        return void questions.delete(String(properties.requestID))
+      case 'permission.replied':
+        return void permissions.delete(String(properties.requestID))
+      case 'session.idle':
+        return forgetAsks(sessionID)
+    }
+  }
+
+  function storeMessage(info: Fields): void {
+    const sessionID = String(info.sessionID)
+    const stored = messages.get(sessionID) ?? new Map<string, StoredMessage>()
+    messages.set(sessionID, stored)
+    const known = stored.get(String(info.id))
+    if (known) known.info = info
+    else stored.set(String(info.id), { info, parts: new Map() })
+  }
+
+  function storePart(part: Fields): void {
+    messages.get(String(part.sessionID))?.get(String(part.messageID))?.parts.set(String(part.id), part)
+  }
+
+  /** What was pending in a run that ended is gone, without an event. */
+  function forgetAsks(sessionID: string): void {
+    for (const pending of [questions, permissions]) {
+      for (const [id, ask] of pending) if (fieldsOf(ask).sessionID === sessionID) pending.delete(id)
+    }
+  }
+}

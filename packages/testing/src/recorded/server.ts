@@ -1,0 +1,190 @@
+import { createFold } from './fold.ts'
+import { fieldsOf, framesOf, isRestart } from './frames.ts'
+
+export interface RecordedServerOptions {
+  /** Raw server-sent events, as `readRecording` gives them. */
+  readonly bytes: Uint8Array
+  /** What `GET /global/health` says. Default "1.18.33". */
+  readonly version?: string
+  /** So many events is REST ahead of the stream. Default 0. Real servers are: in a third of the readings. */
+  readonly ahead?: number
+}
+
+/** A server that plays a recording, one event at a time, and answers over REST what a real one would at that moment. */
+export interface RecordedServer {
+  /** Speaks to it without a socket. */
+  readonly fetch: typeof fetch
+  /** How many events the recording has. */
+  readonly length: number
+  /** How many of them have been published. */
+  readonly published: number
+  /** What was posted, in order: "POST /session/…/abort". */
+  readonly posts: readonly string[]
+  /** How many streams were opened. */
+  readonly streams: number
+  /** Whether somebody listens now. */
+  readonly isHeard: boolean
+  /** Sends the next events, to whoever listens. Where the server of the recording was restarted, all streams end. Returns how many it sent. */
+  publish(count?: number): number
+  /** Sends something that is not in the recording to whoever listens. */
+  inject(text: string): void
+  /** Ends every stream: as a closed connection does, or as a broken one. */
+  cut(how?: 'end' | 'error'): void
+  /** From now on events are lost on the way to those who listen, although the streams stay open. */
+  stall(): void
+  /** The next requests, streams too, get this instead of an answer. */
+  fail(count: number, how: 500 | 'html' | 'refused'): void
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
+export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
+  const { version = '1.18.33', ahead = 0 } = options
+  const frames = framesOf(options.bytes)
+  const fold = createFold()
+  const posts: string[] = []
+  const encoder = new TextEncoder()
+  let listeners = new Set<Controller>()
+  let stalled = new Set<Controller>()
+  let published = 0
+  let folded = 0
+  let streams = 0
+  let failing = { count: 0, how: 500 as 500 | 'html' | 'refused' }
+  return {
+    fetch: (input, init) => answer(new Request(input, init)),
+    length: frames.length,
+    get published() {
+      return published
+    },
+    posts,
+    get streams() {
+      return streams
+    },
+    get isHeard() {
+      return listeners.size > stalled.size
+    },
+    publish,
+    inject: (text) => send(text),
+    cut,
+    stall: () => {
+      stalled = new Set(listeners)
+    },
+    fail: (count, how) => {
+      failing = { count, how }
+    },
+  }
+
+  function publish(count = 1): number {
+    let sent = 0
+    let text = ''
+    for (; sent < count && published < frames.length; sent++) {
+      const frame = frames[published]
+      published += 1
+      if (!frame) break
+      if (!isRestart(frame)) {
+        text += `data: ${frame.data}\n\n`
+        continue
+      }
+      send(text)
+      text = ''
+      cut('error')
+    }
+    send(text)
+    return sent
+  }
+
+  function send(text: string): void {
+    if (text === '') return
+    const bytes = encoder.encode(text)
+    for (const listener of listeners) if (!stalled.has(listener)) listener.enqueue(bytes)
+  }
+
+  function cut(how: 'end' | 'error' = 'end'): void {
+    for (const listener of listeners) {
+      if (how === 'end') listener.close()
+      else listener.error(new TypeError('terminated'))
+    }
+    listeners = new Set()
+    stalled = new Set()
+  }
+
+  /** REST is never ahead of a restart: what comes after it didn't happen yet. */
+  function foldUp(): void {
+    const end = Math.min(frames.length, published + ahead)
+    while (folded < end) {
+      const frame = frames[folded]
+      if (!frame || (folded >= published && isRestart(frame))) return
+      fold.apply(frame)
+      folded += 1
+    }
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    request.signal.throwIfAborted()
+    const { pathname } = new URL(request.url)
+    if (failing.count > 0) {
+      failing = { ...failing, count: failing.count - 1 }
+      if (failing.how === 'refused') throw new TypeError('fetch failed')
+      if (failing.how === 'html') return new Response('<html></html>', { headers: { 'content-type': 'text/html' } })
+      return json({ name: 'UnknownError', data: { message: 'A failure that was asked for.' } }, 500)
+    }
+    if (pathname === '/global/event' || pathname === '/event') return listen(request.signal)
+    foldUp()
+    return request.method === 'GET' ? read(pathname) : post(request.method, pathname)
+  }
+
+  function listen(signal: AbortSignal): Response {
+    streams += 1
+    let mine: Controller | undefined
+    const leave = (): void => {
+      if (mine) listeners.delete(mine)
+    }
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        mine = controller
+        listeners.add(controller)
+        controller.enqueue(encoder.encode('data: {"type":"server.connected","properties":{}}\n\n'))
+        signal.addEventListener('abort', () => {
+          if (!listeners.delete(controller)) return
+          controller.error(signal.reason)
+        })
+      },
+      cancel: leave,
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+
+  function read(pathname: string): Response {
+    const [, first, id = '', rest] = pathname.split('/')
+    if (pathname === '/global/health') return json({ healthy: true, version })
+    if (pathname === '/session/status') return json(fold.statuses())
+    if (pathname === '/question') return json(fold.questions())
+    if (pathname === '/permission') return json(fold.permissions())
+    if (pathname === '/config/providers') return json({ providers: [], default: {} })
+    if (first !== 'session' || fold.session(id) === undefined) return missing(pathname)
+    if (rest === undefined) return json(fold.session(id))
+    if (rest === 'message') return json(fold.messages(id))
+    if (rest === 'todo') return json(fold.todos(id))
+    return rest === 'children' ? json(fold.children(id)) : missing(pathname)
+  }
+
+  /** The recording goes on as it went; what is posted is only noted. */
+  function post(method: string, pathname: string): Response {
+    posts.push(`${method} ${pathname}`)
+    if (pathname === '/session') return json(firstSession())
+    return pathname.endsWith('/prompt_async') ? new Response(null, { status: 204 }) : json(true)
+  }
+
+  function firstSession(): unknown {
+    const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
+    return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
+  }
+}
+
+function json(value: unknown, status = 200): Response {
+  return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } })
+}
+
+function missing(pathname: string): Response {
+  return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
+}

@@ -13,5 +13,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exitCode = 2
 } else {
   const { main, processWorld } = await import(built.href)
-  process.exitCode = await main(process.argv.slice(2), processWorld())
+  const code = await main(process.argv.slice(2), processWorld())
+  // What is written is flushed; sockets that linger keep nobody waiting.
+  process.stdout.write('', () => process.exit(code))
 }

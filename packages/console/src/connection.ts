@@ -14,9 +14,11 @@ export async function openServer(
 ): Promise<OpenCode> {
   const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = world.env
   const said = new Set<string>()
+  // Before it is open, the failure is thrown; after it was closed, it is nobody's any more.
+  let open = false
 
   function onError(error: ReplyError): void {
-    if (said.has(error.message) || said.size >= 20) return
+    if (!open || said.has(error.message) || said.size >= 20) return
     said.add(error.message)
     remark(error.message)
   }
@@ -30,11 +32,18 @@ export async function openServer(
     ...(password === undefined || password === '' ? {} : { password }),
     ...(username === undefined || username === '' ? {} : { username }),
   })
+
+  async function close(): Promise<void> {
+    open = false
+    await opencode.close()
+  }
+
   try {
     await opencode.ready
-    return opencode
+    open = true
+    return { ...opencode, close }
   } catch (error) {
-    await opencode.close()
+    await close()
     throw error
   }
 }

@@ -26,7 +26,7 @@ export async function converse(conversation: Conversation, world: World): Promis
   const left = leaving(world, () => {
     if (aborting) return EXIT.interrupted
     aborting = true
-    output.remark('aborting; Control-C again leaves at once')
+    output.hint('aborting; ctrl-c again leaves')
     stream.abort().catch((error: unknown) => output.remark(error instanceof Error ? error.message : String(error)))
     return undefined
   })

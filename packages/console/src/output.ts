@@ -32,6 +32,8 @@ export interface ReplyOutput {
   readonly lines: boolean
   /** A person can answer here. */
   readonly interactive: boolean
+  /** What the status line ends with from now on. */
+  hint(text: string): void
   /** A remark that is no part of a reply: beside the picture, or on standard error where lines are written. */
   remark(text: string): void
   observe(reply: Reply): readonly ReplyObserver[]
@@ -52,6 +54,7 @@ export function remarkOn(world: World, options: OutputOptions): (text: string) =
 export function createOutput(world: World, options: OutputOptions, show: ShowOptions): ReplyOutput {
   const { stdin, stdout, env } = world
   const sinks = new Set<ConsoleSink>()
+  let hint = show.hint ?? ''
   const lines = writesLines(options)
   const live = repaints(world, options)
   const interactive = live && stdin.isTTY === true && show.opencode !== undefined
@@ -67,7 +70,7 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
       reasoning: options.reasoning === true,
       prompt: show.prompt,
       ...(show.opencode === undefined ? {} : { opencode: show.opencode }),
-      ...(show.hint === undefined ? {} : { hint: show.hint }),
+      hint: () => hint,
     })
     sinks.add(sink)
     // A watch may see thousands of replies: those that are over are not kept.
@@ -82,6 +85,9 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
   return {
     lines,
     interactive,
+    hint(text) {
+      hint = text
+    },
     remark: remarkOn(world, options),
     observe: () => (lines ? (options.changes === true ? [changes()] : []) : [picture()]),
     print(reply) {

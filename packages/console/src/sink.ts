@@ -1,5 +1,5 @@
 import type { Clock, Reply, ReplyObserver } from '@reply/core'
-import { type Asked, type AskPort, createAsking } from './asking.ts'
+import { type AskPort, createAsking } from './asking.ts'
 import { idleClock } from './clock.ts'
 import { every } from './every.ts'
 import { footLines, spilled } from './foot.ts'
@@ -28,8 +28,8 @@ export interface ConsoleSinkOptions {
   readonly prompt?: boolean
   /** What to call the reply where several share the screen. Default: the session's title, else its id. */
   readonly label?: (reply: Reply) => string
-  /** A few words at the end of the status line, such as how to stop. */
-  readonly hint?: string
+  /** A few words at the end of the status line, such as how to stop. Asked at every picture. */
+  readonly hint?: () => string
   /** Control-C while the keyboard is held. Default: raises SIGINT, as it would without. */
   readonly onInterrupt?: () => void
   /** Default: the computer's. */
@@ -141,7 +141,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     const gap = finished.above !== undefined || body.length > 0
     const label = surface.shared() ? labelOf(reply) : undefined
     const foot =
-      live && !ended ? footLines(reply, { now: paintedAt, width, rows, asked, gap, label, hint: options.hint }) : []
+      live && !ended ? footLines(reply, { now: paintedAt, width, rows, asked, gap, label, hint: options.hint?.() }) : []
     const rowsToCommit = parted ? [[], line(`── ${labelOf(reply)} ──`, 'dim'), ...finished.rows] : finished.rows
     if (rowsToCommit.length > 0 || live) {
       region.draw({ commit: rowsToCommit, body, foot })

@@ -13,7 +13,12 @@ export function statusLine(reply: Reply, options: { now: number; width: number; 
   const { now, width, label, hint } = options
   const head = [markOf(reply, now), ...(label === undefined ? [] : line(`${cleanLine(label)} · `, 'bold'))]
   const row = [...head, ...activityOf(reply, now)]
-  const facts = [elapsedOf(reply, now), stepOf(reply), contextOf(reply), hint === undefined ? [] : line(hint, 'dim')]
+  const facts = [
+    elapsedOf(reply, now),
+    stepOf(reply),
+    contextOf(reply),
+    hint === undefined || hint === '' ? [] : line(hint, 'dim'),
+  ]
   const shown = facts.filter((fact) => fact.length > 0)
   while (shown.length > 1 && Math.min(widthOf(row), 24) + widthOf(joined(shown)) > width) shown.pop()
   return fit(row, joined(shown), width)

@@ -15,6 +15,8 @@ export interface DemoCommandOptions extends OutputOptions {
   readonly list?: boolean | undefined
 }
 
+const STOP_MS = 5_000
+
 type Testing = typeof import('@reply/testing')
 
 /**
@@ -34,28 +36,40 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
     throw new ConsoleError('usage', `There is no scenario "${scenario}": choose one of ${names}.`)
   }
   remark('Starting a real OpenCode server with a scripted model: no key, no network …')
-  const left = leaving(world, () => EXIT.interrupted)
+  let talking = false
+  // While the reply runs, Control-C aborts it: that is the conversation's to do.
+  const left = leaving(world, () => (talking ? undefined : EXIT.interrupted))
   const starting = testing.startDemo(scenario === undefined ? {} : { scenario })
-  const started = await Promise.race([starting, left.code])
-  left.stop()
-  if (typeof started === 'number') {
-    // It can't be stopped before it has started; a failure to start leaves nothing to stop.
-    await starting.then(
-      (late) => late.stop(),
-      () => undefined,
-    )
-    return started
-  }
   try {
+    const started = await Promise.race([starting, left.code])
+    if (typeof started === 'number') return started
     remark(`OpenCode ${started.version} at ${started.url}`)
-    return await play(started, options, world)
+    const talk = () => {
+      talking = true
+    }
+    return await Promise.race([play(started, talk, options, world), left.code])
   } finally {
-    await started.stop()
+    await Promise.race([stopped(starting), patience(world)])
+    left.stop()
   }
+}
+
+/** It can't be stopped before it has started; a failure to start leaves nothing to stop. */
+async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void> {
+  await starting.then(
+    (started) => started.stop(),
+    () => undefined,
+  )
+}
+
+/** A start may take as long as a download; whatever is left then ends with the process. */
+function patience({ clock }: World): Promise<void> {
+  return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }
 
 async function play(
   started: Awaited<ReturnType<Testing['startDemo']>>,
+  talk: () => void,
   options: DemoCommandOptions,
   world: World,
 ): Promise<number> {
@@ -65,7 +79,9 @@ async function play(
   try {
     const output = createOutput(world, options, { prompt: true, opencode, hint: 'ctrl-c aborts' })
     const asks = output.interactive ? undefined : 'first'
+    talk()
     const code = await converse({ opencode, output, request: { text: prompt }, asks }, world)
+    if (code >= 128) return code
     remark('')
     remark(
       `That was a scripted model on a real server. On your own: start \`opencode serve\`, then \`npx reply watch --url ${DEFAULT_URL}\` or \`npx reply prompt "…"\`.`,

@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { ReplyError } from '@reply/core'
+import { readRecording } from '@reply/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ConsoleError } from '../src/error.ts'
+import { exitOf, exitOfError, sayError } from '../src/exit.ts'
+import { main } from '../src/main.ts'
+import { parseDuration, parseModel, parseSpeed } from '../src/parse.ts'
+import { fakeWorld } from './fixture/world.ts'
+
+let folder = ''
+const file = (name: string) => join(folder, name)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reply-console-'))
+  for (const scenario of ['question', 'unauthorized', 'two-sessions']) {
+    const { bytes } = readRecording({ version: '1.18.33', scenario })
+    await writeFile(file(`${scenario}.sse.gz`), gzipSync(bytes))
+    await writeFile(file(`${scenario}.sse`), bytes)
+  }
+  await writeFile(file('empty.sse'), '')
+  await writeFile(file('garbage'), 'this is\nno recording\n')
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+async function run(...args: string[]) {
+  const fake = fakeWorld()
+  const code = await main(args, fake.world)
+  return { code, out: fake.stdout(), err: fake.stderr() }
+}
+
+test('--help names every command, the exit codes and examples', async () => {
+  const { code, out } = await run('--help')
+  expect(code).toBe(0)
+  for (const word of ['watch', 'prompt', 'replay', 'record', 'demo', 'Exit codes', 'Examples'])
+    expect(out).toContain(word)
+  for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
+    expect((await run(command, '--help')).out).toContain('Examples:')
+  }
+})
+
+test('--version is that of the package', async () => {
+  expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+test.each([
+  ['no command', []],
+  ['an unknown command', ['wach']],
+  ['an unknown option', ['watch', '--sesion', 'x']],
+  ['no text', ['prompt']],
+  ['an empty text', ['prompt', ' ']],
+  ['a speed that is none', ['replay', '--speed', 'fast', 'x']],
+  ['a duration that is none', ['prompt', 'x', '--timeout', 'soon']],
+  ['a model without a provider', ['prompt', 'x', '--model', 'opus']],
+  ['an address that is none', ['watch', '--url', 'localhost:4096']],
+  ['a recording and lines on one stream', ['record', '-', '--json']],
+  ['an unknown scenario', ['demo', 'nope']],
+])('%s is wrong usage: exit code 2 and one line that says so', async (_, args) => {
+  const { code, out, err } = await run(...args)
+  expect(code).toBe(2)
+  expect(out).toBe('')
+  expect(err).not.toContain('    at ')
+})
+
+test('no server: one sentence with the cure, no credentials, exit code 1', async () => {
+  const { code, out, err } = await run('watch', '--url', 'http://me:geheim@127.0.0.1:9')
+  expect(code).toBe(1)
+  expect(out).toBe('')
+  expect(err).toMatch(/^reply: [^\n]+http:\/\/127\.0\.0\.1:9[^\n]+opencode serve[^\n]+\n$/)
+  expect(err).not.toContain('geheim')
+})
+
+test('replay shows a recording as text, gzipped or not', async () => {
+  const plain = await run('replay', file('question.sse'))
+  const gzipped = await run('replay', file('question.sse.gz'))
+  expect(plain.code).toBe(0)
+  expect(plain.out).toContain('✓ Which colour shall it be? → Blue\n')
+  expect(gzipped.out).toBe(plain.out)
+})
+
+test('replay reads standard input', async () => {
+  const { bytes } = readRecording({ version: '1.18.33', scenario: 'question' })
+  const fake = fakeWorld({ stdin: Buffer.from(bytes).toString() })
+  expect(await main(['replay', '-'], fake.world)).toBe(0)
+  expect(fake.stdout()).toContain('Blue it is.')
+})
+
+test('--json: one line a settled reply, with file, text, answer and reasoning, and nothing else', async () => {
+  const { code, out } = await run('replay', '--json', file('two-sessions.sse'), file('unauthorized.sse'))
+  expect(code).toBe(0)
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.map((line) => [line.file, line.outcome, line.answer])).toEqual([
+    [file('two-sessions.sse'), 'completed', 'The first session begins and ends after the second began.'],
+    [file('two-sessions.sse'), 'completed', 'The second session begins and ends last.'],
+    [file('unauthorized.sse'), 'failed', ''],
+  ])
+  expect(lines[0]).toMatchObject({ text: lines[0].answer, reasoning: '', phase: 'settled' })
+})
+
+test('--changes: one line a change, small', async () => {
+  const { out } = await run('replay', '--changes', file('question.sse'))
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines[0]).toEqual({ type: 'replyStarted', sessionID: lines[0].sessionID })
+  expect(lines.at(-1)).toEqual({ type: 'replySettled', sessionID: lines[0].sessionID, outcome: 'completed' })
+  expect(lines.some((line) => 'raw' in line || 'reply' in line || 'raw' in (line.part ?? {}))).toBe(false)
+  const deltas = lines.filter((line) => line.type === 'partChanged')
+  expect(deltas.every((line) => typeof line.delta === 'string' && line.part.text === undefined)).toBe(true)
+})
+
+test('--json and --changes together: both', async () => {
+  const { out } = await run('replay', '--changes', '--json', file('question.sse'))
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.filter((line) => 'outcome' in line && !('type' in line))).toHaveLength(1)
+  expect(lines.length).toBeGreaterThan(10)
+})
+
+test.each([
+  ['a missing file', 'missing', "can't be read: there is no such file."],
+  ['a folder', '.', "can't be read: it is a folder."],
+  ['garbage', 'garbage', 'is no recording of an event stream: '],
+])('%s is an error with exit code 1', async (_, name, words) => {
+  const { code, err } = await run('replay', file(name))
+  expect(code).toBe(1)
+  expect(err).toContain(words)
+})
+
+test('a recording without a reply says so and is no error', async () => {
+  expect(await run('replay', file('empty.sse'))).toEqual({
+    code: 0,
+    out: `${file('empty.sse')}: no reply in it\n`,
+    err: '',
+  })
+})
+
+test('demo --list names the scenarios', async () => {
+  expect((await run('demo', '--list')).out).toMatch(/^demo: /)
+})
+
+test('the exit code tells the outcome', () => {
+  const outcomes = ['completed', 'failed', 'stopped', 'aborted', 'timed-out', 'lost'] as const
+  expect(outcomes.map(exitOf)).toEqual([0, 1, 1, 1, 3, 4])
+  expect(exitOfError(new ReplyError('invalid', ''))).toBe(2)
+  expect(exitOfError(new ReplyError('unreachable', ''))).toBe(1)
+  expect(exitOfError(new ConsoleError('unreadable', ''))).toBe(1)
+})
+
+test('an error is one clean line without credentials', () => {
+  const error = new Error('http://me:pw@host\n said \u001b[2J"geheim"')
+  expect(sayError(error, { OPENCODE_SERVER_PASSWORD: 'geheim' })).toBe('reply: http://***@host said "***"')
+})
+
+test('durations, speeds and models', () => {
+  expect(['90', '90s', '5m', '1h', '500ms', '1.5s'].map(parseDuration)).toEqual([
+    90_000, 90_000, 300_000, 3_600_000, 500, 1500,
+  ])
+  expect(['1', '10x', '0.5'].map(parseSpeed)).toEqual([1, 10, 0.5])
+  expect(parseModel('openrouter/a/b')).toEqual({ providerID: 'openrouter', modelID: 'a/b' })
+  for (const wrong of ['', '0', '-1', '5 parsecs', '99999h']) expect(() => parseDuration(wrong)).toThrow(ConsoleError)
+})

@@ -1,0 +1,141 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { main } from '../src/main.ts'
+import { fakeWorld } from './fixture/world.ts'
+
+// A server on a busy machine takes its time.
+vi.setConfig({ testTimeout: 60_000 })
+
+/** The commands on a real OpenCode server with a scripted model. */
+let model: Awaited<ReturnType<typeof startModel>>
+let opencode: Awaited<ReturnType<typeof launchOpencode>>
+const PASSWORD = 'not-to-be-seen'
+
+beforeAll(async () => {
+  model = await startModel({ scripts: Object.assign({}, ...scenarios.map(({ scripts }) => scripts)) })
+  opencode = await launchOpencode({
+    model,
+    config: { permission: { bash: { '*': 'allow', 'echo forbidden': 'ask' } } },
+    files: { 'notes.txt': 'one\ntwo\nthree\n' },
+  })
+}, 120_000)
+
+afterAll(async () => {
+  await opencode?.stop()
+  await model?.close()
+})
+
+function start(...args: string[]) {
+  const fake = fakeWorld({ env: { OPENCODE_SERVER_PASSWORD: PASSWORD } })
+  const done = main([...args, '--url', opencode.url, '--directory', opencode.directory], fake.world)
+  return { ...fake, done }
+}
+
+const until = (condition: () => boolean) => expect.poll(condition, { timeout: 20_000, interval: 20 }).toBe(true)
+
+test('prompt shows the reply as it comes and ends with its outcome', async () => {
+  const { done, stdout, stderr, listening } = start('prompt', promptFor('tools-todos'))
+  expect(await done).toBe(0)
+  expect(stdout()).toContain('✓ bash')
+  expect(stdout()).toContain('The notes have three lines.\n\n- one\n- two\n- three\n')
+  expect(stdout()).toContain('✓ completed · ')
+  expect(stderr()).toBe('')
+  expect(listening()).toBe(0)
+})
+
+test('prompt --json gives one line', async () => {
+  const { done, stdout } = start('prompt', '--json', promptFor('plain'))
+  expect(await done).toBe(0)
+  const lines = stdout().trimEnd().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ outcome: 'completed', phase: 'settled' })
+  expect(JSON.parse(lines[0] ?? '').answer).toContain('Hello!')
+})
+
+test('a failure is exit code 1 with its reason', async () => {
+  const { done, stdout } = start('prompt', promptFor('unauthorized'))
+  expect(await done).toBe(1)
+  expect(stdout()).toContain('✗ failed: ')
+})
+
+test('what nobody can answer is refused, and says so', async () => {
+  const { done, stdout } = start('prompt', promptFor('question'))
+  expect(await done).toBe(1)
+  expect(stdout()).toContain('Nobody can answer here, so it was refused')
+  expect(stdout()).toContain('■ stopped: its question was refused')
+})
+
+test('--asks wait leaves the answer to others: a watch sees the question', async () => {
+  const watch = start('watch', '--json')
+  await until(() => watch.stderr().includes('watching every session'))
+  const prompt = start('prompt', '--asks', 'wait', promptFor('question'))
+  await until(() => prompt.stdout().includes('? Colour'))
+  const [, id] = /"id":"(que_\w+)"/.exec(await (await request('/question')).text()) ?? []
+  await request(`/question/${id}/reply`, { answers: [['Blue']] })
+  expect(await prompt.done).toBe(0)
+  expect(prompt.stdout()).toContain('✓ Which colour shall it be? → Blue')
+  await until(() => watch.stdout().includes('"outcome":"completed"'))
+  watch.signal('SIGINT')
+  expect(await watch.done).toBe(0)
+  expect(JSON.parse(watch.stdout().trimEnd().split('\n').at(-1) ?? '').answer).toBe('Blue it is.')
+})
+
+test('the first Control-C aborts the reply on the server and still tells how it ended', async () => {
+  const { done, stdout, signal } = start('prompt', '--changes', '--json', promptFor('abort-text'))
+  await until(() => stdout().includes('"delta"'))
+  signal('SIGINT')
+  expect(await done).toBe(1)
+  const reply = JSON.parse(stdout().trimEnd().split('\n').at(-1) ?? '')
+  expect(reply).toMatchObject({ outcome: 'aborted', phase: 'settled' })
+  expect(reply.text).toContain('This answer will')
+})
+
+test('the second Control-C leaves at once', async () => {
+  const { done, signal, stdout } = start('prompt', '--changes', promptFor('abort-text'))
+  await until(() => stdout().includes('replyStarted'))
+  signal('SIGINT')
+  signal('SIGINT')
+  expect(await done).toBe(130)
+})
+
+test('record writes what replay can show, without the password, and refuses to overwrite', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reply-record-'))
+  const file = join(folder, 'new.sse')
+  const record = start('record', file)
+  await until(() => record.stdout().includes('Control-C ends it'))
+  await start('prompt', '--json', promptFor('plain')).done
+  record.signal('SIGINT')
+  expect(await record.done).toBe(0)
+  expect(record.stdout()).toMatch(/\d+ frames, 1 reply\n$/)
+  expect(await readFile(file, 'utf8')).not.toContain(PASSWORD)
+  const replayed = fakeWorld()
+  expect(await main(['replay', file], replayed.world)).toBe(0)
+  expect(replayed.stdout()).toContain('Hello!')
+  const again = start('record', file)
+  expect(await again.done).toBe(2)
+  expect(again.stderr()).toContain('is there already: give another name, or --force.')
+  await rm(folder, { recursive: true })
+})
+
+test('a wrong password is said with its cure, and never shown', async () => {
+  const guarded = createServer((_, response) => response.writeHead(401).end())
+  await new Promise<void>((listening) => guarded.listen(0, '127.0.0.1', listening))
+  const address = guarded.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const fake = fakeWorld({ env: { OPENCODE_SERVER_PASSWORD: PASSWORD } })
+  expect(await main(['watch', '--url', `http://127.0.0.1:${port}`], fake.world)).toBe(1)
+  expect(fake.stderr()).toMatch(/^reply: .*OPENCODE_SERVER_PASSWORD/)
+  expect(fake.stderr()).not.toContain(PASSWORD)
+  guarded.close()
+})
+
+function request(path: string, body?: unknown): Promise<Response> {
+  return fetch(`${opencode.url}${path}?directory=${encodeURIComponent(opencode.directory)}`, {
+    headers: { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  })
+}

@@ -2,6 +2,7 @@ import { firstIssue, isKnown, readEvent } from './decode/read.ts'
 import { createSeen } from './decode/seen.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
+import { excerptOf, kindOf } from './excerpt.ts'
 
 export interface DecoderOptions {
   /** Told of each known event that has not its shape, and of data that is no JSON. */
@@ -30,8 +31,9 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     let value: unknown
     try {
       value = JSON.parse(data)
-    } catch (cause) {
-      report(`A frame is no JSON and was skipped: ${JSON.stringify(data.slice(0, 120))}`, cause)
+    } catch {
+      // The parser's own error is left out: it quotes the text, secrets and all.
+      report(`A frame is no JSON and was skipped: ${excerptOf(data)}`)
       return undefined
     }
     return decodeValue(value, at)
@@ -40,15 +42,15 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   function decodeValue(value: unknown, at: number): ReplyEvent | undefined {
     const frame = unwrap(value)
     if (!frame) {
-      report(`A frame is no event (no object with a "type") and was skipped: ${JSON.stringify(value)?.slice(0, 120)}`)
+      report(`A frame is no event (an object with a "type" was expected) and was skipped: ${kindOf(value)}`)
       return undefined
     }
     // A durable event's second copy has the id of the first.
     if (frame.type === 'sync' || (typeof frame.id === 'string' && isSecond(frame.id))) return undefined
-    if (frame.type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
-    if (frame.type === 'server.heartbeat') return { type: 'heartbeat', at, raw: frame }
-    if (frame.type === 'server.connected') return { type: 'connected', at, raw: frame }
     const type = stripVersion(frame.type)
+    if (type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
+    if (type === 'server.heartbeat') return { type: 'heartbeat', at, raw: frame }
+    if (type === 'server.connected') return { type: 'connected', at, raw: frame }
     if (!isKnown(type)) return undefined
     const decoded = readEvent(type, frame, at)
     if (!decoded || !('issues' in decoded)) return decoded

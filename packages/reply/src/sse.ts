@@ -1,5 +1,6 @@
 import { createParser, type ParseError } from 'eventsource-parser'
 import { type OnError, ReplyError } from './error.ts'
+import { excerptOf } from './excerpt.ts'
 
 export interface SseOptions {
   /** One frame's data, in the order of the bytes. */
@@ -52,7 +53,7 @@ export function createSseReader(options: SseOptions): SseReader {
   }
 
   function passOver(text: string): void {
-    const blankLine = /\r?\n\r?\n/.exec(text)
+    const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/.exec(text)
     if (!blankLine) {
       passedOver = text.slice(-3)
       return
@@ -70,7 +71,7 @@ export function createSseReader(options: SseOptions): SseReader {
       return
     }
     if (error.type === 'invalid-retry') return
-    const line = JSON.stringify(clip(error.line ?? ''))
+    const line = excerptOf(error.line ?? '')
     const message = `A line of the event stream is no server-sent event and was skipped: ${line}. Is the URL that of an OpenCode server?`
     options.onError?.(new ReplyError('malformed', message))
   }
@@ -80,8 +81,4 @@ export function createSseReader(options: SseOptions): SseReader {
     decoder = new TextDecoder()
     passedOver = undefined
   }
-}
-
-function clip(line: string): string {
-  return line.length > 120 ? `${line.slice(0, 120)}…` : line
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ReplyEvent } from '../event.ts'
 import { toOldPermission, toPermission, toQuestion } from './ask.ts'
 import { checkOf } from './check.ts'
@@ -28,8 +28,15 @@ export function readEvent<T extends WireType>(type: T, frame: { readonly propert
 }
 
 export function firstIssue(error: z.ZodError): string {
-  const issue = error.issues[0]
-  return issue ? `properties.${issue.path.join('.')}: ${issue.message}` : error.message
+  let issue = error.issues[0]
+  const path: PropertyKey[] = ['properties']
+  // Of several allowed shapes the first is today's; its complaint is the one that helps.
+  for (; issue?.code === 'invalid_union' && issue.errors[0]?.[0]; [issue] = issue.errors[0]) path.push(...issue.path)
+  return issue ? `${[...path, ...issue.path].join('.')}: ${issue.message}` : error.message
+}
+
+function within(key: string, error: z.ZodError): z.ZodError {
+  return new z.ZodError(error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })))
 }
 
 const readers: Readers = {
@@ -61,7 +68,7 @@ const readers: Readers = {
   }),
   'message.part.updated': ({ part: wire }, at, raw) => {
     const part = toPart(wire)
-    return 'issues' in part ? part : { type: 'part', at, raw, ...part }
+    return 'issues' in part ? within('part', part) : { type: 'part', at, raw, ...part }
   },
   'message.part.removed': ({ sessionID, messageID, partID }, at, raw) => ({
     type: 'part-removed',

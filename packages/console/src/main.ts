@@ -3,8 +3,6 @@ import { systemClock } from '@reply/core'
 import { CommanderError } from 'commander'
 import { EXIT, exitOfError, sayError } from './exit.ts'
 import { createProgram } from './program.ts'
-import { RESTORE } from './screen.ts'
-import { isLive } from './surface.ts'
 import type { World } from './world.ts'
 
 /** The `reply` command: the words after its name in, the exit code out. Writes to nothing but the given world. */
@@ -16,7 +14,6 @@ export async function main(args: readonly string[], world: World): Promise<numbe
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    if (isLive(world.stdout, world.env)) world.stdout.write(RESTORE)
     world.stderr.write(`${sayError(error, world.env)}\n`)
     return exitOfError(error)
   }

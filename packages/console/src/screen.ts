@@ -10,8 +10,7 @@ const WRAP = '\u001b[?7h'
 const ERASE_ROW = '\u001b[K'
 const ERASE_BELOW = '\u001b[J'
 
-/** What leaves a terminal as it was found. Also for a process that has to go at once. */
-export const RESTORE = `${WRAP}${SHOW}`
+const RESTORE = `${WRAP}${SHOW}`
 
 interface Slot {
   readonly redraw: () => void
@@ -62,10 +61,17 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     for (const slot of slots) slot.redraw()
   }
 
+  /** For a process that ends in the middle: the shell's prompt is to stand below, with its cursor. */
+  function leaveAsFound(): void {
+    if (painted.length > 0) stdout.write(`${toTop()}${ERASE_BELOW}${RESTORE}`)
+  }
+
   function listen(on: boolean): void {
     const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
     change('resize', redrawAll)
     change('drain', redrawAll)
+    if (on) process.on('exit', leaveAsFound)
+    else process.off('exit', leaveAsFound)
   }
 
   return {

@@ -2,7 +2,7 @@ import { type Reply, replay as replayRecording } from '@reply/core'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit.ts'
 import { leaving } from '../leave.ts'
-import { createOutput, type OutputOptions } from '../output.ts'
+import { createOutput, type OutputOptions, type ReplyOutput } from '../output.ts'
 import { bytesOf, createPace, recordedClock } from '../recorded.ts'
 import type { World } from '../world.ts'
 
@@ -14,41 +14,48 @@ export interface ReplayCommandOptions extends OutputOptions {
 /** Shows recordings as if they happened now. Ends with 0 whatever the replies came to; an unreadable file is an error. */
 export async function replay(files: readonly string[], options: ReplayCommandOptions, world: World): Promise<number> {
   const left = leaving(world, () => EXIT.interrupted)
+  const outputs: ReplyOutput[] = []
+
+  async function replayAll(): Promise<number> {
+    for (const file of files) {
+      const clock = recordedClock(world.clock, options.speed)
+      const output = createOutput(world, options, { prompt: true, clock, more: { file } })
+      outputs.push(output)
+      await replayOne({ file, clock, output, speed: options.speed }, world)
+    }
+    return EXIT.done
+  }
+
   try {
-    return await Promise.race([replayAll(files, options, world), left.code])
+    return await Promise.race([replayAll(), left.code])
   } finally {
     left.stop()
+    await Promise.all(outputs.map((output) => output.stop()))
   }
 }
 
-async function replayAll(files: readonly string[], options: ReplayCommandOptions, world: World): Promise<number> {
-  for (const file of files) await replayOne(file, options, world)
-  return EXIT.done
+interface Showing {
+  readonly file: string
+  readonly clock: ReturnType<typeof recordedClock>
+  readonly output: ReplyOutput
+  readonly speed: number | undefined
 }
 
-async function replayOne(file: string, options: ReplayCommandOptions, world: World): Promise<void> {
-  const { speed } = options
-  const clock = recordedClock(world.clock, speed)
-  const output = createOutput(world, options, { prompt: true, clock, more: { file } })
+async function replayOne({ file, clock, output, speed }: Showing, world: World): Promise<void> {
   const pace = createPace(world.clock, speed)
   let failure: Error | undefined
-  let replies: readonly Reply[]
-  try {
-    replies = await replayRecording(bytesOf(file, world.stdin), {
-      observe: output.observe,
-      onError: (error) => {
-        failure ??= error
-      },
-      pace(at) {
-        const wait = pace(at)
-        if (wait === undefined) return void clock.set(at)
-        return wait.then(() => clock.set(at))
-      },
-    })
-    await output.settled()
-  } finally {
-    await output.stop()
-  }
+  const replies: readonly Reply[] = await replayRecording(bytesOf(file, world.stdin), {
+    observe: output.observe,
+    onError: (error) => {
+      failure ??= error
+    },
+    pace(at) {
+      const wait = pace(at)
+      if (wait === undefined) return void clock.set(at)
+      return wait.then(() => clock.set(at))
+    },
+  })
+  await output.settled()
   if (replies.length === 0 && failure !== undefined) {
     throw new ConsoleError('unreadable', `${file} is no recording of an event stream: ${failure.message}`)
   }

@@ -83,6 +83,8 @@ export interface SnapshotEvent extends SessionFields {
   readonly children: readonly SnapshotEvent[]
   /** Events may have been missed before it: an open text has a hole until its seal. */
   readonly gap: boolean
+  /** Nothing newer has been applied since it was read: what it lacks is no longer there. */
+  readonly complete: boolean
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Change } from './change.ts'
-import type { SessionScopedEvent, SnapshotEvent } from './event.ts'
+import type { MessageHead, SessionScopedEvent, SnapshotEvent } from './event.ts'
 import type { Part } from './part.ts'
 import { applyAskClosed, applyAsked } from './reduce/ask.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
@@ -11,7 +11,7 @@ import { same } from './reduce/same.ts'
 import { isFinished, sealParts, settle } from './reduce/settle.ts'
 import { withFields } from './reduce/shape.ts'
 import { snapshotEvents } from './reduce/snapshot.ts'
-import type { Reply } from './reply.ts'
+import type { Phase, Reply } from './reply.ts'
 
 /** What one event made of a reply. Without changes the reply may still be another object: what only repeats the wire was renewed. */
 export interface Step {
@@ -33,7 +33,7 @@ export function reduce(reply: Reply, event: SessionScopedEvent): Step {
   if (reply.phase === 'settled') return amend(reply, event)
   const started = starts(reply, event) ? start(reply, event, changes) : reply
   const applied = apply(started, event, changes)
-  return { reply: withPhase(applied, changes), changes, raw: event.raw }
+  return { reply: withPhase(applied, reply.phase, changes), changes, raw: event.raw }
 }
 
 function starts(reply: Reply, event: SessionScopedEvent): boolean {
@@ -45,11 +45,12 @@ function start(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
   return withFields(reply, { startedAt: event.at })
 }
 
-function withPhase(reply: Reply, changes: Change[]): Reply {
+/** The phase after the event; settling has told of its own. */
+function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
+  if (reply.phase === 'settled') return reply
   const phase = phaseOf(reply)
-  if (phase === reply.phase) return reply
-  changes.push({ type: 'phaseChanged', phase, before: reply.phase })
-  return withFields(reply, { phase })
+  if (phase !== before) changes.push({ type: 'phaseChanged', phase, before })
+  return phase === reply.phase ? reply : withFields(reply, { phase })
 }
 
 function amend(reply: Reply, event: SessionScopedEvent): Step {
@@ -77,8 +78,10 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       return applyDelta(reply, event, changes)
     case 'part':
       return applyOwnPart(reply, event.part, event.at, changes)
-    case 'message':
-      return applyMessage(reply, event.message, changes)
+    case 'message': {
+      const next = applyMessage(reply, event.message, changes)
+      return endsCompaction(next, event.message) ? applyCompacted(next, event.at, changes) : next
+    }
     case 'message-removed':
       return removeMessage(reply, event.messageID, changes)
     case 'part-removed':
@@ -162,6 +165,11 @@ function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Repl
   const usage = { ...reply.usage, contextLimit }
   changes.push({ type: 'usageChanged', usage })
   return withFields(reply, { usage })
+}
+
+/** The summary is written. The server says so once more, but what only the stream says can be missed. */
+function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHead): boolean {
+  return summary && completedAt !== undefined && error === undefined && reply.compaction?.state === 'running'
 }
 
 /**

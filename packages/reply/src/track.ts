@@ -93,8 +93,9 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     case 'status': {
       const cell = getCell(draft, event.sessionID)
       const idle = event.status === 'idle'
-      if (cell.idle !== idle) putCell(draft, { ...cell, idle })
-      if (!idle) open(draft, path, event.at)
+      if (cell.idle !== idle || (idle && cell.trailing))
+        putCell(draft, { ...cell, idle, trailing: cell.trailing && !idle })
+      if (!idle && !cell.trailing) open(draft, path, event.at)
       // What waits may be of this run: it is looked for before the run ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }

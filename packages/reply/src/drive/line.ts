@@ -70,7 +70,7 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   async function sessions(): Promise<readonly ReadRequest[]> {
     if (options.silenceMs === undefined) silenceMs = await learnSilence()
-    const open = engine.openReplies().map((reply) => ({ sessionID: reply.sessionID, reply, gap: true }))
+    const open = engine.openReplies().map((reply) => ({ sessionID: reply.sessionID, reply, gap: true, complete: true }))
     const known = new Set(open.map((request) => request.sessionID))
     const others = (await watching.atWork()).filter((request) => !known.has(request.sessionID))
     return [...open, ...new Map(others.map((request) => [request.sessionID, request])).values()]

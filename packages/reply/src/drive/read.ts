@@ -24,6 +24,8 @@ export interface ReadRequest {
   /** What is known of the run so far: its open children are read along. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
+  /** The events that came since the reading began are kept back and applied after it. */
+  readonly complete?: boolean | undefined
 }
 
 /**
@@ -36,7 +38,7 @@ export async function readSnapshot(options: ReadOptions, request: ReadRequest): 
 
 async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<string>): Promise<SnapshotEvent> {
   const { rest, clock, onError } = options
-  const { sessionID, reply, gap } = request
+  const { sessionID, reply, gap, complete = false } = request
   seen.add(sessionID)
   const session = toReadSession(await rest.session(sessionID))
   if (!session)
@@ -62,7 +64,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   for (const id of childIDs) {
     if (seen.has(id)) continue
     if (isAtWork(id) || (isSearching && (await hasWorkBelow(id)))) {
-      children.push(await readTree(options, { sessionID: id, reply, gap }, seen))
+      children.push(await readTree(options, { sessionID: id, reply, gap, complete }, seen))
     }
   }
   const status = statuses.get(sessionID)
@@ -78,6 +80,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
     todos: toReadTodos(todos),
     children,
     gap,
+    complete,
   }
 
   /** An idle child may have a busy one of its own, a background sub-agent's. Looked for only while somebody at work isn't placed yet. */

@@ -20,14 +20,14 @@ export async function* recordedEvents(
   let clock = 0
   const reader = createEventReader({
     onError: options.onError,
-    decoder: { decode: (data, at) => stamped(decoder.decode(data, noted ?? at)), decodeValue: decoder.decodeValue },
+    decoder: { decode: (data, at) => stamped(read(data, noted ?? at)), decodeValue: decoder.decodeValue },
     onComment: (comment) => {
       const note = /^at (\d+)$/.exec(comment)
       if (note) noted = Number(note[1])
     },
   })
   let isLines: boolean | undefined
-  let rest = ''
+  let isBegun = false
   const utf8 = new TextDecoder()
 
   for await (const piece of piecesOf(recording)) {
@@ -37,13 +37,17 @@ export async function* recordedEvents(
       ? readLines(typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true }))
       : reader.push(piece, clock)
   }
-  yield isLines ? readLines('\n') : reader.push('\n\n', clock)
+  yield reader.push('\n\n', clock)
 
+  /** Each line is a frame's data: so a line that comes in many pieces, or never ends, costs no more than a frame. */
   function readLines(text: string): readonly ReplyEvent[] {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    const frames = lines.filter((line) => line.trim() !== '')
-    return frames.length === 0 ? [] : reader.push(frames.map((line) => `data: ${line.trim()}\n\n`).join(''), clock)
+    const more = isBegun ? text : `data: ${text.trimStart()}`
+    isBegun = true
+    return reader.push(more.replaceAll('\n', '\n\ndata: '), clock)
+  }
+
+  function read(data: string, at: number): ReplyEvent | undefined {
+    return isLines && data.trim() === '' ? undefined : decoder.decode(data, at)
   }
 
   function stamped(event: ReplyEvent | undefined): ReplyEvent | undefined {

@@ -14,6 +14,7 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   if (head.summary) return named
   const at = messageAt(named.messages, head.id)
   const before = named.messages[at]
+  if (before && isOlder(head, before)) return named
   const message = toMessage(head, before?.parts ?? [])
   if (before && sameButRaw(before, message)) return named
   changes.push({ type: 'messageUpdated', message })
@@ -23,6 +24,13 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   const finish = next.messages.at(-1)?.finish
   const finished = finish === next.finish ? next : withFields(next, { finish })
   return message.error && !same(message.error, before?.error) ? tellError(finished, message.error, changes) : finished
+}
+
+/** A stream that is behind what REST told repeats what the message was before it ended. */
+function isOlder(head: MessageHead, known: Message): boolean {
+  if (known.completedAt !== undefined && head.completedAt === undefined) return true
+  if (known.error !== undefined && head.error === undefined) return true
+  return known.finish !== undefined && head.finish === undefined && head.error === undefined
 }
 
 function withAgent(reply: Reply, head: MessageHead): Reply {

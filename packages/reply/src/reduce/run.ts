@@ -6,7 +6,6 @@ import { withFields } from './shape.ts'
 
 /** The strongest that applies: settled, blocked, retrying, working, waiting. */
 export function phaseOf(reply: Reply): Phase {
-  if (reply.phase === 'settled') return 'settled'
   if (reply.asks.some((ask) => ask.status === 'pending')) return 'blocked'
   if (reply.retry) return 'retrying'
   return reply.phase === 'waiting' && reply.messages.length === 0 && !isAtWorkBelow(reply) ? 'waiting' : 'working'

@@ -26,9 +26,16 @@ export function outcomeOf(reply: Reply, { by, idle }: Ending): Outcome {
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
   // Idle while the server still meant to try again: it was told to stop, and says no more of it than that.
   if (reply.retry && by === 'idle') return 'aborted'
+  if (isHollow(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'
   if (!isFinished(reply)) return by === 'rest' ? 'lost' : 'aborted'
   return reply.finish === 'tool-calls' ? 'stopped' : 'completed'
+}
+
+/** A step that ended without a reason, an error or a word: it was stopped before the model could answer. */
+function isHollow(message: Message | undefined): boolean {
+  if (message?.completedAt === undefined || message.finish !== undefined || message.error !== undefined) return false
+  return message.parts.every((part) => part.type === 'step-start')
 }
 
 /** Nothing ever ran for it. */

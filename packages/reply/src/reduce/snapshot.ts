@@ -17,6 +17,7 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
     for (const part of parts)
       events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap ? withHole(part) : part })
   }
+  if (snapshot.complete) events.push(...removals(reply, snapshot))
   events.push({ type: 'todos', at, raw, sessionID, todos })
   for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
   for (const ask of reply.asks) {
@@ -25,6 +26,16 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   }
   events.push(...children)
   return events
+}
+
+/** What the reply has and the server no longer knows. */
+function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
+  return reply.messages.flatMap((message): SessionScopedEvent[] => {
+    const read = messages.find(({ head }) => head.id === message.id)
+    if (!read) return [{ type: 'message-removed', at, raw, sessionID, messageID: message.id }]
+    const gone = message.parts.filter((part) => !read.parts.some((other) => other.id === part.id))
+    return gone.map((part) => ({ type: 'part-removed', at, raw, sessionID, messageID: message.id, partID: part.id }))
+  })
 }
 
 /** Nobody can say which deltas of an open text were missed. */

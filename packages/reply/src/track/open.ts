@@ -23,7 +23,8 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
   const [rootID] = path
   if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
   const root = getCell(draft, rootID)
-  if (!isOpen(root.reply)) putCell(draft, { ...root, run: root.run + 1, reply: nextReply(root), past: pastOf(root) })
+  if (!isOpen(root.reply))
+    putCell(draft, { ...root, run: root.run + 1, trailing: false, reply: nextReply(root), past: pastOf(root) })
   for (const [depth, childID] of path.entries()) {
     const parentID = path[depth - 1]
     if (parentID === undefined) continue

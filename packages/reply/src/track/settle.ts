@@ -3,7 +3,7 @@ import type { Part } from '../part.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { release } from './hold.ts'
 import { step } from './open.ts'
-import { type Draft, getCell } from './state.ts'
+import { type Draft, getCell, putCell } from './state.ts'
 
 /** Before a reply ends for good: what never learned whose or what it is. */
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
@@ -13,7 +13,13 @@ export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): v
   const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
   if (!isExplained && adoptMessages(draft, event)) draft.queue.push(event)
   else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(event)
-  else step(draft, rootID, { ...event, idle })
+  else {
+    putCell(draft, {
+      ...getCell(draft, event.sessionID),
+      trailing: event.by === 'rest' || event.by === 'time-out' || event.by === 'lost',
+    })
+    step(draft, rootID, { ...event, idle })
+  }
 }
 
 /** A held event that only an assistant's message can have: a delta, or a part that is no text. */

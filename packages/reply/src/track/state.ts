@@ -43,6 +43,8 @@ export interface Cell {
   readonly todos: readonly Todo[]
   /** Its last status on the wire was idle. */
   readonly idle: boolean
+  /** Its run was ended by looking, not by the stream, which may still tell the last of it: a busy that comes alone opens nothing. */
+  readonly trailing: boolean
   /** Counts the session's runs. */
   readonly run: number
   /** Whose each message is, and of which run. */
@@ -107,7 +109,18 @@ export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
 }
 
 export function emptyCell(id: string): Cell {
-  return { id, known: false, todos: [], idle: false, run: 0, roles: new Map(), held: [], epoch: 0, past: [] }
+  return {
+    id,
+    known: false,
+    todos: [],
+    idle: false,
+    trailing: false,
+    run: 0,
+    roles: new Map(),
+    held: [],
+    epoch: 0,
+    past: [],
+  }
 }
 
 export function getCell(draft: Draft, id: string): Cell {
@@ -135,6 +148,7 @@ export function withReply(cell: Cell, reply: Reply): Cell {
     removed: cell.removed,
     todos: cell.todos,
     idle: cell.idle,
+    trailing: cell.trailing,
     run: cell.run,
     roles: cell.roles,
     held: cell.held,

@@ -179,6 +179,20 @@ describe('the phase is the strongest that applies', () => {
     expect(phase(permission('p1'), { ...answer, how: { type: 'permission', reply: 'once' } })).toBe('working')
   })
 
+  test('each change of it is told once, with what it was', () => {
+    const told = (...events: Parameters<typeof reduced>[0]) =>
+      reduced([user('u1'), ...events]).changes.flatMap((change) =>
+        change.type === 'phaseChanged' ? [`${change.before} ${change.phase}`] : [],
+      )
+    expect(told(busy(), busy(), message('m1'))).toEqual(['waiting working'])
+    expect(told(retry, retry, busy())).toEqual(['waiting retrying', 'retrying working'])
+    expect(told(busy(), permission('p1'), settle('lost'))).toEqual([
+      'waiting working',
+      'working blocked',
+      'blocked settled',
+    ])
+  })
+
   test('settled before blocked', () => {
     expect(phase(permission('p1'), settle('lost'))).toBe('settled')
   })

@@ -70,6 +70,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
     change('resize', redrawAll)
     change('drain', redrawAll)
+    if (stdout !== process.stdout) return
     if (on) process.on('exit', leaveAsFound)
     else process.off('exit', leaveAsFound)
   }

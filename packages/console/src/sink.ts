@@ -137,7 +137,8 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     const spill = live ? spilled(asked, rows).filter(({ key }) => !shown.keys.has(key)) : []
     const parted = region.interrupted() && [...commit, ...spill].some(({ lines }) => lines.length > 0)
     const finished = layout([...commit, ...spill], parted ? undefined : above)
-    const body = live ? layout(rest, finished.above).rows : []
+    const unfinished = live ? layout(rest, finished.above).rows : []
+    const body = region.interrupted() && !parted && unfinished[0]?.length ? [[], ...unfinished] : unfinished
     const gap = finished.above !== undefined || body.length > 0
     const label = surface.shared() ? labelOf(reply) : undefined
     const foot =

@@ -22,9 +22,9 @@ export function unattended(what: Unattended, { opencode, remark, clock }: Option
     if (seen.has(ask.requestID)) return
     seen.add(ask.requestID)
     if (what === 'wait')
-      remark(`It asks: ${askTitle(ask)}. It goes on once this is answered, for example in \`reply watch\`.`)
+      remark(`It asks "${askTitle(ask)}" and goes on once this is answered, for example in \`reply watch\`.`)
     if (what === 'reject') {
-      remark(`It asks: ${askTitle(ask)}. Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
+      remark(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
       void settle(ask, () => opencode.reject(ask, NOBODY))
     }
     if (what === 'first') clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))

@@ -97,8 +97,8 @@ function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonl
   return [{ key: `compaction:${compaction.startedAt}`, final: true, gap: 'always', kind: 'note', lines: rows }]
 }
 
-/** In a log, what a status line would show for a while: each trouble once. */
-function troubleBlocks(reply: Reply, { now }: ViewOptions): readonly Block[] {
+/** In a log, what a status line would show for a while: each trouble once, and its end. */
+function troubleBlocks(reply: Reply, { now, shown }: ViewOptions): readonly Block[] {
   const note = (key: string, text: string): Block => ({
     key,
     final: true,
@@ -108,11 +108,13 @@ function troubleBlocks(reply: Reply, { now }: ViewOptions): readonly Block[] {
     lines: [line(text, 'yellow')],
   })
   const retry = retryText(reply, now)
+  const losses = [...shown.keys].filter((key) => key.startsWith('lost:')).length
+  const returns = [...shown.keys].filter((key) => key.startsWith('back:')).length
+  const isLost = reply.connection === 'lost'
   return [
     ...(retry === undefined ? [] : [note(`retry:${reply.retry?.attempt}:${reply.retry?.message}`, `↻ ${retry}`)]),
-    ...(reply.connection === 'lost'
-      ? [note(`lost:${reply.messages.length}`, '! connection lost, trying to get it back')]
-      : []),
+    ...(isLost && losses === returns ? [note(`lost:${losses}`, '! connection lost, trying to get it back')] : []),
+    ...(!isLost && losses > returns ? [note(`back:${returns}`, '✓ the connection is back')] : []),
     ...(reply.stalled ? [note(`stalled:${reply.messages.length}`, '! no progress for a while')] : []),
   ]
 }

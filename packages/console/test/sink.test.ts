@@ -259,3 +259,14 @@ test('a pipe gets plain text, each finished block once', async () => {
   show(settledOf([text('a', '**One**.\n\nTwo.'), tool('b', 'bash')]), 300)
   expect(terminal.written()).toBe('**One**.\n\nTwo.\n\n✓ bash 1.2s\n\n✓ completed · 12s\n')
 })
+
+test('a pipe is told of troubles and of their end, each once', () => {
+  const { terminal, show } = setup([60, 16], { live: false })
+  for (let turn = 0; turn < 2; turn++) {
+    show(replyOf([], { connection: 'lost' }), 300)
+    show(replyOf([], { connection: 'lost' }), 300)
+    show(replyOf([]), 300)
+    show(replyOf([]), 300)
+  }
+  expect(terminal.written()).toBe('! connection lost, trying to get it back\n✓ the connection is back\n'.repeat(2))
+})

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { main } from '../src/main.ts'
+import { fakeWorld } from './fixture/world.ts'
+
+test('the demo plays without a person: a question is answered with its first option, and the server is gone afterwards', async () => {
+  const fake = fakeWorld()
+  expect(await main(['demo'], fake.world)).toBe(0)
+  const out = fake.stdout()
+  expect(out).toContain('› The total of the cart is wrong')
+  expect(out).toContain('? Discount\n')
+  expect(out).toContain('→ Before tax\n')
+  expect(out).toContain('[x] Mend the total\n')
+  expect(out).toContain('✓ completed · ')
+  expect(out).toContain('npx reply watch --url http://127.0.0.1:4096')
+  expect(fake.stderr()).toBe('')
+  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(out) ?? []
+  await expect(fetch(`${url}/global/health`)).rejects.toThrow()
+  expect(fake.listening()).toBe(0)
+}, 120_000)
+
+test('a demo that is interrupted while it starts stops its server, too', async () => {
+  const fake = fakeWorld()
+  const done = main(['demo'], fake.world)
+  await expect.poll(() => fake.stdout()).toContain('Starting')
+  fake.signal('SIGINT')
+  expect(await done).toBe(130)
+}, 60_000)

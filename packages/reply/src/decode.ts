@@ -1,4 +1,4 @@
-import { firstIssue, isKnown, readEvent } from './decode/read.ts'
+import { firstIssue, frameReaders } from './decode/read.ts'
 import { createSeen } from './decode/seen.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
@@ -51,8 +51,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     if (type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
     if (type === 'server.heartbeat') return { type: 'heartbeat', at, raw: frame }
     if (type === 'server.connected') return { type: 'connected', at, raw: frame }
-    if (!isKnown(type)) return undefined
-    const decoded = readEvent(type, frame, at)
+    const decoded = frameReaders.get(type)?.(frame, at)
     if (!decoded || !('issues' in decoded)) return decoded
     report(`An event "${type}" is malformed and was skipped: ${firstIssue(decoded)}`, decoded)
     return undefined

@@ -65,12 +65,25 @@ function arrayCheck(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check)
 }
 
+/** Goes by the keys that are there: most of a schema's are optional, and asking for an absent one is slow. */
 function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
-  const fields = Object.entries(shape).map(([key, schema]) => ({ key, check: checkOf(schema) }))
+  const fields = new Map(
+    Object.entries(shape).map(([key, schema]) => {
+      const check = checkOf(schema)
+      return [key, { check, needed: check(undefined) ? 0 : 1 }]
+    }),
+  )
+  const needed = [...fields.values()].reduce((sum, field) => sum + field.needed, 0)
   return (value) => {
     if (!isObject(value)) return false
-    for (const { key, check } of fields) if (!check(value[key])) return false
-    return true
+    let missing = needed
+    for (const key in value) {
+      const field = fields.get(key)
+      if (field === undefined) continue
+      if (!field.check(value[key])) return false
+      missing -= field.needed
+    }
+    return missing === 0
   }
 }
 

@@ -9,30 +9,22 @@ type PartType = keyof typeof partSchemas
 type Wire<T extends PartType> = z.infer<(typeof partSchemas)[T]>
 type Builders = { readonly [T in PartType]: (wire: Wire<T>, raw: unknown) => Part }
 
+type PartReader = (wire: unknown) => PartRead | z.ZodError
+interface PartRead {
+  readonly part: Part
+  readonly sessionID: string
+}
+
 /** A part of the wire in the model's shape, or what is wrong with it. A type that is not known becomes `unknown`. */
-export function toPart(wire: unknown): { readonly part: Part; readonly sessionID: string } | z.ZodError {
-  const type = (wire as { type?: unknown } | null | undefined)?.type
-  if (typeof type === 'string' && isKnown(type)) return build(type, wire)
+export function toPart(wire: unknown): PartRead | z.ZodError {
+  const { type } = (wire ?? {}) as { readonly type?: unknown }
+  const read = typeof type === 'string' ? partReaders.get(type) : undefined
+  return (read ?? readUnknown)(wire)
+}
+
+function readUnknown(wire: unknown): PartRead | z.ZodError {
   const any = anyPartSchema.safeParse(wire)
-  return any.success
-    ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } }
-    : any.error
-}
-
-function isKnown(type: string): type is PartType {
-  return Object.hasOwn(partSchemas, type)
-}
-
-const checks = Object.fromEntries(Object.entries(partSchemas).map(([type, schema]) => [type, checkOf(schema)]))
-
-function build<T extends PartType>(type: T, wire: unknown): { part: Part; sessionID: string } | z.ZodError {
-  if (!checks[type]?.(wire)) {
-    const parsed = partSchemas[type].safeParse(wire)
-    if (!parsed.success) return parsed.error
-  }
-  // No part's schema changes what it reads.
-  const fitting = wire as Wire<T>
-  return { part: builders[type](fitting, wire), sessionID: fitting.sessionID }
+  return any.success ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } } : any.error
 }
 
 /** The streamed types, of which there are many, are one literal each; see `reduce/shape.ts`. */
@@ -48,14 +40,13 @@ const builders: Builders = {
     text,
   }),
   tool: toTool,
-  'step-start': (wire, raw) => ({ ...whole(wire, raw), type: 'step-start', snapshot: wire.snapshot }),
-  'step-finish': (wire, raw) => ({
-    ...whole(wire, raw),
-    type: 'step-finish',
-    reason: wire.reason,
-    tokens: toTokens(wire.tokens),
-    cost: wire.cost,
-  }),
+  'step-start': ({ id, messageID, snapshot }, raw) => {
+    return { id, messageID, status: 'sealed', hole: undefined, raw, type: 'step-start', snapshot }
+  },
+  'step-finish': ({ id, messageID, reason, tokens: spent, cost }, raw) => {
+    const tokens = toTokens(spent)
+    return { id, messageID, status: 'sealed', hole: undefined, raw, type: 'step-finish', reason, tokens, cost }
+  },
   file: (wire, raw) => ({ ...whole(wire, raw), type: 'file', mime: wire.mime, url: wire.url, filename: wire.filename }),
   patch: (wire, raw) => ({ ...whole(wire, raw), type: 'patch', hash: wire.hash, files: wire.files }),
   snapshot: (wire, raw) => ({ ...whole(wire, raw), type: 'snapshot', snapshot: wire.snapshot }),
@@ -120,5 +111,22 @@ function toToolState(state: Wire<'tool'>['state'], input: Record<string, unknown
     startedAt: state.time?.start,
     endedAt: state.time?.end,
     interrupted: state.metadata?.interrupted === true ? true : undefined,
+  }
+}
+
+const partReaders: ReadonlyMap<string, PartReader> = new Map(
+  (Object.keys(partSchemas) as PartType[]).map((type) => [type, partReaderOf(type)]),
+)
+
+function partReaderOf<T extends PartType>(type: T): PartReader {
+  const schema = partSchemas[type]
+  const fits = checkOf(schema)
+  const build = builders[type]
+  return (wire) => {
+    // No part's schema changes what it reads; so the part is made of the object that the source sent.
+    const error = fits(wire) ? undefined : schema.safeParse(wire).error
+    if (error) return error
+    const fitting = wire as Wire<T>
+    return { part: build(fitting, wire), sessionID: fitting.sessionID }
   }
 }

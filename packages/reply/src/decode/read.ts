@@ -12,20 +12,8 @@ type WireType = keyof Schemas
 type Readers = { readonly [T in WireType]: (properties: z.infer<Schemas[T]>, at: number, raw: object) => Decoded }
 type Decoded = ReplyEvent | z.ZodError | undefined
 
-export function isKnown(type: string): type is WireType {
-  return Object.hasOwn(eventSchemas, type)
-}
-
-const checks = Object.fromEntries(Object.entries(eventSchemas).map(([type, schema]) => [type, checkOf(schema)]))
-
-/** An event of a known type, or what is wrong with it. Undefined for one that belongs to no session. */
-export function readEvent<T extends WireType>(type: T, frame: { readonly properties?: unknown }, at: number): Decoded {
-  const { properties } = frame
-  if (checks[type]?.(properties)) return readers[type](properties as z.infer<Schemas[T]>, at, frame)
-  const parsed = eventSchemas[type].safeParse(properties)
-  if (!parsed.success) return parsed.error
-  return readers[type](parsed.data as z.infer<Schemas[T]>, at, frame)
-}
+/** Reads a frame of one type: the event, or what is wrong with it. Undefined for one that belongs to no session. */
+export type FrameReader = (frame: { readonly properties?: unknown }, at: number) => Decoded
 
 export function firstIssue(error: z.ZodError): string {
   let issue = error.issues[0]
@@ -67,8 +55,10 @@ const readers: Readers = {
     messageID,
   }),
   'message.part.updated': ({ part: wire }, at, raw) => {
-    const part = toPart(wire)
-    return 'issues' in part ? within('part', part) : { type: 'part', at, raw, ...part }
+    const read = toPart(wire)
+    return 'issues' in read
+      ? within('part', read)
+      : { type: 'part', at, raw, sessionID: read.sessionID, part: read.part }
   },
   'message.part.removed': ({ sessionID, messageID, partID }, at, raw) => ({
     type: 'part-removed',
@@ -137,5 +127,22 @@ const readers: Readers = {
 }
 
 function toSessionEvent({ info }: z.infer<Schemas['session.created']>, at: number, raw: object): Decoded {
-  return { type: 'session', at, raw, sessionID: info.id, ...toSession(info) }
+  const { parentID, title, directory, createdAt, revertedTo } = toSession(info)
+  return { type: 'session', at, raw, sessionID: info.id, parentID, title, directory, createdAt, revertedTo }
+}
+
+/** By the type of the frame. */
+export const frameReaders: ReadonlyMap<string, FrameReader> = new Map(
+  (Object.keys(eventSchemas) as WireType[]).map((type) => [type, frameReaderOf(type)]),
+)
+
+function frameReaderOf<T extends WireType>(type: T): FrameReader {
+  const schema = eventSchemas[type]
+  const fits = checkOf(schema)
+  const read = readers[type]
+  return (frame, at) => {
+    if (fits(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame)
+    const parsed = schema.safeParse(frame.properties)
+    return parsed.success ? read(parsed.data as z.infer<Schemas[T]>, at, frame) : parsed.error
+  }
 }

@@ -160,7 +160,8 @@ export const eventSchemas = {
   'session.compacted': z.looseObject({ sessionID }),
   'message.updated': z.looseObject({ info: headSchema }),
   'message.removed': z.looseObject({ sessionID, messageID: id }),
-  'message.part.updated': z.looseObject({ part: anyPartSchema }),
+  /** The part itself is read by its own schema. */
+  'message.part.updated': z.looseObject({ part: z.unknown() }),
   'message.part.removed': z.looseObject({ sessionID, messageID: id, partID: id }),
   'todo.updated': z.looseObject({ sessionID, todos: todosSchema }),
   'question.asked': questionSchema,

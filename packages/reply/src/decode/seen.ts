@@ -8,7 +8,7 @@ const remembered = 512
 export function createSeen(): (id: string) => boolean {
   const last: string[] = []
   /** The ends of the ids, where they are random: a search among numbers spares most searches among texts. */
-  const ends = new Int32Array(remembered)
+  const ends: number[] = []
   let next = 0
   let highest = ''
   return (id) => {

@@ -75,7 +75,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 
 /** One literal for the most frequent change; spreading costs more than the call. */
 function observationOf(change: Change, { reply, raw }: Step): Observation {
-  if (change.type !== 'partChanged') return { ...change, reply, raw }
+  if (change.type !== 'partChanged') return { reply, raw, ...change }
   return { type: 'partChanged', part: change.part, index: change.index, delta: change.delta, reply, raw }
 }
 

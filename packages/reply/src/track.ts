@@ -5,16 +5,18 @@ import { giveUp, hold } from './track/hold.ts'
 import { placeMessage } from './track/message.ts'
 import { amendPast, open, reopen, step } from './track/open.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
+import { roleIn } from './track/roles.ts'
 import { learn, placeSession, touch } from './track/session.ts'
 import { isTelling, placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
 import {
   type Cell,
+  changeCell,
+  changeState,
   type Draft,
   draftOf,
   getCell,
   pathOf,
-  putCell,
   type Tracked,
   type TrackState,
 } from './track/state.ts'
@@ -27,7 +29,7 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   const grown = event.type === 'delta' ? trackDelta(state, event) : undefined
   if (grown) return grown
   const draft = draftOf(state)
-  if (event.type === 'connected') draft.state = { ...state, epoch: state.epoch + 1 }
+  if (event.type === 'connected') changeState(draft, { epoch: state.epoch + 1 })
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
   // What was held, and can be placed now.
   for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
@@ -94,21 +96,21 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       const cell = getCell(draft, event.sessionID)
       const idle = event.status === 'idle'
       if (cell.idle !== idle || (idle && cell.trailing))
-        putCell(draft, { ...cell, idle, trailing: cell.trailing && !idle })
+        changeCell(draft, cell, { idle, trailing: cell.trailing && !idle })
       if (!idle && !cell.trailing) open(draft, path, event.at)
       // What waits may be of this run: it is looked for before the run ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
     case 'todos':
-      putCell(draft, { ...getCell(draft, event.sessionID), todos: event.todos })
+      changeCell(draft, getCell(draft, event.sessionID), { todos: event.todos })
       return step(draft, rootID, event)
     case 'session-removed':
-      putCell(draft, { ...getCell(draft, event.sessionID), removed: true })
+      changeCell(draft, getCell(draft, event.sessionID), { removed: true })
       return step(draft, rootID, event)
     case 'message-removed':
     case 'part-removed': {
       const cell = getCell(draft, event.sessionID)
-      const role = cell.roles.get(event.messageID)
+      const role = roleIn(cell.roles, event.messageID)
       if (role?.run === cell.run) return step(draft, rootID, event)
       return role && amendPast(draft, rootID, role.run, event)
     }

@@ -48,8 +48,7 @@ export function withChildren(reply: Reply, children: readonly Child[]): Reply {
 
 /** Any fields at all; for what is not on the way of each delta. */
 export function withFields(reply: Reply, fields: Partial<Reply>): Reply {
-  const next = { ...reply, ...fields }
-  return shaped(next, next.messages, next.children)
+  return Object.assign(shaped(reply, reply.messages, reply.children), fields)
 }
 
 function shaped(reply: Reply, messages: readonly Message[], children: readonly Child[]): Reply {

@@ -1,15 +1,15 @@
 import type { Reply } from '../reply.ts'
 import { cellValues, withoutCell } from './cells.ts'
 import { giveUp } from './hold.ts'
-import { type Cell, type Draft, getCell } from './state.ts'
+import { type Cell, changeState, type Draft, getCell } from './state.ts'
 
 /** A root's reply has settled. Only so many are kept for late news. */
 export function retire(draft: Draft, rootID: string): void {
   const settled = [...draft.state.settled.filter((id) => id !== rootID), rootID]
-  draft.state = { ...draft.state, settled }
+  changeState(draft, { settled })
   while (draft.state.settled.length > draft.state.limits.keepSettled) {
     const [oldest, ...rest] = draft.state.settled
-    draft.state = { ...draft.state, settled: rest }
+    changeState(draft, { settled: rest })
     if (oldest !== undefined) forgetRoot(draft, oldest)
   }
 }
@@ -21,7 +21,7 @@ export function sweep(draft: Draft): void {
   const all = cellValues(cells)
   const needed = new Set(all.flatMap((cell) => (cell.reply ? sessionsIn(cell.reply) : [])))
   for (const { id, held } of all) if (held.length === 0 && !needed.has(id)) forget(draft, id)
-  draft.state = { ...draft.state, sweepAt: draft.state.cells.size + limits.maxQuiet }
+  changeState(draft, { sweepAt: draft.state.cells.size + limits.maxQuiet })
 }
 
 function forgetRoot(draft: Draft, rootID: string): void {
@@ -32,7 +32,7 @@ function forgetRoot(draft: Draft, rootID: string): void {
 
 function forget(draft: Draft, id: Cell['id']): void {
   giveUp(draft, id)
-  draft.state = { ...draft.state, cells: withoutCell(draft.state.cells, id) }
+  changeState(draft, { cells: withoutCell(draft.state.cells, id) })
 }
 
 /** It is open, or a sub-agent of it still works in the background. */

@@ -1,7 +1,7 @@
 import type { SessionScopedEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import { withoutCell } from './cells.ts'
-import { type Draft, getCell, putCell } from './state.ts'
+import { changeCell, changeState, type Draft, getCell } from './state.ts'
 
 /** Keeps an event until the session or message that it belongs to is known. Deltas of one part are kept as one. */
 export function hold(draft: Draft, event: SessionScopedEvent): void {
@@ -9,13 +9,12 @@ export function hold(draft: Draft, event: SessionScopedEvent): void {
   const last = cell.held.at(-1)
   const joined = joinDeltas(last, event)
   const held = joined ? [...cell.held.slice(0, -1), joined] : [...cell.held, event]
-  putCell(draft, { ...cell, held })
+  changeCell(draft, cell, { held })
   const { waiting } = draft.state
-  draft.state = {
-    ...draft.state,
+  changeState(draft, {
     heldUnits: draft.state.heldUnits + (joined && event.type === 'delta' ? event.delta.length : unitsOf(event)),
     waiting: cell.held.length === 0 ? [...waiting, cell.id] : waiting,
-  }
+  })
   while (draft.state.heldUnits > draft.state.limits.maxHeld) {
     const [oldest] = draft.state.waiting
     if (oldest === undefined) break
@@ -34,13 +33,12 @@ export function release(
   const wanted = cell.held.filter(isWanted)
   if (wanted.length === 0) return wanted
   const held = cell.held.filter((event) => !isWanted(event))
-  putCell(draft, { ...cell, held })
+  changeCell(draft, cell, { held })
   const { waiting, heldUnits } = draft.state
-  draft.state = {
-    ...draft.state,
+  changeState(draft, {
     heldUnits: heldUnits - wanted.reduce((sum, event) => sum + unitsOf(event), 0),
     waiting: held.length === 0 ? waiting.filter((id) => id !== sessionID) : waiting,
-  }
+  })
   return wanted
 }
 
@@ -53,7 +51,7 @@ export function resume(draft: Draft, sessionID: string, isWanted: (event: Sessio
 export function giveUp(draft: Draft, sessionID: string): number {
   const dropped = release(draft, sessionID, () => true).length
   if (!getCell(draft, sessionID).known) {
-    draft.state = { ...draft.state, cells: withoutCell(draft.state.cells, sessionID) }
+    changeState(draft, { cells: withoutCell(draft.state.cells, sessionID) })
   }
   return dropped
 }

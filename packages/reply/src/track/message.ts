@@ -1,18 +1,16 @@
-import type { MessageEvent, MessageHead } from '../event.ts'
+import type { MessageEvent } from '../event.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
 import { resume } from './hold.ts'
 import { amendPast, isOpen, open, step } from './open.ts'
-import { type Cell, type Draft, getCell, type MessageRole, putCell } from './state.ts'
-
-/** The ids of a session's messages that are remembered, so that late news of an old one open no reply. */
-const maxRoles = 5000
+import { roleIn, roleOf, withRole } from './roles.ts'
+import { changeCell, type Draft, getCell } from './state.ts'
 
 export function placeMessage(draft: Draft, path: readonly string[], event: MessageEvent): void {
   const { message, sessionID } = event
   const rootID = path[0] ?? sessionID
   const { roles, run, createdAt } = getCell(draft, sessionID)
-  const known = roles.get(message.id)
+  const known = roleIn(roles, message.id)
   if (known && known.run !== run) return amendPast(draft, rootID, known.run, event)
   if (!known) {
     // A fork begins with copies of another session's messages: they are older than the session itself, and no news.
@@ -29,7 +27,7 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
 
 function remember(draft: Draft, { sessionID, message }: MessageEvent, run: number): void {
   const cell = getCell(draft, sessionID)
-  putCell(draft, { ...cell, roles: withRole(cell.roles, message.id, { role: roleOf(message), run }) })
+  changeCell(draft, cell, { roles: withRole(cell.roles, { messageID: message.id, role: roleOf(message), run }) })
 }
 
 /**
@@ -40,17 +38,4 @@ function endStranded(draft: Draft, rootID: string, { sessionID, message, at }: M
   const { reply, epoch } = getCell(draft, rootID)
   if (sessionID !== rootID || message.role !== 'user' || epoch === draft.state.epoch) return
   if (reply && isOpen(reply) && !isFinished(reply)) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
-}
-
-export function withRole(roles: Cell['roles'], id: string, role: MessageRole): Cell['roles'] {
-  const next = new Map(roles).set(id, role)
-  for (const oldest of next.keys()) {
-    if (next.size <= maxRoles) break
-    next.delete(oldest)
-  }
-  return next
-}
-
-export function roleOf(head: MessageHead): MessageRole['role'] {
-  return head.summary ? 'summary' : head.role
 }

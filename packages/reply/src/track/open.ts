@@ -5,7 +5,7 @@ import { emptyReply, withFields } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
 import { retire } from './forget.ts'
-import { type Cell, type Draft, getCell, putCell, withReply } from './state.ts'
+import { type Cell, changeCell, type Draft, getCell, putCell, withReply } from './state.ts'
 
 /** Reduces the root's reply by an event of its tree and notes the step. */
 export function step(draft: Draft, rootID: string, event: SessionScopedEvent): void {
@@ -24,14 +24,14 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
   if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
   const root = getCell(draft, rootID)
   if (!isOpen(root.reply))
-    putCell(draft, { ...root, run: root.run + 1, trailing: false, reply: nextReply(root), past: pastOf(root) })
+    changeCell(draft, root, { run: root.run + 1, trailing: false, reply: nextReply(root), past: pastOf(root) })
   for (const [depth, childID] of path.entries()) {
     const parentID = path[depth - 1]
     if (parentID === undefined) continue
     const reply = getCell(draft, rootID).reply
     if (isOpen(reply && findReply(reply, childID))) continue
     const child = getCell(draft, childID)
-    putCell(draft, { ...child, run: child.run + 1 })
+    changeCell(draft, child, { run: child.run + 1 })
     step(draft, rootID, { type: 'child', sessionID: parentID, childID, title: child.title, at })
   }
 }
@@ -50,7 +50,8 @@ export function reopen(draft: Draft, path: readonly string[], event: SessionScop
  * own, a descendant's anywhere in the root's replies.
  */
 export function amendPast(draft: Draft, rootID: string, run: number, event: MessageScopedEvent): void {
-  const { past, reply: newest, ...cell } = getCell(draft, rootID)
+  const cell = getCell(draft, rootID)
+  const { past, reply: newest } = cell
   const isRoot = event.sessionID === rootID
   if (!isRoot && newest && holdsMessage(newest, event)) return step(draft, rootID, event)
   const at = past.findLastIndex((one) => (isRoot ? one.run === run : holdsMessage(one.reply, event)))
@@ -58,7 +59,7 @@ export function amendPast(draft: Draft, rootID: string, run: number, event: Mess
   if (!before) return
   const { reply, changes, raw } = reduce(before.reply, event)
   if (reply === before.reply) return
-  putCell(draft, { ...cell, reply: newest, past: past.with(at, { run: before.run, reply }) })
+  changeCell(draft, cell, { reply: newest, past: past.with(at, { run: before.run, reply }) })
   draft.steps.push({ reply, changes, raw, run: before.run })
 }
 

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../event.ts'
 import { resume } from './hold.ts'
 import { step } from './open.ts'
-import { type Draft, getCell, pathOf, putCell } from './state.ts'
+import { changeCell, type Draft, getCell, pathOf } from './state.ts'
 
 export function placeSession(draft: Draft, event: SessionEvent): void {
   learn(draft, event.sessionID, event)
@@ -24,12 +24,12 @@ export function learn(
   const { title = cell.title, directory = cell.directory, createdAt = cell.createdAt } = news
   const parentID = cell.known ? cell.parentID : news.parentID
   if (cell.known && title === cell.title && directory === cell.directory) return
-  putCell(draft, { ...cell, known: true, parentID, title, directory, createdAt })
+  changeCell(draft, cell, { known: true, parentID, title, directory, createdAt })
   if (cell.known) return
   for (const waiting of draft.state.waiting) if (pathOf(draft, waiting)) resume(draft, waiting, () => true)
 }
 
 export function touch(draft: Draft, sessionID: string): void {
   const cell = getCell(draft, sessionID)
-  if (cell.epoch !== draft.state.epoch) putCell(draft, { ...cell, epoch: draft.state.epoch })
+  if (cell.epoch !== draft.state.epoch) changeCell(draft, cell, { epoch: draft.state.epoch })
 }

@@ -3,7 +3,8 @@ import type { Part } from '../part.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { release } from './hold.ts'
 import { step } from './open.ts'
-import { type Draft, getCell, putCell } from './state.ts'
+import { roleIn } from './roles.ts'
+import { changeCell, type Draft, getCell } from './state.ts'
 
 /** Before a reply ends for good: what never learned whose or what it is. */
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
@@ -14,8 +15,7 @@ export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): v
   if (!isExplained && adoptMessages(draft, event)) draft.queue.push(event)
   else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(event)
   else {
-    putCell(draft, {
-      ...getCell(draft, event.sessionID),
+    changeCell(draft, getCell(draft, event.sessionID), {
       trailing: event.by === 'rest' || event.by === 'time-out' || event.by === 'lost',
     })
     step(draft, rootID, { ...event, idle })
@@ -33,7 +33,7 @@ function adoptMessages(draft: Draft, { sessionID, at }: SettleEvent): boolean {
   const ids = new Set(held.filter(isTelling).map(messageIDOf))
   let found = false
   for (const id of ids) {
-    if (id === undefined || roles.has(id)) continue
+    if (id === undefined || roleIn(roles, id)) continue
     const message = { id, role: 'assistant', summary: false, raw: undefined } as const
     draft.queue.push({ type: 'message', sessionID, at, message })
     found = true
@@ -44,7 +44,11 @@ function adoptMessages(draft: Draft, { sessionID, at }: SettleEvent): boolean {
 /** A delta whose part never came takes the type that its field names, after an idle; without one it stays hidden. */
 function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
   const { roles } = getCell(draft, sessionID)
-  const deltas = release(draft, sessionID, (held) => held.type === 'delta' && roles.has(held.messageID))
+  const deltas = release(
+    draft,
+    sessionID,
+    (held) => held.type === 'delta' && roleIn(roles, held.messageID) !== undefined,
+  )
   for (const delta of deltas) {
     if (delta.type !== 'delta') continue
     const { partID: id, messageID, delta: text, field, raw } = delta

@@ -2,9 +2,9 @@ import type { MessageHead, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import { findReply } from '../reduce/child.ts'
 import { resume } from './hold.ts'
-import { roleOf, withRole } from './message.ts'
 import { isOpen, open, step } from './open.ts'
-import { type Draft, getCell, putCell } from './state.ts'
+import { roleIn, roleOf, withRole } from './roles.ts'
+import { changeCell, type Draft, getCell } from './state.ts'
 
 type Read = SnapshotEvent['messages'][number]
 
@@ -44,15 +44,16 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
   if (isRunning && !isOpen(current && findReply(current, sessionID))) open(draft, path, at)
   const cell = getCell(draft, sessionID)
   const reply = current && findReply(current, sessionID)
-  const known = messages.findIndex(({ head }) => cell.roles.get(head.id)?.run === cell.run)
-  const older = messages.findLastIndex(({ head }) => (cell.roles.get(head.id)?.run ?? cell.run) !== cell.run)
+  const known = messages.findIndex(({ head }) => roleIn(cell.roles, head.id)?.run === cell.run)
+  const older = messages.findLastIndex(({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run)
   const start = known === -1 ? Math.max(runStart(messages), older + 1) : known
   const isOwn = (index: number): boolean => (isRunning || isOpen(reply) || known !== -1) && index >= start
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {
-    if (!roles.has(head.id)) roles = withRole(roles, head.id, { role: roleOf(head), run: isOwn(index) ? cell.run : -1 })
+    if (!roleIn(roles, head.id))
+      roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn(index) ? cell.run : -1 })
   }
-  putCell(draft, { ...cell, roles, todos: event.todos, idle: !isRunning })
+  changeCell(draft, cell, { roles, todos: event.todos, idle: !isRunning })
   const own = messages.filter((_, index) => isOwn(index))
   step(draft, rootID, { ...event, messages: own, children: [] })
   draft.queue.push(...event.children)

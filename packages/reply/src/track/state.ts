@@ -3,6 +3,7 @@ import type { Whole } from '../reduce/shape.ts'
 import type { Step } from '../reduce.ts'
 import type { Reply, Todo } from '../reply.ts'
 import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
+import type { MessageRoles } from './roles.ts'
 
 /** What is known of all sessions of one server. A value: `track` gives the next one and leaves this as it is. */
 export interface TrackState {
@@ -48,7 +49,7 @@ export interface Cell {
   /** Counts the session's runs. */
   readonly run: number
   /** Whose each message is, and of which run. */
-  readonly roles: ReadonlyMap<string, MessageRole>
+  readonly roles: MessageRoles
   readonly held: readonly SessionScopedEvent[]
   /** The connection on which its work was last heard of. */
   readonly epoch: number
@@ -61,11 +62,6 @@ export interface Cell {
 export interface PastReply {
   readonly run: number
   readonly reply: Reply
-}
-
-export interface MessageRole {
-  readonly role: 'user' | 'assistant' | 'summary'
-  readonly run: number
 }
 
 /** A step of one reply. `run` counts the root session's replies: with `reply.sessionID` it names this one. */
@@ -112,15 +108,21 @@ export function emptyCell(id: string): Cell {
   return {
     id,
     known: false,
+    parentID: undefined,
+    title: undefined,
+    directory: undefined,
+    createdAt: undefined,
+    removed: undefined,
     todos: [],
     idle: false,
     trailing: false,
     run: 0,
-    roles: new Map(),
+    roles: [],
     held: [],
     epoch: 0,
+    reply: undefined,
     past: [],
-  }
+  } satisfies Whole<Cell>
 }
 
 export function getCell(draft: Draft, id: string): Cell {
@@ -131,13 +133,21 @@ export function putCell(draft: Draft, cell: Cell): void {
   draft.state = withCells(draft.state, withCell(draft.state.cells, cell.id, cell))
 }
 
+export function changeCell(draft: Draft, cell: Cell, fields: Partial<Cell>): void {
+  putCell(draft, Object.assign(withReply(cell, cell.reply), fields))
+}
+
+export function changeState(draft: Draft, fields: Partial<TrackState>): void {
+  draft.state = Object.assign(withCells(draft.state, draft.state.cells), fields)
+}
+
 /** A literal, as is `withReply`: these two are made for every event; see `reduce/shape.ts`. */
 export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
   const { waiting, heldUnits, settled, epoch, sweepAt, limits } = state
   return { cells, waiting, heldUnits, settled, epoch, sweepAt, limits }
 }
 
-export function withReply(cell: Cell, reply: Reply): Cell {
+export function withReply(cell: Cell, reply: Cell['reply']): Cell {
   return {
     id: cell.id,
     known: cell.known,
@@ -163,6 +173,8 @@ export function withReply(cell: Cell, reply: Reply): Cell {
  * root; then the session is taken for its own.
  */
 export function pathOf(draft: Draft, id: string): readonly string[] | undefined {
+  const own = cellOf(draft.state.cells, id)
+  if (own?.known && own.parentID === undefined) return [id]
   const path: string[] = []
   let next: string | undefined = id
   while (next !== undefined) {

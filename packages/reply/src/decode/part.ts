@@ -24,7 +24,9 @@ export function toPart(wire: unknown): PartRead | z.ZodError {
 
 function readUnknown(wire: unknown): PartRead | z.ZodError {
   const any = anyPartSchema.safeParse(wire)
-  return any.success ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } } : any.error
+  return any.success
+    ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } }
+    : any.error
 }
 
 /** The streamed types, of which there are many, are one literal each; see `reduce/shape.ts`. */

@@ -1,0 +1,13 @@
+// A reply in the terminal: Markdown, tools, a checklist, and questions answered from the keyboard.
+//   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/console.ts "Tidy up the README"
+import { consoleSink } from '@reply/console'
+import { connect } from '@reply/core'
+
+const opencode = connect({ url: process.env.OPENCODE_URL ?? 'http://127.0.0.1:4096' })
+const sink = consoleSink({ opencode })
+const stream = opencode.prompt({ text: process.argv[2] ?? 'Tidy up the README' }, { observe: () => [sink] })
+
+process.once('SIGINT', () => void stream.abort())
+await stream.result
+await sink.settled()
+await opencode.close()

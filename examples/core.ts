@@ -1,0 +1,35 @@
+// The core in a bot: send a prompt, see what happens while it runs, use the settled reply.
+//   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/core.ts "What does this project do?"
+import { answerOf, connect, currentActivity, ReplyError } from '@reply/core'
+
+const text = process.argv[2] ?? 'What does this project do?'
+const opencode = connect({
+  url: process.env.OPENCODE_URL ?? 'http://127.0.0.1:4096',
+  ...(process.env.OPENCODE_SERVER_PASSWORD && { password: process.env.OPENCODE_SERVER_PASSWORD }),
+})
+
+try {
+  await opencode.ready
+  const stream = opencode.prompt({ text })
+
+  // Reading along is optional: the reply goes on whether or not anybody iterates.
+  for await (const change of stream) {
+    if (change.type === 'toolProgressed' && change.changed === 'status') {
+      console.log(`${change.part.tool}: ${change.status}`)
+    }
+    // Nobody is asked here, and an ask that nobody answers would hang the reply.
+    if (change.type === 'questionAsked' || change.type === 'permissionAsked') await opencode.reject(change.ask)
+    if (change.type === 'phaseChanged' && stream.reply)
+      console.log(`… ${currentActivity(stream.reply) ?? change.phase}`)
+  }
+
+  // A failure is an outcome, not an exception.
+  const reply = await stream.result
+  console.log(`\n${reply.outcome}: ${answerOf(reply) || (reply.error?.message ?? 'no text')}`)
+} catch (error) {
+  if (!(error instanceof ReplyError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+} finally {
+  await opencode.close()
+}

@@ -89,6 +89,7 @@ function silenceOf(reply: Reply): string | undefined {
   if (textOf(reply) !== '') return undefined
   const calls = toolsOf(reply).length
   if (calls > 0) return `It gave no text: only tools ran (${counted(calls, 'call')}).`
+  if (reply.compaction) return 'It gave no text: only the context was compacted.'
   if (reply.children.length > 0) return 'It gave no text: only sub-agents were at work.'
   return partsOf(reply).some((part) => part.type === 'reasoning')
     ? 'It gave no text: the model only thought.'

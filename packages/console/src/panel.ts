@@ -4,6 +4,7 @@ import { currentQuestion, type Entry, picked } from './entry.ts'
 import { clip, type Line, line, type Span, span, widthOf, wrap } from './line.ts'
 import { MARKS } from './mark.ts'
 import { markdown } from './markdown.ts'
+import { patchLines } from './patch.ts'
 import { cleanLine } from './sanitize.ts'
 
 /** What is asked, in full, without a place to type. Without an entry, every question at once. */
@@ -42,6 +43,8 @@ export function closedLines(ask: Ask, width: number): readonly Line[] {
     return wrap([MARKS.done, span(`${asked} `, 'dim'), span(`→ ${answer}`, 'bold')], width, [], line('  '))
   })
 }
+
+const DIFF_ROWS = 10
 
 interface Options {
   readonly width: number
@@ -82,19 +85,26 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry }: Options): 
       text !== '' && text !== ask.permission && !all.some((other, at) => at < index && other.endsWith(text)),
   )
   const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
-  const always = ask.always.map(cleanLine).join(', ')
   const choices = [
     { label: 'once', description: 'this time only' },
-    { label: 'always', description: always === '' ? 'from now on' : `from now on: ${always}` },
+    { label: 'always', description: alwaysMeans(ask) },
     { label: 'reject', description: 'a reason may follow, then the agent goes on with it in mind' },
   ]
   return [
     clip(title, width),
     ...details.flatMap((text) => wrap(line(text, 'cyan'), width, line('  '))),
+    ...indent(patchLines(ask.metadata.diff, { width: width - 2, most: DIFF_ROWS })),
     ...choices.flatMap((choice, index) =>
       optionLines({ number: index + 1, ...choice, marked: chosen === index + 1 }, width),
     ),
   ]
+}
+
+function alwaysMeans(ask: PermissionAsk): string {
+  const patterns = ask.always.map(cleanLine).join(', ')
+  return patterns === '' || patterns === '*'
+    ? `every ${cleanLine(ask.permission)} from now on`
+    : `from now on: ${patterns}`
 }
 
 function optionLines(

@@ -1,6 +1,7 @@
 import type { Reply, ToolPart } from '@reply/core'
 import { fit, type Line, line, type Span, span } from './line.ts'
 import { MARKS, spinner } from './mark.ts'
+import { patchCount } from './patch.ts'
 import { duration, ticking } from './phrase.ts'
 import { cleanLine } from './sanitize.ts'
 
@@ -64,6 +65,8 @@ function endOf(part: ToolPart, reply: Reply): Line {
     if (wasDenied(part, reply)) return line(' · denied', 'yellow')
     return line(reason === '' ? ' · failed' : ` · ${reason.slice(0, 300)}`, 'red')
   }
+  const changed = patchCount(metadata?.diff)
+  if (changed !== '') return line(` ${changed}`, 'dim')
   const exit = metadata?.exit
   return status === 'completed' && typeof exit === 'number' && exit !== 0 ? line(` · exit ${exit}`, 'yellow') : []
 }

@@ -224,6 +224,64 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 /** What a person reads: the order of all visible characters, without the space between them. */
 const ink = (rows: readonly string[]) => rows.join('').replace(/[\s•◦│]/g, '')
 
+const noise = fc.string({
+  unit: fc.constantFrom(
+    'a',
+    '日',
+    ' ',
+    '\n',
+    '\r',
+    '\u001b',
+    '[',
+    ']',
+    '0',
+    ';',
+    '31m',
+    '\u0007',
+    '\u009b',
+    '\u009d',
+    '\b',
+  ),
+})
+
+test('whatever a model, a tool or a server says anywhere, the terminal obeys only the sink', async () => {
+  await fc.assert(
+    fc.asyncProperty(noise, noise, async (one, two) => {
+      const { terminal, show } = setup([50, 40])
+      const asks = [
+        permission({ permission: one, title: two, patterns: [one], always: [two], metadata: { diff: `@@\n+${one}` } }),
+        question({ status: 'answered', answers: [[one, two]], callID: 'call_q' }),
+      ]
+      const failed = settledOf([tool('k', one)], {
+        sessionID: 'ses_c',
+        outcome: 'failed',
+        error: { name: one, message: two, raw: 0 },
+      })
+      const more = {
+        title: one,
+        directory: two,
+        prompt: { text: one, files: [two], parts: [] },
+        asks,
+        todos: [{ content: one, status: two }],
+        children: [childOf('call_t', failed, { agent: one, title: two })],
+        retry: { message: one, attempt: 1 },
+      }
+      const parts = [
+        text('x', `${one}\n\n${two}`),
+        tool('a', one, { title: two, input: { command: one } }),
+        tool('b', 'bash', { status: 'error', error: one }),
+        tool('t', 'task'),
+        tool('todo', 'todowrite'),
+      ]
+      show(replyOf(parts, { ...more, phase: 'blocked' }))
+      show(replyOf(parts, { ...more, phase: 'retrying', asks: [] }))
+      show(settledOf(parts, { ...more, outcome: 'failed', error: { name: one, message: two, raw: undefined } }))
+      expect(terminal.written().replace(ANSI, '').replace(/\r\n/g, '\n').replaceAll('\r', '')).not.toMatch(CONTROL)
+    }),
+    { numRuns: 300 },
+  )
+})
+
 test('any chunking and any resizing end in the same words, each once, and no escape of the text gets through', async () => {
   const resize = fc.record({ columns: fc.integer({ min: 30, max: 90 }), rows: fc.integer({ min: 14, max: 30 }) })
   await fc.assert(

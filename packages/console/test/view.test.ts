@@ -232,3 +232,10 @@ test('a log says each trouble once, with the time at which it goes on', () => {
   })
   expect(picture(reply, { live: false })).toEqual(['↻ Rate limited: trying again in 12 s (attempt 2)'])
 })
+
+test('an edit says how much it changed', () => {
+  const diff = 'Index: a\n=====\n--- a\n+++ a\n@@ -1,2 +1,3 @@\n same\n-old\n+new\n+more\n'
+  expect(picture(replyOf([tool('a', 'edit', { title: 'a.ts', metadata: { diff } })]))).toEqual([
+    '✓ edit a.ts +2 −1 1.2s',
+  ])
+})

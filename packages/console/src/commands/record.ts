@@ -7,6 +7,7 @@ import { EXIT } from '../exit.ts'
 import { leaving } from '../leave.ts'
 import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
 import { counted } from '../phrase.ts'
+import { cleanLine } from '../sanitize.ts'
 import { type ServerOptions, shownUrl } from '../server.ts'
 import type { Output } from '../surface.ts'
 import type { World } from '../world.ts'
@@ -22,7 +23,7 @@ export async function record(file: string, options: RecordCommandOptions, world:
   if (toStdout && (options.json === true || options.changes === true)) {
     throw new ConsoleError('usage', 'Standard output can carry the recording or JSON lines: give a file with --json.')
   }
-  const remark = toStdout ? (text: string) => void world.stderr.write(`${text}\n`) : remarkOn(world, options)
+  const remark = toStdout ? (text: string) => void world.stderr.write(`${cleanLine(text)}\n`) : remarkOn(world, options)
   const target = toStdout ? world.stdout : await openFile(file, options.force === true)
   let frames = 0
   let opened: Awaited<ReturnType<typeof openServer>> | undefined

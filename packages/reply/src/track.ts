@@ -1,4 +1,5 @@
 import type { ReplyEvent, SessionScopedEvent } from './event.ts'
+import type { Reply } from './reply.ts'
 import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
 import { giveUp, hold } from './track/hold.ts'
@@ -73,7 +74,7 @@ function place(draft: Draft, event: SessionScopedEvent): void {
 
 function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const rootID = path[0] ?? event.sessionID
-  if (event.type !== 'message') touch(draft, event.sessionID)
+  if (isWork(event)) touch(draft, event.sessionID)
   switch (event.type) {
     case 'delta':
       reopen(draft, path, event)
@@ -87,9 +88,12 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       return placeSnapshot(draft, path, event)
     case 'settle':
       return placeSettle(draft, rootID, event)
+    case 'asked':
+      if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
+      open(draft, path, event.at)
+      return step(draft, rootID, event)
     case 'opened':
     case 'retry':
-    case 'asked':
       open(draft, path, event.at)
       return step(draft, rootID, event)
     case 'status': {
@@ -119,7 +123,28 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
   }
 }
 
+/** An ask that is told again is no news, and opens nothing. */
+function knowsAsk({ reply, past }: Cell, requestID: string): boolean {
+  const isIn = (one: Reply): boolean => one.asks.some((ask) => ask.requestID === requestID)
+  return (reply !== undefined && isIn(reply)) || past.some((one) => isIn(one.reply))
+}
+
 /** Whether the last that was heard of a session's status is that it is idle. */
 export function isIdle(state: TrackState, sessionID: string): boolean {
   return cellOf(state.cells, sessionID)?.idle === true
 }
+
+/** A sign that the session's run is alive on this connection. A new prompt, or a look that finds it idle, is none. */
+function isWork(event: SessionScopedEvent): boolean {
+  if (event.type === 'snapshot') return event.status !== 'idle'
+  return workTypes.has(event.type)
+}
+
+const workTypes: ReadonlySet<SessionScopedEvent['type']> = new Set([
+  'delta',
+  'part',
+  'status',
+  'retry',
+  'asked',
+  'compacted',
+])

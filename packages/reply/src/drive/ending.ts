@@ -1,5 +1,6 @@
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../event.ts'
+import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import type { Clock } from './clock.ts'
@@ -48,6 +49,8 @@ export function createEnding(options: EndingOptions): Ending {
   function review(sessionID: string): void {
     const reply = options.openReply(sessionID)
     if (!reply) return forget(sessionID)
+    // A background sub-agent's end comes by itself.
+    if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     const isIdle = options.isIdle(sessionID)
     if (reply.phase === 'waiting' && reply.startedAt !== undefined) begin(sessionID, 'waiting')
     else if (isIdle) begin(sessionID, 'idle')
@@ -84,7 +87,7 @@ export function createEnding(options: EndingOptions): Ending {
     const after = options.openReply(sessionID)
     if (!after || cases.get(sessionID) !== open) return
     if (snapshot.status !== 'idle') return forget(sessionID)
-    decide(after, open)
+    decide(after, open, snapshot)
   }
 
   /** The server could not be asked: the transport's clock deals with that; the question stays. */
@@ -98,7 +101,7 @@ export function createEnding(options: EndingOptions): Ending {
   }
 
   /** REST shows the session idle. */
-  function decide(reply: Reply, open: Case): void {
+  function decide(reply: Reply, open: Case, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
     if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
@@ -108,7 +111,12 @@ export function createEnding(options: EndingOptions): Ending {
     }
     // Seen twice, a grace apart: a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
-    options.apply([{ type: 'settle', sessionID, at, by: open.reason === 'idle' ? 'grace' : 'rest' }])
+    const by = open.reason === 'idle' ? 'grace' : 'rest'
+    const ended = endedBelow(reply, snapshot.children)
+    options.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
+    const after = options.openReply(sessionID)
+    if (!after || snapshot.children.some(isAtWork)) return forget(sessionID)
+    options.apply([{ type: 'settle', sessionID, at, by }])
   }
 
   function forget(sessionID: string): void {
@@ -119,4 +127,17 @@ export function createEnding(options: EndingOptions): Ending {
   function stop(): void {
     for (const sessionID of [...cases.keys()]) forget(sessionID)
   }
+}
+
+function isAtWork(snapshot: SnapshotEvent): boolean {
+  return snapshot.status !== 'idle' || snapshot.asks.length > 0 || snapshot.children.some(isAtWork)
+}
+
+/** The sub-agents that we know as open and REST knows as idle, the deepest first. */
+function endedBelow(reply: Reply, snapshots: readonly SnapshotEvent[]): string[] {
+  return snapshots.flatMap((snapshot) => {
+    const below = endedBelow(reply, snapshot.children)
+    const known = findReply(reply, snapshot.sessionID)
+    return known && known.phase !== 'settled' && !isAtWork(snapshot) ? [...below, snapshot.sessionID] : below
+  })
 }

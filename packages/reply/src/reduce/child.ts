@@ -55,18 +55,22 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
     title: textOf(input.description),
     background: input.background === true || metadata?.background === true,
   }
-  const place = reply.children.findLastIndex(
-    (child) => child.reply.sessionID === childID && (child.callID === undefined || child.callID === part.callID),
-  )
+  const linked = placeOfCall(reply, childID, part.callID)
+  const place = linked === -1 ? placeOfCall(reply, childID, undefined) : linked
   const child = reply.children[place]
   if (!child) {
     return addChild(reply, { ...link, reply: freshReply(childID, undefined, at) }, changes)
   }
-  const linked = { ...child, ...link, agent: link.agent ?? child.agent, title: link.title ?? child.title }
+  const named = { ...child, ...link, agent: link.agent ?? child.agent, title: link.title ?? child.title }
   // The tool part's own change tells of it: same step, same reply.
-  return same({ ...linked, reply: 0 }, { ...child, reply: 0 })
+  return same({ ...named, reply: 0 }, { ...child, reply: 0 })
     ? reply
-    : withChildren(reply, replaceAt(reply.children, place, linked))
+    : withChildren(reply, replaceAt(reply.children, place, named))
+}
+
+/** The newest run of a session that this call started; without a call, the newest of which it isn't known yet. */
+function placeOfCall(reply: Reply, childID: string, callID: string | undefined): number {
+  return reply.children.findLastIndex((child) => child.reply.sessionID === childID && child.callID === callID)
 }
 
 function addChild(reply: Reply, child: Child, changes: Change[]): Reply {

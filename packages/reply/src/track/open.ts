@@ -1,3 +1,5 @@
+import type { Change } from '../change.ts'
+import { diff } from '../diff.ts'
 import type { SessionScopedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
@@ -14,8 +16,22 @@ export function step(draft: Draft, rootID: string, event: SessionScopedEvent): v
   const { reply, changes, raw } = reduce(cell.reply, event)
   if (reply === cell.reply) return
   putCell(draft, withReply(cell, reply))
-  draft.steps.push({ reply, changes, raw, run: cell.run })
+  draft.steps.push({ reply, changes: withTakenOver(cell.reply, changes), raw, run: cell.run })
+  for (const change of changes) countRun(draft, change.type === 'childChanged' ? change.change : change)
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
+}
+
+/** What a reply took over from the one before is news for whoever hears only of this one. */
+function withTakenOver(before: Reply, changes: readonly Change[]): readonly Change[] {
+  const [first, ...rest] = changes
+  return first?.type === 'replyStarted' ? [first, ...diff(emptyReply(before.sessionID), before), ...rest] : changes
+}
+
+/** A sub-agent's session may be used again by another call: what it said before belongs to an earlier run of it. */
+function countRun(draft: Draft, change: Change): void {
+  if (change.type !== 'childStarted') return
+  const child = getCell(draft, change.child.reply.sessionID)
+  changeCell(draft, child, { run: child.run + 1 })
 }
 
 /** Makes sure that the session's run is under way: opens the root's reply and each child's on the way down where they are not. */
@@ -30,9 +46,8 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
     if (parentID === undefined) continue
     const reply = getCell(draft, rootID).reply
     if (isOpen(reply && findReply(reply, childID))) continue
-    const child = getCell(draft, childID)
-    changeCell(draft, child, { run: child.run + 1 })
-    step(draft, rootID, { type: 'child', sessionID: parentID, childID, title: child.title, at })
+    const { title } = getCell(draft, childID)
+    step(draft, rootID, { type: 'child', sessionID: parentID, childID, title, at })
   }
 }
 

@@ -39,23 +39,56 @@ function isInserted(parts: readonly Part[]): boolean {
 export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
   const { sessionID, messages, at } = event
   const rootID = path[0] ?? sessionID
+  const stranded = isOpen(getCell(draft, rootID).reply) ? strandedBefore(event) : -1
+  if (stranded !== -1 && sessionID === rootID) {
+    placeSnapshot(draft, path, {
+      ...event,
+      messages: messages.slice(0, stranded),
+      status: 'idle',
+      asks: [],
+      children: [],
+    })
+    step(draft, rootID, { type: 'settle', sessionID, at, by: 'lost' })
+  }
   const isRunning = event.status !== 'idle' || event.asks.length > 0
-  const current = getCell(draft, rootID).reply
-  if (isRunning && !isOpen(current && findReply(current, sessionID))) open(draft, path, at)
+  if (isRunning && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
   const cell = getCell(draft, sessionID)
-  const reply = current && findReply(current, sessionID)
   const known = messages.findIndex(({ head }) => roleIn(cell.roles, head.id)?.run === cell.run)
   const older = messages.findLastIndex(({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run)
   const start = known === -1 ? Math.max(runStart(messages), older + 1) : known
-  const isOwn = (index: number): boolean => (isRunning || isOpen(reply) || known !== -1) && index >= start
+  const hasOwn = isRunning || known !== -1 || isOpenIn(draft, rootID, sessionID)
+  const answered = messages.findLastIndex(({ head }) => head.role === 'assistant')
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {
-    if (!roleIn(roles, head.id))
-      roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn(index) ? cell.run : -1 })
+    const isOwn = hasOwn && index >= start
+    // A prompt that nothing answers yet may be news that the stream is about to tell.
+    if (roleIn(roles, head.id) || (!isOwn && index > answered)) continue
+    roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
   }
   changeCell(draft, cell, { roles, todos: event.todos, idle: !isRunning })
-  const own = messages.filter((_, index) => isOwn(index))
+  const own = hasOwn ? messages.slice(start) : []
   step(draft, rootID, { ...event, messages: own, children: [] })
   draft.queue.push(...event.children)
   resume(draft, sessionID, () => true)
+}
+
+/**
+ * The prompt before which the run was lost: a step never ended, yet the session is idle or another step has begun after
+ * the prompt. Only a server that was restarted leaves that behind. -1 without one.
+ */
+function strandedBefore({ messages, status }: SnapshotEvent): number {
+  const open = messages.findIndex(({ head }) => head.role === 'assistant' && !hasEnded(head))
+  const next = messages.findIndex(({ head }, index) => open !== -1 && index > open && head.role === 'user')
+  if (next === -1) return -1
+  const goesOn = messages.some(({ head }, index) => index > next && head.role === 'assistant')
+  return status === 'idle' || goesOn ? next : -1
+}
+
+function hasEnded(head: MessageHead): boolean {
+  return head.completedAt !== undefined || head.error !== undefined
+}
+
+function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {
+  const root = getCell(draft, rootID).reply
+  return root !== undefined && isOpen(findReply(root, sessionID))
 }

@@ -102,7 +102,8 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   function cut(how: 'end' | 'error' = 'end'): void {
     for (const listener of listeners) {
       if (how === 'end') listener.close()
-      else listener.error(new TypeError('terminated'))
+      // An error takes back what is not read yet; a broken connection does not.
+      else setImmediate(() => listener.error(new TypeError('terminated')))
     }
     listeners = new Set()
     stalled = new Set()

@@ -4,7 +4,7 @@ import { findReply } from '../reduce/child.ts'
 import { resume } from './hold.ts'
 import { isOpen, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
-import { changeCell, type Draft, getCell } from './state.ts'
+import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
 type Read = SnapshotEvent['messages'][number]
 
@@ -39,7 +39,7 @@ function isInserted(parts: readonly Part[]): boolean {
 export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
   const { sessionID, messages, at } = event
   const rootID = path[0] ?? sessionID
-  const stranded = isOpen(getCell(draft, rootID).reply) ? strandedBefore(event) : -1
+  const stranded = isOpen(getCell(draft, rootID).reply) ? strandedBefore(event, getCell(draft, sessionID)) : -1
   if (stranded !== -1 && sessionID === rootID) {
     placeSnapshot(draft, path, {
       ...event,
@@ -76,8 +76,9 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
  * The prompt before which the run was lost: a step never ended, yet the session is idle or another step has begun after
  * the prompt. Only a server that was restarted leaves that behind. -1 without one.
  */
-function strandedBefore({ messages, status }: SnapshotEvent): number {
-  const open = messages.findIndex(({ head }) => head.role === 'assistant' && !hasEnded(head))
+function strandedBefore({ messages, status }: SnapshotEvent, { roles, run }: Cell): number {
+  const isOfRun = (id: string): boolean => (roleIn(roles, id)?.run ?? run) === run
+  const open = messages.findIndex(({ head }) => head.role === 'assistant' && !hasEnded(head) && isOfRun(head.id))
   const next = messages.findIndex(({ head }, index) => open !== -1 && index > open && head.role === 'user')
   if (next === -1) return -1
   const goesOn = messages.some(({ head }, index) => index > next && head.role === 'assistant')

@@ -134,7 +134,9 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     })
     const { commit, rest } = choose(blocks, ended)
     const asked = ended ? undefined : asking.lines(reply, width)
-    const spill = live ? spilled(asked, rows).filter(({ key }) => !shown.keys.has(key)) : []
+    // The words before a question come first, also where the server asks before it has closed them.
+    const speaking = rest.some(({ kind }) => kind === 'text')
+    const spill = live && !speaking ? spilled(asked, rows).filter(({ key }) => !shown.keys.has(key)) : []
     const parted = region.interrupted() && [...commit, ...spill].some(({ lines }) => lines.length > 0)
     const finished = layout([...commit, ...spill], parted ? undefined : above)
     const unfinished = live ? layout(rest, finished.above).rows : []

@@ -1,15 +1,13 @@
 import type { Clock, Reply, ReplyObserver } from '@reply/core'
 import { type AskPort, createAsking } from './asking.ts'
 import { idleClock } from './clock.ts'
+import { compose } from './compose.ts'
 import { every } from './every.ts'
-import { footLines, spilled } from './foot.ts'
 import { type Input, keyboardOf } from './keyboard.ts'
-import { type Above, choose, layout } from './layout.ts'
-import { line } from './line.ts'
+import type { Above } from './layout.ts'
 import { cleanLine } from './sanitize.ts'
 import { type Block, createShown } from './shown.ts'
 import { type Environment, isLive, type Output, surfaceOf } from './surface.ts'
-import { view } from './view.ts'
 
 export interface ConsoleSinkOptions {
   /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
@@ -122,36 +120,30 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
 
   function paint(reply: Reply, ended: boolean): void {
     paintedAt = clock.now()
-    const { columns, rows } = surface.size()
-    const width = live ? columns - 1 : columns
-    const blocks = view(reply, {
+    const size = surface.size()
+    const width = live ? size.columns - 1 : size.columns
+    const composition = compose(reply, {
       now: paintedAt,
       width,
       live,
       reasoning: options.reasoning === true,
       prompt: options.prompt === true,
       shown,
+      size,
+      ended,
+      asked: ended ? undefined : asking.lines(reply, width),
+      above,
+      interrupted: region.interrupted(),
+      shared: surface.shared(),
+      label: cleanLine(options.label?.(reply) ?? reply.title ?? reply.sessionID),
+      hint: options.hint?.(),
     })
-    const { commit, rest } = choose(blocks, ended)
-    const asked = ended ? undefined : asking.lines(reply, width)
-    // The words before a question come first, also where the server asks before it has closed them.
-    const speaking = rest.some(({ kind }) => kind === 'text')
-    const spill = live && !speaking ? spilled(asked, rows).filter(({ key }) => !shown.keys.has(key)) : []
-    const parted = region.interrupted() && [...commit, ...spill].some(({ lines }) => lines.length > 0)
-    const finished = layout([...commit, ...spill], parted ? undefined : above)
-    const unfinished = live ? layout(rest, finished.above).rows : []
-    const body = region.interrupted() && !parted && unfinished[0]?.length ? [[], ...unfinished] : unfinished
-    const gap = finished.above !== undefined || body.length > 0
-    const label = surface.shared() ? labelOf(reply) : undefined
-    const foot =
-      live && !ended ? footLines(reply, { now: paintedAt, width, rows, asked, gap, label, hint: options.hint?.() }) : []
-    const rowsToCommit = parted ? [[], line(`── ${labelOf(reply)} ──`, 'dim'), ...finished.rows] : finished.rows
-    if (rowsToCommit.length > 0 || live) {
-      region.draw({ commit: rowsToCommit, body, foot })
+    above = composition.above
+    if (live || composition.picture.commit.length > 0) {
+      region.draw(composition.picture)
       calls++
     }
-    for (const block of [...commit, ...spill]) remember(block)
-    above = finished.above
+    for (const block of composition.committed) remember(block)
     costMs = clock.now() - paintedAt
   }
 
@@ -160,10 +152,6 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     if (block.lines.length === 0) return
     if (surface.broken() === undefined) written++
     else refused = [...refused, block.key]
-  }
-
-  function labelOf(reply: Reply): string {
-    return cleanLine(options.label?.(reply) ?? reply.title ?? reply.sessionID)
   }
 
   function end(): void {

@@ -1,0 +1,51 @@
+import type { Reply } from '@reply/core'
+import type { Asked } from './asking.ts'
+import { footLines, spilled } from './foot.ts'
+import { type Above, choose, layout } from './layout.ts'
+import { line } from './line.ts'
+import type { Block } from './shown.ts'
+import type { Picture, Size } from './surface.ts'
+import { type ViewOptions, view } from './view.ts'
+
+export interface ComposeOptions extends ViewOptions {
+  readonly size: Size
+  /** The last picture: everything is committed. */
+  readonly ended: boolean
+  readonly asked: Asked | undefined
+  readonly above: Above
+  /** Another reply's rows stand above. */
+  readonly interrupted: boolean
+  /** Other replies are on the same screen now. */
+  readonly shared: boolean
+  /** What this reply is called among others. */
+  readonly label: string
+  readonly hint: string | undefined
+}
+
+export interface Composition {
+  readonly picture: Picture
+  /** What `picture.commit` is made of. */
+  readonly committed: readonly Block[]
+  /** What then stands above the next rows. */
+  readonly above: Above
+}
+
+/** What to write and what to paint, of what is not shown yet. */
+export function compose(reply: Reply, options: ComposeOptions): Composition {
+  const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
+  const { commit, rest } = choose(view(reply, options), ended)
+  // The words before a question come first, also where the server asks before it has closed them.
+  const speaking = rest.some(({ kind }) => kind === 'text')
+  const spill = live && !speaking ? spilled(asked, size.rows).filter(({ key }) => !shown.keys.has(key)) : []
+  const committed = [...commit, ...spill]
+  const parted = interrupted && committed.some(({ lines }) => lines.length > 0)
+  const finished = layout(committed, parted ? undefined : options.above)
+  const rows = parted ? [[], line(`── ${label} ──`, 'dim'), ...finished.rows] : finished.rows
+  if (!live) return { picture: { commit: rows, body: [], foot: [] }, committed, above: finished.above }
+  const unfinished = layout(rest, finished.above).rows
+  const body = interrupted && !parted && unfinished[0]?.length ? [[], ...unfinished] : unfinished
+  const gap = finished.above !== undefined || body.length > 0
+  const named = options.shared ? label : undefined
+  const foot = ended ? [] : footLines(reply, { now, width, rows: size.rows, asked, gap, label: named, hint })
+  return { picture: { commit: rows, body, foot }, committed, above: finished.above }
+}

@@ -3,9 +3,12 @@ export { atLeast, type OpencodeConfig } from './config.ts'
 export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
 export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'
 export { TestingError, type TestingFailure } from './error.ts'
+export { createHandClock, type HandClock } from './hand-clock.ts'
 export { type LaunchOptions, launchOpencode, type Opencode } from './launch.ts'
 export { type Model, type ModelOptions, type ModelRequest, startModel } from './model.ts'
 export { createProject, type Project } from './project.ts'
+export { serve } from './recorded/http.ts'
+export { createRecordedServer, type RecordedServer, type RecordedServerOptions } from './recorded/server.ts'
 export {
   listRecordings,
   type Posted,

@@ -24,8 +24,12 @@ export interface RecordedServer {
   readonly streams: number
   /** Whether somebody listens now. */
   readonly isHeard: boolean
+  /** How many requests are being answered. */
+  readonly answering: number
   /** Sends the next events, to whoever listens. Where the server of the recording was restarted, all streams end. Returns how many it sent. */
   publish(count?: number): number
+  /** Sends the newest event once more. */
+  repeat(): void
   /** Sends something that is not in the recording to whoever listens. */
   inject(text: string): void
   /** Ends every stream: as a closed connection does, or as a broken one. */
@@ -49,9 +53,17 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   let published = 0
   let folded = 0
   let streams = 0
+  let answering = 0
   let failing = { count: 0, how: 500 as 500 | 'html' | 'refused' }
   return {
-    fetch: (input, init) => answer(new Request(input, init)),
+    fetch: async (input, init) => {
+      answering += 1
+      try {
+        return await answer(new Request(input, init))
+      } finally {
+        answering -= 1
+      }
+    },
     length: frames.length,
     get published() {
       return published
@@ -63,7 +75,14 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     get isHeard() {
       return listeners.size > stalled.size
     },
+    get answering() {
+      return answering
+    },
     publish,
+    repeat: () => {
+      const frame = frames[published - 1]
+      if (frame && !isRestart(frame)) send(`data: ${frame.data}\n\n`)
+    },
     inject: (text) => send(text),
     cut,
     stall: () => {

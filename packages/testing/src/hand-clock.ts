@@ -1,0 +1,53 @@
+/** A clock that stands until it is moved. Fits wherever a package of ours takes a `clock`. */
+export interface HandClock {
+  now(): number
+  after(delayMs: number, run: () => void): () => void
+  /** Lets time pass: whatever becomes due runs in order. Between two, `rest` lets the program come to rest. */
+  advance(durationMs: number, rest?: () => Promise<void>): Promise<void>
+  /** How many timers are set. */
+  readonly pending: number
+}
+
+interface Timer {
+  readonly at: number
+  readonly run: () => void
+}
+
+/** Starts at a fixed time, so that runs can be repeated. */
+export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
+  let time = startMs
+  const timers = new Set<Timer>()
+  return {
+    now: () => time,
+    after,
+    advance,
+    get pending() {
+      return timers.size
+    },
+  }
+
+  function after(delayMs: number, run: () => void): () => void {
+    const timer = { at: time + delayMs, run }
+    timers.add(timer)
+    return () => timers.delete(timer)
+  }
+
+  async function advance(durationMs: number, rest?: () => Promise<void>): Promise<void> {
+    const end = time + durationMs
+    await rest?.()
+    for (let next = earliest(end); next; next = earliest(end)) {
+      timers.delete(next)
+      time = Math.max(time, next.at)
+      next.run()
+      await rest?.()
+    }
+    time = end
+  }
+
+  /** Of several due at the same time the one that was set first: a set keeps the order. */
+  function earliest(end: number): Timer | undefined {
+    let found: Timer | undefined
+    for (const timer of timers) if (timer.at <= end && (!found || timer.at < found.at)) found = timer
+    return found
+  }
+}

@@ -1,11 +1,11 @@
 import { type BinaryOptions, defaultVersion, opencodeBinary } from './binary.ts'
 import { configFor, type OpencodeConfig } from './config.ts'
 import { TestingError } from './error.ts'
+import { startGuard } from './guard.ts'
 import type { Model } from './model.ts'
 import { freePort } from './port.ts'
 import { createProject } from './project.ts'
 import { startServer } from './server.ts'
-import { undoAtExit } from './undo.ts'
 
 export interface LaunchOptions extends BinaryOptions {
   /** The model that the server talks to, or its base URL. */
@@ -56,20 +56,18 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     'opencode.json': configFor(version, modelUrl, options.config),
   })
   const port = options.port ?? (await freePort())
-  const start = () => startServer({ binary, project, port, env: options.env ?? {}, readyMs: options.readyMs ?? 60_000 })
+  const guard = startGuard(project.root)
+  const start = () =>
+    startServer({ binary, project, port, env: options.env ?? {}, readyMs: options.readyMs ?? 60_000, guard })
 
   let server: Awaited<ReturnType<typeof startServer>> | undefined
   let stopped = false
-  const forget = undoAtExit(() => {
-    server?.killSync()
-    project.removeSync()
-  })
   const stop = async (): Promise<void> => {
     if (stopped) return
     stopped = true
     await server?.end()
     await project.remove()
-    forget()
+    guard.dismiss()
   }
 
   try {

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -14,7 +13,6 @@ export interface Project {
   /** Writes files into the project, e.g. `{ 'src/a.ts': '…' }`, without committing them. */
   write(files: Readonly<Record<string, string>>): Promise<void>
   remove(): Promise<void>
-  removeSync(): void
 }
 
 const run = promisify(execFile)
@@ -55,6 +53,5 @@ export const createProject = async (files: Readonly<Record<string, string>> = {}
     directory,
     write,
     remove: () => rm(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
-    removeSync: () => rmSync(root, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 }),
   }
 }

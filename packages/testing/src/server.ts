@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from './error.ts'
+import type { Guard } from './guard.ts'
 import type { Project } from './project.ts'
 
 export interface ServerOptions {
@@ -10,6 +11,7 @@ export interface ServerOptions {
   readonly port: number
   readonly env: Readonly<Record<string, string>>
   readonly readyMs: number
+  readonly guard: Guard
 }
 
 export interface RunningServer {
@@ -18,7 +20,6 @@ export interface RunningServer {
   /** Asks the server to end, and kills it if it doesn't within two seconds. */
   end(): Promise<void>
   kill(): Promise<void>
-  killSync(): void
 }
 
 /** Only what a program needs to run is taken over: no proxy, no key, no OPENCODE_* of the person who runs the tests. */
@@ -67,7 +68,7 @@ const isHealthy = async (url: string): Promise<boolean> => {
 
 /** Starts `opencode serve` and resolves when it is healthy. Fails with type `launch` and the server's last words. */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
-  const { binary, project, port, env, readyMs } = options
+  const { binary, project, port, env, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`
   const child = spawn(binary, ['serve', '--port', String(port), '--hostname', '127.0.0.1'], {
     cwd: project.directory,
@@ -75,13 +76,19 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   })
+  guard.watch(child.pid)
   let said = ''
   const listen = (chunk: Buffer): void => {
     said = `${said}${chunk.toString('utf8')}`.slice(-65_536)
   }
   child.stdout.on('data', listen)
   child.stderr.on('data', listen)
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const closed = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      guard.watch(undefined)
+      resolve()
+    })
+  })
   let failure: Error | undefined
   child.once('error', (error) => {
     failure = error
@@ -116,5 +123,5 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     }
     await sleep(50)
   }
-  return { url, output: () => said, end, kill, killSync: () => signal(child, 'SIGKILL') }
+  return { url, output: () => said, end, kill }
 }

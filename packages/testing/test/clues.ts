@@ -48,7 +48,12 @@ export const clues: Readonly<Record<string, readonly Clue[]>> = {
   burst: [...whole, ({ frames }) => (frames.length > 2000 ? undefined : 'no burst')],
   'finish-length': [...whole, event('message.updated', '"finish":"length"')],
   'two-turns': [...whole, kept('The first answer.', 'The second answer.')],
-  'two-sessions': [...whole, sessions(2), before(['message.part.updated', 'two-sessions/second'], ['session.idle']), kept('ends last.')],
+  'two-sessions': [
+    ...whole,
+    sessions(2),
+    before(['message.part.updated', 'two-sessions/second'], ['session.idle']),
+    kept('ends last.'),
+  ],
   'file-prompt': [...whole, event('message.part.updated', '"synthetic":true', 'nothing of interest')],
   'plan-agent': [...whole, event('message.updated', '"agent":"plan"')],
   command: [...whole, event('command.executed', 'greet'), kept('Greet the world')],

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { demoScenarios, startDemo, TestingError } from '../src/index.ts'
 
 test('the demo asks a question and goes on as it is answered', async () => {
   const demo = await startDemo({ chunkDelayMs: 0 })
+  onTestFinished(demo.stop)
   const at = (path: string): string => `${demo.url}${path}?directory=${encodeURIComponent(demo.directory)}`
   const post = (path: string, body: unknown) =>
     fetch(at(path), { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
@@ -23,8 +24,7 @@ test('the demo asks a question and goes on as it is answered', async () => {
   const messages = JSON.stringify(await (await fetch(at(`/session/${id}/message`))).json())
   const said = ['has no step', 'ℹ fail 1', 'ℹ fail 0'].map((words) => messages.includes(words))
   expect(said).toEqual([false, true, true])
-  await demo.stop()
-}, 60_000)
+}, 120_000)
 
 test('an unknown scenario is refused with the names there are', async () => {
   await expect(startDemo({ scenario: 'nope' })).rejects.toThrow(TestingError)

@@ -3,10 +3,9 @@ import type { Reply } from './reply.ts'
 import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
 import { giveUp, hold } from './track/hold.ts'
-import { placeMessage } from './track/message.ts'
-import { amendPast, open, reopen, step } from './track/open.ts'
+import { placeMessage, placeRemoval } from './track/message.ts'
+import { open, reopen, step } from './track/open.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
-import { roleIn } from './track/roles.ts'
 import { learn, placeSession, touch } from './track/session.ts'
 import { isTelling, placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
@@ -112,12 +111,8 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       changeCell(draft, getCell(draft, event.sessionID), { removed: true })
       return step(draft, rootID, event)
     case 'message-removed':
-    case 'part-removed': {
-      const cell = getCell(draft, event.sessionID)
-      const role = roleIn(cell.roles, event.messageID)
-      if (role?.run === cell.run) return step(draft, rootID, event)
-      return role && amendPast(draft, rootID, role.run, event)
-    }
+    case 'part-removed':
+      return placeRemoval(draft, rootID, event)
     default:
       return step(draft, rootID, event)
   }

@@ -64,6 +64,12 @@ describe('an ask', () => {
     expect(after(permission('p1'), answered, permission('p1')).reply.asks).toMatchObject([{ status: 'answered' }])
   })
 
+  test('that is told again after its reply has settled opens nothing', () => {
+    const done = run([...running, permission('p1'), settle('lost')])
+    expect(run([permission('p1')], done).replies).toHaveLength(1)
+    expect(run([user('u2'), permission('p1')], done).reply.asks).toEqual([])
+  })
+
   test('is closed once: a second answer changes nothing', () => {
     const before = after(permission('p1'), closed('p1', { type: 'permission', reply: 'once' })).reply
     expect(reduced([closed('p1', { type: 'permission', reply: 'reject' })], before).reply).toBe(before)

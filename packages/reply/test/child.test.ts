@@ -91,6 +91,16 @@ describe('a sub-agent', () => {
     expect(reply.children.map((one) => textOf(one.reply))).toEqual(['One, mended', ''])
   })
 
+  test('that runs again is not taken for the first call, which is told again', () => {
+    const first = [...delegated, ended('c1', ofChild), idle(child), user('cu2', ofChild), busy(child)]
+    const { reply } = run([
+      ...first,
+      task('m1', child, { status: 'completed' }),
+      task('m1', child, { callID: 'call2' }),
+    ])
+    expect(reply.children.map(({ callID }) => callID)).toEqual(['call', 'call2'])
+  })
+
   test('of an older reply keeps late news of it there', () => {
     const older = [...delegated, ended('c1', ofChild), idle(child), ended('m1'), idle()]
     const newer = [user('u2'), busy(), message('m2'), user('cu2', ofChild), busy(child), message('c2', ofChild)]

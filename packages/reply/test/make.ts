@@ -148,7 +148,7 @@ export function closed(requestID: string, how: Of<'ask-closed'>['how'], sessionI
 /** A reading over REST of a session that is at work. */
 export function snapshot(more: Partial<Of<'snapshot'>> = {}): Of<'snapshot'> {
   const nothing = { session: {}, messages: [], asks: [], todos: [], children: [] } as const
-  return { type: 'snapshot', at, sessionID: root, status: 'busy', gap: false, ...nothing, ...more }
+  return { type: 'snapshot', at, sessionID: root, status: 'busy', gap: false, complete: false, ...nothing, ...more }
 }
 
 /** A prompt, and the model at work on its first step `m1`. */

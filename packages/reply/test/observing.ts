@@ -1,4 +1,4 @@
-import type { Change, ChangeType, ReplyObserver } from '@reply/core'
+import type { ChangeType, Observation, ReplyObserver } from '@reply/core'
 
 /** Every type of change there is. A new one doesn't compile until it is named here. */
 export const changeTypes = Object.keys({
@@ -33,6 +33,6 @@ export const changeTypes = Object.keys({
 } satisfies Record<ChangeType, 1>) as readonly ChangeType[]
 
 /** An observer of everything. */
-export function observing(observe: (change: Change) => void): ReplyObserver {
+export function observing(observe: (observation: Observation) => void): ReplyObserver {
   return Object.fromEntries(changeTypes.map((type) => [type, observe]))
 }

@@ -94,6 +94,12 @@ describe('opening', () => {
     expect(run([gone], told).replies.map((reply) => reply.messages.length)).toEqual([0, 1])
   })
 
+  test('a message that was removed stays so', () => {
+    const gone = { type: 'message-removed', at: 1, sessionID: root, messageID: 'm1' } as const
+    const { replies } = run([...running, gone, message('m1'), text('m1', 'Late'), delta('m1', '!')])
+    expect(replies.map((reply) => reply.messages)).toEqual([[]])
+  })
+
   test('a fork begins with copies that are no news', () => {
     const copies = [user('u0', { createdAt: 5 }), ended('m0', { createdAt: 6 }), text('m0', 'Old', sealed)]
     const fresh = [user('u1', { createdAt: 20 }), busy(), message('m1', { createdAt: 21 })]

@@ -20,7 +20,7 @@ export async function* recordedEvents(
   let clock = 0
   const reader = createEventReader({
     onError: options.onError,
-    decoder: { decode: (data, at) => stamped(read(data, noted ?? at)), decodeValue: decoder.decodeValue },
+    decoder: { decode: (data) => stamped(read(data, noted ?? clock)), decodeValue: decoder.decodeValue },
     onComment: (comment) => {
       const note = /^at (\d+)$/.exec(comment)
       if (note) noted = Number(note[1])

@@ -1,4 +1,4 @@
-import type { MessageEvent } from '../event.ts'
+import type { MessageEvent, SessionScopedEvent } from '../event.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
 import { resume } from './hold.ts'
@@ -16,7 +16,7 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     // A fork begins with copies of another session's messages: they are older than the session itself, and no news.
     if (createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt)
       return remember(draft, event, -1)
-    endStranded(draft, rootID, event)
+    endUnseen(draft, rootID, event)
     open(draft, path, event.at)
   }
   const cell = getCell(draft, sessionID)
@@ -25,17 +25,34 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   if (cell.held.length > 0) resume(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }
 
+/** A message that was removed stays so: what is told of it later is old. */
+export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent): void {
+  const cell = getCell(draft, event.sessionID)
+  const role = roleIn(cell.roles, event.messageID)
+  if (!role) return
+  if (role.run === cell.run) step(draft, rootID, event)
+  else amendPast(draft, rootID, role.run, event)
+  if (event.type === 'part-removed') return
+  const { id, roles } = getCell(draft, event.sessionID)
+  changeCell(draft, getCell(draft, id), { roles: withRole(roles, { ...role, run: -1 }) })
+}
+
+type RemovalEvent = Extract<SessionScopedEvent, { type: 'message-removed' | 'part-removed' }>
+
 function remember(draft: Draft, { sessionID, message }: MessageEvent, run: number): void {
   const cell = getCell(draft, sessionID)
   changeCell(draft, cell, { roles: withRole(cell.roles, { messageID: message.id, role: roleOf(message), run }) })
 }
 
 /**
- * A new prompt, on a new connection on which nothing was heard of the run before it, while that run has a step that never
- * ended: the server was restarted in between, and the run is lost.
+ * A new prompt may be the first that is heard of the end of the run before it. When REST showed the session idle and all
+ * steps had ended, that run is over. When it was last heard of on an earlier connection, with a step that never ended,
+ * the server was restarted in between, and it is lost.
  */
-function endStranded(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
-  const { reply, epoch } = getCell(draft, rootID)
-  if (sessionID !== rootID || message.role !== 'user' || epoch === draft.state.epoch) return
-  if (reply && isOpen(reply) && !isFinished(reply)) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
+function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
+  const { reply, epoch, idle } = getCell(draft, rootID)
+  if (sessionID !== rootID || message.role !== 'user' || !reply || !isOpen(reply) || reply.phase === 'waiting') return
+  if (isFinished(reply)) {
+    if (idle) step(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
+  } else if (epoch !== draft.state.epoch) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }

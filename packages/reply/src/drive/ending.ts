@@ -10,7 +10,7 @@ export interface EndingOptions {
   readonly onError: OnError
   /** After idle was seen with an unfinished message, and again after REST confirmed it. */
   readonly graceMs: number
-  /** A reply that never turned busy is looked at after so long, and after twice and four times as long. */
+  /** A reply of which nothing is told is looked at after so long, then after twice, four times, … as long. */
   readonly waitMs: number
   readonly read: (reply: Reply) => Promise<SnapshotEvent>
   readonly apply: (events: readonly ReplyEvent[]) => void
@@ -35,7 +35,8 @@ interface Case {
   stop: () => void
 }
 
-const maxLooks = 3
+/** With the default of 500 ms they take half a minute. */
+const maxLooks = 6
 
 /**
  * Ends what the stream does not end: a run that is idle with an unfinished message, a run whose end fell into a gap, and
@@ -52,7 +53,9 @@ export function createEnding(options: EndingOptions): Ending {
     // A background sub-agent's end comes by itself.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     const isIdle = options.isIdle(sessionID)
-    if (reply.phase === 'waiting' && reply.startedAt !== undefined) begin(sessionID, 'waiting')
+    // Servers from 1.17 on say that they are connected some moments before they are: what they tell in between is lost.
+    const isUntold = options.isExpected(sessionID) && reply.promptIDs.length === 0
+    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUntold)) begin(sessionID, 'waiting')
     else if (isIdle) begin(sessionID, 'idle')
     else if (cases.get(sessionID)?.reason !== 'gap') forget(sessionID)
   }

@@ -31,7 +31,7 @@ export interface ConnectOptions {
   readonly stalledAfterMs?: { readonly first: number; readonly later: number } | undefined
   /** A run that is idle with an unfinished step is looked at after so long. Default 1,000. */
   readonly graceMs?: number | undefined
-  /** A prompt that nothing runs for is looked at after so long, then after twice and four times as long. Default 5,000. */
+  /** A prompt of which nothing is told is looked at over REST after so long, then five times more, each after twice as long. Default 500. */
   readonly waitMs?: number | undefined
   /** A call that isn't answered for so long has failed. Default 30,000. */
   readonly deadlineMs?: number | undefined
@@ -58,7 +58,7 @@ export function toSettings(options: ConnectOptions): Settings {
     lostAfterMs: options.lostAfterMs ?? 300_000,
     stalledAfterMs: options.stalledAfterMs ?? { first: 120_000, later: 300_000 },
     graceMs: options.graceMs ?? 1000,
-    waitMs: options.waitMs ?? 5000,
+    waitMs: options.waitMs ?? 500,
     deadlineMs: options.deadlineMs ?? 30_000,
     keepSettled: options.keepSettled ?? 1000,
   }

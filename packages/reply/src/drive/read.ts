@@ -8,8 +8,10 @@ import {
 } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
+import type { Part } from '../part.ts'
 import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
+import { runStart } from '../track/runs.ts'
 import type { Clock } from './clock.ts'
 import type { Rest } from './rest.ts'
 
@@ -57,13 +59,17 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
   const childIDs = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child)?.id ?? [])
   const asking = new Set(asks.map((ask) => ask.sessionID))
+  const read = toReadMessages(messages, onError)
+  const linked = new Set(read.slice(Math.max(0, runStart(read))).flatMap(({ parts }) => parts.flatMap(linkedBy)))
   const isAtWork = (id: string): boolean => statuses.has(id) || asking.has(id) || isOpenIn(reply, id)
+  // A sub-agent of this run that has ended is read once, so that nothing of the run is missing.
+  const isWanted = (id: string): boolean => isAtWork(id) || (linked.has(id) && !(reply && findReply(reply, id)))
   const placed = new Set([...seen, ...childIDs])
   const isSearching = [...statuses.keys(), ...asking].some((id) => !placed.has(id))
   const children: SnapshotEvent[] = []
   for (const id of childIDs) {
     if (seen.has(id)) continue
-    if (isAtWork(id) || (isSearching && (await hasWorkBelow(id)))) {
+    if (isWanted(id) || (isSearching && (await hasWorkBelow(id)))) {
       children.push(await readTree(options, { sessionID: id, reply, gap, complete }, seen))
     }
   }
@@ -73,7 +79,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
     at,
     sessionID,
     session: known,
-    messages: toReadMessages(messages, onError),
+    messages: read,
     status: status?.status ?? 'idle',
     ...(status?.retry && { retry: status.retry }),
     asks: asks.filter((ask) => ask.sessionID === sessionID),
@@ -91,6 +97,11 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
       return known !== undefined && isAtWork(known.id)
     })
   }
+}
+
+function linkedBy(part: Part): string[] {
+  const childID = part.type === 'tool' && part.tool === 'task' ? part.state.metadata?.sessionId : undefined
+  return typeof childID === 'string' ? [childID] : []
 }
 
 function isOpenIn(reply: Reply | undefined, id: string): boolean {

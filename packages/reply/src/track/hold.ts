@@ -37,9 +37,14 @@ export function release(
   const { waiting, heldUnits } = draft.state
   changeState(draft, {
     heldUnits: heldUnits - wanted.reduce((sum, event) => sum + unitsOf(event), 0),
-    waiting: held.length === 0 ? waiting.filter((id) => id !== sessionID) : waiting,
+    waiting: held.length === 0 ? without(waiting, sessionID) : waiting,
   })
   return wanted
+}
+
+/** Mostly it is the first: the longest waiting is given up first. */
+function without(waiting: readonly string[], sessionID: string): readonly string[] {
+  return waiting[0] === sessionID ? waiting.slice(1) : waiting.filter((id) => id !== sessionID)
 }
 
 /** Lets held events go their way, after the event that is being placed. */

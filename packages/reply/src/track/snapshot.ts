@@ -1,55 +1,19 @@
-import type { MessageHead, SnapshotEvent } from '../event.ts'
-import type { Part } from '../part.ts'
+import type { SnapshotEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
+import { isFinished } from '../reduce/settle.ts'
 import { resume } from './hold.ts'
 import { isOpen, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
-import { type Cell, changeCell, type Draft, getCell } from './state.ts'
-
-type Read = SnapshotEvent['messages'][number]
+import { runEnd, runStart } from './runs.ts'
+import { changeCell, type Draft, getCell } from './state.ts'
 
 /**
- * Where the session's last run begins among its messages: at the last user message that no unfinished step leads up to.
- * A message that the server itself put in, as after a compaction, goes on with the run. -1 without messages.
+ * A reading over REST: of the messages only the run's own go on to `reduce`; of the older ones the ids are remembered.
+ * Where the open run has ended and another has begun in the meantime, each is read for itself.
  */
-export function runStart(messages: readonly Read[]): number {
-  let start = messages.findLastIndex((message) => message.head.role === 'user')
-  while (start > 0) {
-    const asked = messages[start]
-    const before = messages[start - 1]
-    if (!asked || !before || (isOver(before.head) && !isInserted(asked.parts))) return start
-    start = messages.findLastIndex((message, index) => index < start && message.head.role === 'user')
-  }
-  return start
-}
-
-function isOver(head: MessageHead): boolean {
-  if (head.role === 'user' || head.summary) return false
-  return head.error !== undefined || (head.completedAt !== undefined && head.finish !== 'tool-calls')
-}
-
-function isInserted(parts: readonly Part[]): boolean {
-  return (
-    parts.length > 0 &&
-    parts.every((part) => part.type === 'compaction' || (part.type === 'text' && part.synthetic === true))
-  )
-}
-
-/** A reading over REST: of the messages only the run's own go on to `reduce`; of the older ones the ids are remembered. */
 export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
   const { sessionID, messages, at } = event
   const rootID = path[0] ?? sessionID
-  const stranded = isOpen(getCell(draft, rootID).reply) ? strandedBefore(event, getCell(draft, sessionID)) : -1
-  if (stranded !== -1 && sessionID === rootID) {
-    placeSnapshot(draft, path, {
-      ...event,
-      messages: messages.slice(0, stranded),
-      status: 'idle',
-      asks: [],
-      children: [],
-    })
-    step(draft, rootID, { type: 'settle', sessionID, at, by: 'lost' })
-  }
   const isRunning = event.status !== 'idle' || event.asks.length > 0
   if (isRunning && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
   const cell = getCell(draft, sessionID)
@@ -57,6 +21,17 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
   const older = messages.findLastIndex(({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run)
   const start = known === -1 ? Math.max(runStart(messages), older + 1) : known
   const hasOwn = isRunning || known !== -1 || isOpenIn(draft, rootID, sessionID)
+  const isKnown = (id: string): boolean => roleIn(cell.roles, id)?.run === cell.run
+  const end = sessionID === rootID && isOpen(cell.reply) ? runEnd(event, start, isKnown) : undefined
+  if (end) {
+    const { next, by } = end
+    const run = { ...event, messages: messages.slice(0, next), status: 'idle' as const, asks: [], children: [] }
+    placeSnapshot(draft, path, run)
+    step(draft, rootID, { type: 'settle', sessionID, at, by })
+    // What began after it is read as a run of its own, also if it has ended by now.
+    if (!isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
+    return placeSnapshot(draft, path, event)
+  }
   const answered = messages.findLastIndex(({ head }) => head.role === 'assistant')
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {
@@ -66,27 +41,13 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
   }
   changeCell(draft, cell, { roles, todos: event.todos, idle: !isRunning })
-  const own = hasOwn ? messages.slice(start) : []
-  step(draft, rootID, { ...event, messages: own, children: [] })
+  step(draft, rootID, { ...event, messages: hasOwn ? messages.slice(start) : [], children: [] })
   draft.queue.push(...event.children)
   resume(draft, sessionID, () => true)
-}
-
-/**
- * The prompt before which the run was lost: a step never ended, yet the session is idle or another step has begun after
- * the prompt. Only a server that was restarted leaves that behind. -1 without one.
- */
-function strandedBefore({ messages, status }: SnapshotEvent, { roles, run }: Cell): number {
-  const isOfRun = (id: string): boolean => (roleIn(roles, id)?.run ?? run) === run
-  const open = messages.findIndex(({ head }) => head.role === 'assistant' && !hasEnded(head) && isOfRun(head.id))
-  const next = messages.findIndex(({ head }, index) => open !== -1 && index > open && head.role === 'user')
-  if (next === -1) return -1
-  const goesOn = messages.some(({ head }, index) => index > next && head.role === 'assistant')
-  return status === 'idle' || goesOn ? next : -1
-}
-
-function hasEnded(head: MessageHead): boolean {
-  return head.completedAt !== undefined || head.error !== undefined
+  const reply = getCell(draft, rootID).reply
+  const child = sessionID !== rootID && !isRunning && reply ? findReply(reply, sessionID) : undefined
+  if (child && child.phase !== 'waiting' && isFinished(child))
+    draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
 }
 
 function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {

@@ -1,0 +1,62 @@
+import type { MessageHead, SnapshotEvent } from '../event.ts'
+import type { Part } from '../part.ts'
+
+/** A message as REST gives it. */
+export type Read = SnapshotEvent['messages'][number]
+
+/**
+ * Where the session's last run begins among its messages. A message that the server itself put in, as after a
+ * compaction, or one that came while a step was under way goes on with the run. -1 without messages.
+ */
+export function runStart(messages: readonly Read[]): number {
+  for (let at = messages.length - 1; at > 0; at--) if (beginsRun(messages, at)) return at
+  return messages.findIndex((message) => message.head.role === 'user')
+}
+
+/** A run that is followed by another one, and how it ended. */
+export interface RunEnd {
+  /** The user message that begins the next one. */
+  readonly next: number
+  /** `lost`: a step of it never ended, and only a restarted server goes on after that. */
+  readonly by: 'rest' | 'lost'
+}
+
+/** Where the run that has begun at `start` gives way to the next. `isKnown` tells the messages that the stream told to be of this run. */
+export function runEnd(
+  { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
+  start: number,
+  isKnown: (id: string) => boolean,
+): RunEnd | undefined {
+  for (let next = start + 1; next < messages.length; next++) {
+    const message = messages[next]
+    if (message?.head.role !== 'user' || isKnown(message.head.id)) continue
+    if (beginsRun(messages, next)) return { next, by: 'rest' }
+    const before = messages.slice(start, next).findLast(({ head }) => head.role === 'assistant')
+    const goesOn = status === 'idle' || messages.some(({ head }, index) => index > next && head.role === 'assistant')
+    if (before && !hasEnded(before.head) && goesOn && !isInserted(message.parts)) return { next, by: 'lost' }
+  }
+  return undefined
+}
+
+/** A prompt that came after the step before it had ended for good. */
+function beginsRun(messages: readonly Read[], at: number): boolean {
+  const asked = messages[at]
+  const before = messages[at - 1]
+  if (asked?.head.role !== 'user' || before?.head.role !== 'assistant' || isInserted(asked.parts)) return false
+  if (!hasEnded(before.head)) return false
+  if (before.head.error === undefined && before.head.finish === 'tool-calls') return false
+  const { completedAt } = before.head
+  const { createdAt } = asked.head
+  return completedAt === undefined || createdAt === undefined || createdAt >= completedAt
+}
+
+function hasEnded(head: MessageHead): boolean {
+  return head.completedAt !== undefined || head.error !== undefined
+}
+
+function isInserted(parts: readonly Part[]): boolean {
+  return (
+    parts.length > 0 &&
+    parts.every((part) => (part.type === 'compaction' ? part.auto : 'synthetic' in part && part.synthetic === true))
+  )
+}

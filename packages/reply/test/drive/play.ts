@@ -1,0 +1,162 @@
+import {
+  createHandClock,
+  createRecordedServer,
+  type RecordedServer,
+  type RecordingName,
+  readRecording,
+} from '@reply/testing'
+import { type Change, connect, type Reply, type ReplyError, type ReplyObserver } from '../../src/index.ts'
+import { comparable, createListener, type Heard } from './picture.ts'
+
+/** What happens to the stream while a recording is played. `at` counts events. */
+export type Fault =
+  /** The connection ends, so many events are missed, and it comes back. */
+  | { readonly at: number; readonly type: 'cut'; readonly how: 'end' | 'error'; readonly missed: number }
+  /** Events are lost on an open connection, until its silence is noticed. */
+  | { readonly at: number; readonly type: 'stall'; readonly missed: number }
+  /** The last event is sent again. */
+  | { readonly at: number; readonly type: 'double' }
+  /** Bytes that are no event. */
+  | { readonly at: number; readonly type: 'garbage' }
+  /** A cut after which the next requests fail. */
+  | { readonly at: number; readonly type: 'refuse'; readonly how: 500 | 'html' | 'refused'; readonly count: number }
+
+export interface Plan {
+  readonly recording: RecordingName
+  /** So many events have happened before anybody listens. Default 0. */
+  readonly attachAt?: number
+  /** So many events is REST ahead of the stream. Default 0. */
+  readonly ahead?: number
+  readonly faults?: readonly Fault[]
+  /** Post the prompt ourselves instead of only watching. */
+  readonly prompt?: boolean
+}
+
+export interface Played {
+  readonly replies: readonly Reply[]
+  readonly heard: readonly Heard[]
+  readonly errors: readonly ReplyError[]
+  readonly posts: readonly string[]
+}
+
+const bytesOf = new Map<string, Uint8Array>()
+
+/** Plays a recording with a plan's faults to a real `connect`, on a clock that is moved by hand. */
+export async function play(plan: Plan): Promise<Played> {
+  const { recording, attachAt = 0, ahead = 0, faults = [] } = plan
+  const key = `${recording.version}/${recording.scenario}`
+  const bytes = bytesOf.get(key) ?? readRecording(recording).bytes
+  bytesOf.set(key, bytes)
+  const server = createRecordedServer({ bytes, version: recording.version, ahead })
+  server.publish(attachAt)
+  const clock = createHandClock()
+  const errors: ReplyError[] = []
+  const rest = restOf(server)
+  const opencode = connect({
+    url: 'http://recorded',
+    fetch: server.fetch,
+    clock,
+    random: () => 0.5,
+    onError: (error) => errors.push(error),
+  })
+  const heard: Heard[] = []
+  const observe = (): ReplyObserver[] => {
+    const listener = createListener()
+    heard.push(listener.heard)
+    return [listener.observer]
+  }
+  if (plan.prompt) {
+    const stream = opencode.prompt({ text: 'Go.' }, { observe })
+    void collect(stream)
+  } else opencode.watch({}, { observe })
+  await rest()
+  for (const fault of [...faults].sort((a, b) => a.at - b.at)) {
+    await publishTo(fault.at)
+    await suffer(fault)
+  }
+  await publishTo(server.length)
+  for (let waitedMs = 0; waitedMs < 120_000 && heard.some(({ settled }) => settled === 0); waitedMs += 1000) {
+    await clock.advance(1000, rest)
+  }
+  await clock.advance(3000, rest)
+  const replies = heard.flatMap(({ newest }) => (newest ? [newest] : []))
+  await opencode.close()
+  await rest()
+  return { replies, heard, errors, posts: server.posts }
+
+  async function publishTo(end: number): Promise<void> {
+    while (server.published < end) {
+      if (!server.isHeard) await reconnect()
+      const before = server.published
+      server.publish(end - server.published)
+      await rest()
+      if (server.published === before) throw new Error(`${key} stands still at ${before}.`)
+    }
+  }
+
+  async function reconnect(): Promise<void> {
+    for (let tries = 0; tries < 40 && !server.isHeard; tries++) await clock.advance(1000, rest)
+    if (!server.isHeard) throw new Error(`${key}: nobody came back.`)
+  }
+
+  async function suffer(fault: Fault): Promise<void> {
+    switch (fault.type) {
+      case 'cut':
+        server.cut(fault.how)
+        server.publish(fault.missed)
+        return await reconnect()
+      case 'stall':
+        server.stall()
+        server.publish(fault.missed)
+        for (let waited = 0; waited < 100 && !server.isHeard; waited++) await clock.advance(1000, rest)
+        return
+      case 'refuse':
+        server.cut('end')
+        server.fail(fault.count, fault.how)
+        return await reconnect()
+      case 'double':
+        server.repeat()
+        return await rest()
+      case 'garbage':
+        server.inject('data: {"type":"message.updated","properties":{"info":7}}\n\ndata: nonsense\n\nnonsense\n\n')
+        return await rest()
+      default:
+        return fault satisfies never
+    }
+  }
+}
+
+/** Until nothing moves any more: no request is being answered, and what was sent has been read. */
+function restOf(server: RecordedServer): () => Promise<void> {
+  return async () => {
+    let calm = 0
+    while (calm < 2) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      calm = server.answering === 0 ? calm + 1 : 0
+    }
+  }
+}
+
+async function collect(stream: AsyncIterable<Change>): Promise<void> {
+  for await (const _ of stream);
+}
+
+/** What a play must come to: the same replies, told in a way that can be followed, each ended once. */
+export function judge(played: Played, all: readonly unknown[], isLate = false): string[] {
+  const problems: string[] = []
+  const got = played.replies.map(comparable)
+  // Who comes late doesn't hear of what had ended by then.
+  const expected = isLate ? all.slice(all.length - got.length) : all
+  if (JSON.stringify(got) !== JSON.stringify(expected))
+    problems.push(`other replies: ${firstDifference(got, expected)}`)
+  for (const heard of played.heard) problems.push(...heard.problems)
+  for (const { settled } of played.heard) if (settled !== 1) problems.push(`settled ${settled} times`)
+  return problems
+}
+
+function firstDifference(got: readonly unknown[], expected: readonly unknown[]): string {
+  const [a, b] = [JSON.stringify(got), JSON.stringify(expected)]
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return `got …${a.slice(Math.max(0, at - 60), at + 120)}…, expected …${b.slice(Math.max(0, at - 60), at + 120)}…`
+}

@@ -70,7 +70,9 @@ function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
   const fields = new Map(
     Object.entries(shape).map(([key, schema]) => {
       const check = checkOf(schema)
-      return [key, { check, needed: check(undefined) ? 0 : 1 }]
+      // What may be anything must be there all the same.
+      const isOptional = check(undefined) && schema._zod.def.type !== 'unknown'
+      return [key, { check, needed: isOptional ? 0 : 1 }]
     }),
   )
   const needed = [...fields.values()].reduce((sum, field) => sum + field.needed, 0)

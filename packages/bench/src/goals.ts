@@ -1,5 +1,9 @@
 import type { Goal } from './goal.ts'
 import { byteGoals } from './goals/bytes.ts'
+import { growthGoals } from './goals/growth.ts'
+import { heapGoals } from './goals/heap.ts'
+import { peerGoals } from './goals/peer.ts'
+import { sessionGoals } from './goals/sessions.ts'
 
 /** All that is measured, in the order of the table. */
-export const goals: readonly Goal[] = [...byteGoals]
+export const goals: readonly Goal[] = [...byteGoals, ...growthGoals, ...peerGoals, ...sessionGoals, ...heapGoals]

@@ -16,6 +16,9 @@ export interface TurnOptions {
   /** Makes the ids of this turn others than those of the next. */
   readonly seed?: string | undefined
   readonly sessionID?: string | undefined
+  /** Whether the session is created in it. Default true. */
+  readonly isNew?: boolean | undefined
+  /** When it begins, ms since the epoch. */
   readonly at?: number | undefined
 }
 
@@ -41,7 +44,7 @@ const rare = ['—', 'naïve', '`code`', '\n\n', '→']
 
 /** Steps of one text part and one tool call each, until the deltas are used up. */
 export function generateTurn(options: TurnOptions): Turn {
-  const { deltas, partDeltas = 5000, seed = '', at: start = 1_790_000_000_000 } = options
+  const { deltas, partDeltas = 5000, seed = '', isNew = true, at: start = 1_790_000_000_000 } = options
   let count = 0
   let at = start
   const sessionID = options.sessionID ?? newID('ses')
@@ -56,7 +59,7 @@ export function generateTurn(options: TurnOptions): Turn {
     title: 'A generated session',
     time: { created: at, updated: at },
   }
-  if (options.sessionID === undefined) send('session.created', { info })
+  if (isNew) send('session.created', { info })
   send('message.updated', {
     info: { id: promptID, role: 'user', sessionID, time: { created: at }, agent: 'build', model },
   })

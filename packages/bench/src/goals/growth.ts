@@ -1,0 +1,94 @@
+import type { Observation, ReplyObserver } from '@reply/core'
+import { textOf } from '@reply/core'
+import { createCounter } from '../counter.ts'
+import type { Effort, Goal } from '../goal.ts'
+import { readLive } from '../pipeline.ts'
+import { race } from '../rounds.ts'
+import { type Chunking, chunksOf } from '../stream/chunk.ts'
+import { generateTurn } from '../stream/turn.ts'
+
+/** How the cost grows with the length of a reply. */
+export const growthGoals: readonly Goal[] = [
+  {
+    id: 'growth.16k',
+    what: '100,000 deltas against 10,000, 16 KB chunks',
+    unit: '× as long',
+    bound: { atMost: 12 },
+    measure: (effort) => growth(16384, effort),
+  },
+  {
+    id: 'growth.frame',
+    what: '100,000 deltas against 10,000, frame by frame',
+    unit: '× as long',
+    bound: { atMost: 12 },
+    measure: (effort) => growth('frame', effort),
+  },
+  {
+    id: 'growth.reading',
+    what: 'the same, with an observer that reads the whole text every 50 ms of a stream of 5,000 deltas/s',
+    unit: '× as long',
+    bound: { atMost: 20 },
+    measure: (effort) => growth('frame', effort, 5000),
+  },
+  {
+    id: 'cpu.100',
+    what: 'that observer on a stream of 100 deltas/s, part of 5,000 deltas',
+    unit: '% of a core',
+    bound: { atMost: 1 },
+    measure: () => share(100),
+  },
+]
+
+function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
+  const [short, long] = [10_000, 100_000].map((deltas) => chunksOf(generateTurn({ deltas }).frames, chunking))
+  return race({
+    first: () => read(short ?? [], perSecond),
+    second: () => read(long ?? [], perSecond),
+    effort,
+    rounds: 11,
+  })
+}
+
+/** What reading takes of the time in which a stream of that many deltas a second comes. */
+function share(perSecond: number): number {
+  const chunks = chunksOf(generateTurn({ deltas: 5000 }).frames, 'frame')
+  // Once to warm up: a watcher has been running for a while.
+  read(chunks, perSecond)
+  const before = process.cpuUsage()
+  const repeats = 10
+  for (let at = 0; at < repeats; at++) read(chunks, perSecond)
+  const { user, system } = process.cpuUsage(before)
+  const streamMs = (repeats * chunks.length * 1000) / perSecond
+  return ((user + system) / 1000 / streamMs) * 100
+}
+
+function read(chunks: readonly Uint8Array[], perSecond: number | undefined): void {
+  if (perSecond === undefined) return readLive(chunks, { observer: createCounter().observer })
+  const atOf = (index: number): number => (index * 1000) / perSecond
+  // The observer goes by the stream's own time: it has the stamp of the event at hand, no clock.
+  let now = 0
+  const { observer, count } = createReader(() => now)
+  readLive(chunks, {
+    observer,
+    atOf: (index) => {
+      now = atOf(index)
+      return now
+    },
+  })
+  if (count.reads === 0) throw new Error('The observer that reads the text never read it.')
+}
+
+const everyMs = 50
+
+/** As a sink would: at most every 50 ms it takes the text as it is now, and looks at all of it. */
+function createReader(now: () => number): { readonly observer: ReplyObserver; readonly count: { reads: number } } {
+  const count = { reads: 0 }
+  let next = 0
+  const look = ({ reply }: Pick<Observation, 'reply'>): void => {
+    if (now() < next) return
+    next = now() + everyMs
+    // A sign that is in no text: the search goes through all of it.
+    if (!textOf(reply).includes('\u0000')) count.reads += 1
+  }
+  return { observer: { partChanged: look, replySettled: look }, count }
+}

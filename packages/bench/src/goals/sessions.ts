@@ -1,0 +1,37 @@
+import { createCounter } from '../counter.ts'
+import type { Effort, Goal } from '../goal.ts'
+import { readLive } from '../pipeline.ts'
+import { race } from '../rounds.ts'
+import { chunksOf } from '../stream/chunk.ts'
+import { generateTurn } from '../stream/turn.ts'
+
+const sessions = 1000
+
+/** Many sessions at once on one stream. Frame by frame: neighbouring deltas of one part would be merged otherwise, and only where they are neighbours. */
+export const sessionGoals: readonly Goal[] = [
+  {
+    id: 'sessions.1000',
+    what: '1,000 sessions interleaved against the same streams one after another',
+    unit: '× as long',
+    bound: { atMost: 1.2 },
+    measure: besideOneAfterAnother,
+  },
+]
+
+function besideOneAfterAnother(effort: Effort): Promise<number> {
+  const streams = Array.from({ length: sessions }, (_, at) =>
+    chunksOf(generateTurn({ deltas: 100, seed: `${at}` }).frames, 'frame'),
+  )
+  const longest = Math.max(...streams.map((stream) => stream.length))
+  const interleaved = Array.from({ length: longest }, (_, at) =>
+    streams.flatMap((stream) => stream.slice(at, at + 1)),
+  ).flat()
+  const inTurn = streams.flat()
+  return race({ first: () => read(inTurn), second: () => read(interleaved), effort, rounds: 11 })
+}
+
+function read(chunks: readonly Uint8Array[]): void {
+  const { observer, count } = createCounter()
+  readLive(chunks, { observer })
+  if (count.settled !== sessions) throw new Error(`${count.settled} of ${sessions} replies settled.`)
+}

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type Effort, type Goal, rowOf } from './goal.ts'
+import { goals } from './goals.ts'
+import { machine } from './machine.ts'
+import { writeReadme } from './readme.ts'
+import { type Measured, toTable } from './table.ts'
+
+const help = `npm run bench -- [--quick] [--only ID]… [--json FILE] [--readme]
+
+  --quick       fewer rounds: for a glance while working
+  --only ID     only the goals whose id begins with ID, as "bytes.16k" or "heap"; repeatable
+  --json FILE   writes rows { id, value, unit, goal, holds }
+  --readme      puts the table into packages/bench/README.md
+`
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+    json: { type: 'string' },
+    readme: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (options.help) process.stdout.write(help)
+else await bench()
+
+async function bench(): Promise<void> {
+  const wanted = goals.filter(
+    ({ id }) => options.only.length === 0 || options.only.some((start) => id.startsWith(start)),
+  )
+  if (wanted.length === 0) {
+    const ids = goals.map(({ id }) => id).join(', ')
+    process.stderr.write(`No goal begins with ${options.only.join(', ')}. There are: ${ids}\n`)
+    process.exitCode = 2
+    return
+  }
+  const measured: Measured[] = []
+  for (const goal of wanted) {
+    process.stderr.write(`${goal.id} …\n`)
+    measured.push({ goal, value: await measure(goal, options.quick ? 'quick' : 'full') })
+  }
+  process.stdout.write(`${toTable(measured)}\n\n${machine()}\n`)
+  const rows = measured.map(({ goal, value }) => rowOf(goal, value))
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, undefined, 2)}\n`)
+  if (options.readme) writeReadme(toTable(measured))
+}
+
+/** In a process of its own, so that no pipeline runs on code that another one shaped. */
+function measure({ id }: Goal, effort: Effort): Promise<number> {
+  const script = fileURLToPath(new URL('./run.js', import.meta.url))
+  const child = spawn(process.execPath, ['--expose-gc', script, id, effort], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const printed: Buffer[] = []
+  child.stdout.on('data', (bytes: Buffer) => printed.push(bytes))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0) resolve(Number(Buffer.concat(printed).toString()))
+      else reject(new Error(`Measuring ${id} failed with exit code ${code}.`))
+    })
+  })
+}

@@ -5,7 +5,7 @@ import { readLive, readReplay } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
 import { recordedStreams } from '../stream/recorded.ts'
-import { generateTurn } from '../stream/turn.ts'
+import { framesOf, generateTurn } from '../stream/turn.ts'
 
 type Streams = readonly (readonly Uint8Array[])[]
 
@@ -81,5 +81,5 @@ async function besideFloor(
 }
 
 function generated(deltas: number, chunking: Chunking): Streams {
-  return [chunksOf(generateTurn({ deltas }).frames, chunking)]
+  return [chunksOf(framesOf(generateTurn({ deltas }).events), chunking)]
 }

@@ -5,7 +5,7 @@ import type { Effort, Goal } from '../goal.ts'
 import { readLive } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
-import { generateTurn } from '../stream/turn.ts'
+import { framesOf, generateTurn } from '../stream/turn.ts'
 
 /** How the cost grows with the length of a reply. */
 export const growthGoals: readonly Goal[] = [
@@ -40,7 +40,7 @@ export const growthGoals: readonly Goal[] = [
 ]
 
 function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
-  const [short, long] = [10_000, 100_000].map((deltas) => chunksOf(generateTurn({ deltas }).frames, chunking))
+  const [short, long] = [10_000, 100_000].map((deltas) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking))
   return race({
     first: () => read(short ?? [], perSecond),
     second: () => read(long ?? [], perSecond),
@@ -51,7 +51,7 @@ function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise
 
 /** What reading takes of the time in which a stream of that many deltas a second comes. */
 function share(perSecond: number): number {
-  const chunks = chunksOf(generateTurn({ deltas: 5000 }).frames, 'frame')
+  const chunks = chunksOf(framesOf(generateTurn({ deltas: 5000 }).events), 'frame')
   // Once to warm up: a watcher has been running for a while.
   read(chunks, perSecond)
   const before = process.cpuUsage()

@@ -3,7 +3,7 @@ import { createCounter } from '../counter.ts'
 import type { Effort, Goal } from '../goal.ts'
 import { createServer } from '../server.ts'
 import { chunksOf } from '../stream/chunk.ts'
-import { generateTurn } from '../stream/turn.ts'
+import { framesOf, generateTurn } from '../stream/turn.ts'
 
 /** The first of them fill what is kept on purpose: the last settled replies, the last ids of a session's messages. */
 const replies = { full: { first: 4000, all: 14_000 }, quick: { first: 2000, all: 4000 } }
@@ -44,7 +44,7 @@ async function afterReplies(effort: Effort, isOneSession: boolean): Promise<numb
       // A minute apart, as a person's turns are: what is new in a session is told by its time.
       at: 1_790_000_000_000 + at * 60_000,
     })
-    for (const chunk of chunksOf(turn.frames, 1400)) server.send(chunk)
+    for (const chunk of chunksOf(framesOf(turn.events), 1400)) server.send(chunk)
     while (count.settled <= at) await new Promise((resolve) => setImmediate(resolve))
   }
   const after = heapUsed()

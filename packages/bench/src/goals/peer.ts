@@ -3,7 +3,7 @@ import { createCounter } from '../counter.ts'
 import type { Effort, Goal } from '../goal.ts'
 import { readParsed } from '../pipeline.ts'
 import { race } from '../rounds.ts'
-import { generateTurn, type Turn } from '../stream/turn.ts'
+import { framesOf, generateTurn, type Turn } from '../stream/turn.ts'
 
 const sizes = [
   { id: '1k', deltas: 1000, atLeast: 3, rounds: 21 },
@@ -21,7 +21,7 @@ export const peerGoals: readonly Goal[] = sizes.map(({ id, deltas, atLeast, roun
 }))
 
 function besideUIMessages(turn: Turn, effort: Effort, rounds: number): Promise<number> {
-  const events: readonly unknown[] = turn.frames.map((frame) => JSON.parse(frame))
+  const events: readonly unknown[] = framesOf(turn.events).map((frame) => JSON.parse(frame))
   const chunks = toUIMessageChunks(turn)
   const { observer } = createCounter()
   return race({ first: () => readParsed(events, { observer }), second: () => readUIMessages(chunks), effort, rounds })

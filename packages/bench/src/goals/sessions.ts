@@ -3,7 +3,7 @@ import type { Effort, Goal } from '../goal.ts'
 import { readLive } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { chunksOf } from '../stream/chunk.ts'
-import { generateTurn } from '../stream/turn.ts'
+import { framesOf, generateTurn } from '../stream/turn.ts'
 
 const sessions = 1000
 
@@ -19,14 +19,11 @@ export const sessionGoals: readonly Goal[] = [
 ]
 
 function besideOneAfterAnother(effort: Effort): Promise<number> {
-  const streams = Array.from({ length: sessions }, (_, at) =>
-    chunksOf(generateTurn({ deltas: 100, seed: `${at}` }).frames, 'frame'),
-  )
-  const longest = Math.max(...streams.map((stream) => stream.length))
-  const interleaved = Array.from({ length: longest }, (_, at) =>
-    streams.flatMap((stream) => stream.slice(at, at + 1)),
-  ).flat()
-  const inTurn = streams.flat()
+  const turns = Array.from({ length: sessions }, (_, at) => generateTurn({ deltas: 100, seed: `${at}` }).events)
+  const longest = Math.max(...turns.map((events) => events.length))
+  const rounds = Array.from({ length: longest }, (_, at) => turns.flatMap((events) => events.slice(at, at + 1)))
+  const inTurn = chunksOf(framesOf(turns.flat()), 'frame')
+  const interleaved = chunksOf(framesOf(rounds.flat()), 'frame')
   return race({ first: () => read(inTurn), second: () => read(interleaved), effort, rounds: 11 })
 }
 

@@ -3,10 +3,15 @@ import { createHash } from 'node:crypto'
 /** One generated run of a session: what a server of version 1.18 sends, and the same text for other libraries. */
 export interface Turn {
   readonly sessionID: string
-  /** The JSON of each frame. */
-  readonly frames: readonly string[]
+  /** What the server tells of it, still without the events' own ids. */
+  readonly events: readonly WireEvent[]
   /** The deltas of each text part. */
   readonly texts: readonly (readonly string[])[]
+}
+
+export interface WireEvent {
+  readonly type: string
+  readonly properties: object
 }
 
 export interface TurnOptions {
@@ -49,7 +54,7 @@ export function generateTurn(options: TurnOptions): Turn {
   let at = start
   const sessionID = options.sessionID ?? newID('ses')
   const promptID = newID('msg')
-  const frames: string[] = []
+  const events: WireEvent[] = []
   const texts: string[][] = []
 
   const info = {
@@ -68,7 +73,7 @@ export function generateTurn(options: TurnOptions): Turn {
   for (let left = deltas; left > 0; left -= partDeltas) sendStep(Math.min(left, partDeltas), left <= partDeltas)
   send('session.status', { status: { type: 'idle' } })
   send('session.idle', {})
-  return { sessionID, frames, texts }
+  return { sessionID, events, texts }
 
   function sendStep(size: number, isLast: boolean): void {
     const id = newID('msg')
@@ -127,15 +132,24 @@ export function generateTurn(options: TurnOptions): Turn {
 
   function send(type: string, properties: object): void {
     at += 1
-    frames.push(JSON.stringify({ id: newID('evt'), type, properties: { sessionID, ...properties } }))
+    events.push({ type, properties: { sessionID, ...properties } })
   }
 
-  /** As long as the server's, rising as they do, and with their randomness at the end. */
   function newID(prefix: string): string {
     count += 1
-    const end = createHash('sha1').update(`${seed} ${count}`).digest('base64url').slice(0, 14)
-    return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
+    return idOf(prefix, count, seed)
   }
+}
+
+/** The JSON of each frame, with the ids that one server would have given: they rise through the whole stream. */
+export function framesOf(events: readonly WireEvent[]): readonly string[] {
+  return events.map((event, index) => JSON.stringify({ id: idOf('evt', index, ''), ...event }))
+}
+
+/** As long as the server's, rising as they do, and with their randomness at the end. */
+function idOf(prefix: string, count: number, seed: string): string {
+  const end = createHash('sha1').update(`${seed} ${count}`).digest('base64url').slice(0, 14)
+  return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
 }
 
 /** A word and its space, as tokens come; now and then one that is not plain Latin. */

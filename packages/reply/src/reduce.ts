@@ -4,7 +4,7 @@ import type { Part } from './part.ts'
 import { applyAskClosed, applyAsked } from './reduce/ask.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
-import { applyDelta, applyPart, messageAt, removePart } from './reduce/part.ts'
+import { applyPart, growPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
 import { applyBusy, applyCompacted, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, tellError } from './reduce/run.ts'
 import { same } from './reduce/same.ts'
@@ -26,11 +26,13 @@ export interface Step {
  * changes nothing gives the same object back. After settling, late news change the data and tell only `replyAmended`.
  */
 export function reduce(reply: Reply, event: SessionScopedEvent): Step {
-  const changes: Change[] = []
   if (event.type === 'delta' && event.sessionID === reply.sessionID && reply.phase !== 'settled') {
-    return { reply: applyDelta(reply, event, changes), changes, raw: event.raw }
+    const grown = growPart(reply, event)
+    // A literal: a list that is pushed to is made for many, and most events are deltas.
+    return { reply: grown?.reply ?? reply, changes: grown ? [grown.change] : [], raw: event.raw }
   }
   if (reply.phase === 'settled') return amend(reply, event)
+  const changes: Change[] = []
   const started = starts(reply, event) ? start(reply, event, changes) : reply
   const applied = apply(started, event, changes)
   return { reply: withPhase(applied, reply.phase, changes), changes, raw: event.raw }
@@ -74,8 +76,11 @@ function amend(reply: Reply, event: SessionScopedEvent): Step {
 function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   if (event.sessionID !== reply.sessionID) return applyBelow(reply, event, changes)
   switch (event.type) {
-    case 'delta':
-      return applyDelta(reply, event, changes)
+    case 'delta': {
+      const grown = growPart(reply, event)
+      if (grown) changes.push(grown.change)
+      return grown?.reply ?? reply
+    }
     case 'part':
       return applyOwnPart(reply, event.part, event.at, changes)
     case 'message': {

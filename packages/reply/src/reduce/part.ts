@@ -6,25 +6,28 @@ import { mergePart } from './merge.ts'
 import { replaceAt, withFields, withMessages, withParts, withText } from './shape.ts'
 import { usageOf } from './usage.ts'
 
-/** A piece of text for a part that is open. Anything else about it is ignored: a sealed part ignores a late delta. */
-export function applyDelta(reply: Reply, event: DeltaEvent, changes: Change[]): Reply {
+/**
+ * A piece of text for a part that is open: the reply with it, and what it changed. Undefined for anything else: a sealed
+ * part ignores a late delta.
+ */
+export function growPart(
+  reply: Reply,
+  event: DeltaEvent,
+): { readonly reply: Reply; readonly change: Change } | undefined {
   const at = messageAt(reply.messages, event.messageID)
   const message = reply.messages[at]
-  if (!message) return reply
+  if (!message) return undefined
   const place = partAt(message.parts, event.partID)
   const part = message.parts[place]
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
-    return reply
+    return undefined
   const grown = withText(part, part.text + event.delta, 'open')
-  const next = withMessages(
-    reply,
-    replaceAt(reply.messages, at, withParts(message, replaceAt(message.parts, place, grown))),
-  )
+  const parts = replaceAt(message.parts, place, grown)
+  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
   const index = indexOf(reply.messages, at, place)
   // It was taken back too early: this server goes on with the same part after a retry.
-  if (part.status === 'abandoned') changes.push({ type: 'partAdded', part: grown, index })
-  else changes.push({ type: 'partChanged', part: grown, index, delta: event.delta })
-  return next
+  if (part.status === 'abandoned') return { reply: next, change: { type: 'partAdded', part: grown, index } }
+  return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
 }
 
 /** A snapshot of a part of one of the reply's messages. */

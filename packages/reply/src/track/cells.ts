@@ -1,83 +1,91 @@
+import { replaceAt } from '../reduce/shape.ts'
+
 /**
- * A persistent map from session ids: `withCell` gives a new map and leaves the old one as it was. A plain `Map` copied for
- * every event would make a thousand sessions a thousand times as slow as one.
+ * A persistent map from ids to values that carry them: `withCell` gives a new map and leaves the old one as it was. A plain
+ * `Map` copied for every event would make a thousand sessions a thousand times as slow as one.
  *
- * The entry written last lies on top and goes to its place when another is written: events come in runs of one session,
+ * The value written last lies on top and goes to its place when another is written: events come in runs of one session,
  * and while they do nothing is copied.
  */
-export interface Cells<T> {
+export interface Cells<T extends Identified> {
+  /** How many there are; a newest one that was not there before counts from its place on. */
   readonly size: number
-  readonly newest: Entry<T> | undefined
-  /** May hold an older value of the newest entry. */
-  readonly rows: Rows<T>
+  readonly newest: T | undefined
+  /** May hold an older value of the newest one. */
+  readonly rows: readonly Row<T>[]
 }
 
-type Rows<T> = readonly (readonly Bucket<T>[] | undefined)[]
-type Bucket<T> = readonly Entry<T>[]
-type Entry<T> = readonly [id: string, value: T]
+interface Identified {
+  readonly id: string
+}
+
+/** The hashes apart from the values: a search touches no value but the one that it finds, which with a thousand of them matters. */
+interface Row<T> {
+  readonly hashes: readonly number[]
+  readonly values: readonly T[]
+}
 
 const width = 32
-const emptyRow: readonly never[][] = Array.from({ length: width }, () => [])
+const emptyRow: Row<never> = { hashes: [], values: [] }
+const emptyRows: readonly Row<never>[] = Array.from({ length: width }, () => emptyRow)
 
-export function emptyCells<T>(): Cells<T> {
-  return { size: 0, newest: undefined, rows: Array.from({ length: width }, () => undefined) }
+export function emptyCells<T extends Identified>(): Cells<T> {
+  return { size: 0, newest: undefined, rows: emptyRows }
 }
 
-export function cellOf<T>({ newest, rows }: Cells<T>, id: string): T | undefined {
-  if (newest !== undefined && newest[0] === id) return newest[1]
-  for (const entry of bucketOf(rows, hashOf(id))) if (entry[0] === id) return entry[1]
-  return undefined
-}
-
-export function withCell<T>(cells: Cells<T>, id: string, value: T): Cells<T> {
-  const { size, newest, rows } = cells
-  if (newest !== undefined && newest[0] === id) return { size, newest: [id, value], rows }
-  const isNew = cellOf(cells, id) === undefined
-  return { size: isNew ? size + 1 : size, newest: [id, value], rows: settledRows(cells) }
-}
-
-export function withoutCell<T>(cells: Cells<T>, id: string): Cells<T> {
-  const rows = settledRows(cells)
+export function cellOf<T extends Identified>({ newest, rows }: Cells<T>, id: string): T | undefined {
+  if (newest !== undefined && newest.id === id) return newest
   const hash = hashOf(id)
-  const bucket = bucketOf(rows, hash)
-  const rest = bucket.filter((entry) => entry[0] !== id)
-  if (rest.length === bucket.length) return cells
-  return { size: cells.size - 1, newest: undefined, rows: withBucket(rows, hash, rest) }
+  const row = rowOf(rows, hash)
+  return row.values[placeIn(row, hash, id)]
 }
 
-export function cellValues<T>(cells: Cells<T>): T[] {
-  return settledRows(cells).flatMap((row) => (row ?? []).flatMap((bucket) => bucket.map((entry) => entry[1])))
+export function withCell<T extends Identified>(cells: Cells<T>, value: T): Cells<T> {
+  const { size, rows } = cells.newest?.id === value.id ? cells : settled(cells)
+  return { size, newest: value, rows }
 }
 
-/** The rows with the newest entry in its place. */
-function settledRows<T>({ newest, rows }: Cells<T>): Rows<T> {
-  return newest === undefined ? rows : withEntry(rows, newest)
+export function withoutCell<T extends Identified>(cells: Cells<T>, id: string): Cells<T> {
+  const { size, rows } = settled(cells)
+  const hash = hashOf(id)
+  const row = rowOf(rows, hash)
+  const at = placeIn(row, hash, id)
+  if (at === -1) return cells
+  const rest = { hashes: row.hashes.toSpliced(at, 1), values: row.values.toSpliced(at, 1) }
+  return { size: size - 1, newest: undefined, rows: replaceAt(rows, hash % width, rest) }
 }
 
-function withEntry<T>(rows: Rows<T>, entry: Entry<T>): Rows<T> {
-  const hash = hashOf(entry[0])
-  const bucket = bucketOf(rows, hash)
-  const at = bucket.findIndex((other) => other[0] === entry[0])
-  const next = bucket.slice()
-  next[at === -1 ? bucket.length : at] = entry
-  return withBucket(rows, hash, next)
+export function cellValues<T extends Identified>(cells: Cells<T>): readonly T[] {
+  return settled(cells).rows.flatMap((row) => row.values)
 }
 
-function bucketOf<T>(rows: Rows<T>, hash: number): Bucket<T> {
-  return rows[hash % width]?.[hash >>> 5] ?? []
+/** The same with the newest value in its place. */
+function settled<T extends Identified>(cells: Cells<T>): Pick<Cells<T>, 'size' | 'rows'> {
+  const { size, newest, rows } = cells
+  if (newest === undefined) return cells
+  const hash = hashOf(newest.id)
+  const row = rowOf(rows, hash)
+  const at = placeIn(row, hash, newest.id)
+  if (at !== -1) {
+    const next = { hashes: row.hashes, values: replaceAt(row.values, at, newest) }
+    return { size, rows: replaceAt(rows, hash % width, next) }
+  }
+  const next = { hashes: [...row.hashes, hash], values: [...row.values, newest] }
+  return { size: size + 1, rows: replaceAt(rows, hash % width, next) }
 }
 
-function withBucket<T>(rows: Rows<T>, hash: number, bucket: Bucket<T>): Rows<T> {
-  const row: Bucket<T>[] = (rows[hash % width] ?? emptyRow).slice()
-  row[hash >>> 5] = bucket
-  const next = rows.slice()
-  next[hash % width] = row
-  return next
+function rowOf<T>(rows: readonly Row<T>[], hash: number): Row<T> {
+  return rows[hash % width] ?? emptyRow
 }
 
-/** Ten bits of the id's end, where OpenCode's ids are random. */
+function placeIn<T extends Identified>({ hashes, values }: Row<T>, hash: number, id: string): number {
+  for (let at = 0; at < hashes.length; at++) if (hashes[at] === hash && values[at]?.id === id) return at
+  return -1
+}
+
+/** Of the id's end, where OpenCode's ids are random. */
 function hashOf(id: string): number {
   let hash = 0
-  for (let at = Math.max(0, id.length - 8); at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0
-  return (hash ^ (hash >>> 10) ^ (hash >>> 20)) & 1023
+  for (let at = Math.max(0, id.length - 6); at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0
+  return (hash ^ (hash >>> 15)) & 0x3fffffff
 }

@@ -20,7 +20,7 @@ export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | unde
   if (role?.role !== 'assistant' || role.run !== cell.run || !isOpen(cell.reply)) return undefined
   const { reply, changes, raw } = reduce(cell.reply, event)
   if (reply === cell.reply) return undefined
-  const cells = withCell(state.cells, cell.id, withReply(cell, reply))
+  const cells = withCell(state.cells, withReply(cell, reply))
   return { state: withCells(state, cells), steps: [{ reply, changes, raw, run: cell.run }], dropped: 0 }
 }
 

@@ -130,7 +130,7 @@ export function getCell(draft: Draft, id: string): Cell {
 }
 
 export function putCell(draft: Draft, cell: Cell): void {
-  draft.state = withCells(draft.state, withCell(draft.state.cells, cell.id, cell))
+  draft.state = withCells(draft.state, withCell(draft.state.cells, cell))
 }
 
 export function changeCell(draft: Draft, cell: Cell, fields: Partial<Cell>): void {

@@ -14,7 +14,6 @@ export interface Dispatcher {
 }
 
 type Events = { [T in ChangeType]: Observation<ChangeOf<T>> }
-type Method = (observation: Observation) => unknown
 
 /** Hands changes to observers and keeps their failures to themselves: one that throws or rejects is reported, its neighbours go on. */
 export function createDispatcher(options: { readonly onError?: OnError | undefined } = {}): Dispatcher {
@@ -33,40 +32,45 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     }
   }
 
-  function on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void {
-    const guarded = (observation: Events[T]): void => call(listener as Method, undefined, observation)
+  function on<T extends ChangeType>(type: T, listener: (observation: Events[T]) => unknown): () => void {
+    const guarded = (observation: Events[T]): void => call(type, listener, undefined, observation)
     emitter.on(type, guarded)
     return () => emitter.off(type, guarded)
   }
 
   function dispatch(step: Step): void {
-    for (const change of step.changes) tell(change, step)
+    for (const change of step.changes) if (isHeard(change.type)) tell(change.type, observationOf(change, step))
   }
 
-  function tell(change: Change, step: Step): void {
-    let observation: Observation | undefined
+  function isHeard(type: ChangeType): boolean {
+    for (const observer of observers) if (observer[type]) return true
+    return emitter.all.has(type)
+  }
+
+  function tell<T extends ChangeType>(type: T, observation: Events[T]): void {
     for (const observer of observers) {
-      const method = observer[change.type] as Method | undefined
-      if (!method) continue
-      observation ??= observationOf(change, step)
-      call(method, observer, observation)
+      const method = observer[type]
+      if (method) call(type, method, observer, observation)
     }
-    if (!emitter.all.has(change.type)) return
-    const emit = emitter.emit as (type: ChangeType, observation: Observation) => void
-    emit(change.type, observation ?? observationOf(change, step))
+    emitter.emit(type, observation)
   }
 
-  function call(method: Method, observer: ReplyObserver | undefined, observation: Observation): void {
+  function call<O>(
+    type: ChangeType,
+    method: (observation: O) => unknown,
+    observer: ReplyObserver | undefined,
+    observation: O,
+  ): void {
     try {
       const result = method.call(observer, observation)
-      if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, observation.type))
+      if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
     } catch (cause) {
-      report(cause, observation.type)
+      report(cause, type)
     }
   }
 
   function report(cause: unknown, type: ChangeType): void {
-    const words = cause instanceof Error ? cause.message : String(cause)
+    const words = cause instanceof Error ? cause.message : typeof cause === 'string' ? cause : 'not with an error'
     options.onError?.(
       new ReplyError('observer', `An observer failed at ${type}: ${words}. The reply goes on without it.`, { cause }),
     )

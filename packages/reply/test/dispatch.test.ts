@@ -129,6 +129,18 @@ describe('an observer that fails', () => {
       expect(error).toMatchObject({ type: 'observer', message: expect.stringMatching(/replyStarted: broken/) })
   })
 
+  test('with something that cannot be written is reported all the same', () => {
+    const { observe, dispatch, errors } = dispatching()
+    const cause = Object.create(null)
+    observe({
+      replyStarted: () => {
+        throw cause
+      },
+    })
+    dispatch(step(started))
+    expect(errors).toMatchObject([{ type: 'observer', cause }])
+  })
+
   test('without a listener for errors fails in silence', () => {
     const { observe, dispatch } = createDispatcher()
     observe({

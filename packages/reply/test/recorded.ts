@@ -1,5 +1,5 @@
 import type { Event, Message, Part, Session, Todo } from '@opencode-ai/sdk/v2'
-import { listRecordings, readRecording } from '../../testing/src/recordings.ts'
+import { listRecordings, readRecording } from '@reply/testing'
 
 /** One recorded stream. A scenario that was recorded over `/global/event` as well is two of them. */
 export interface Recorded {

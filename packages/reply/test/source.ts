@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The repository's own TypeScript, read as text, for the rules that a compiler doesn't know. */
+export interface SourceFile {
+  /** From the repository's root: `packages/reply/src/track/hold.ts`. */
+  readonly path: string
+  readonly package: string
+  readonly text: string
+  /** The code alone, for words that must not be in it. */
+  readonly code: string
+  readonly lines: number
+}
+
+const home = fileURLToPath(new URL('../../../', import.meta.url))
+
+export const packages: readonly string[] = readdirSync(join(home, 'packages'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name)
+
+export function sourcesIn(folder: 'src' | 'test'): readonly SourceFile[] {
+  return packages.flatMap((name) => filesIn(`packages/${name}/${folder}`).map((path) => read(path, name)))
+}
+
+function filesIn(folder: string): readonly string[] {
+  if (!existsSync(join(home, folder))) return []
+  return readdirSync(join(home, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return filesIn(path)
+    return path.endsWith('.ts') ? [path] : []
+  })
+}
+
+function read(path: string, name: string): SourceFile {
+  const text = readFileSync(join(home, path), 'utf8')
+  return { path, package: name, text, code: codeOf(text), lines: text.trimEnd().split('\n').length }
+}
+
+/** What a file imports, or exports from elsewhere, and whether it is types alone. */
+export function importsOf({ text }: SourceFile): readonly { readonly from: string; readonly isType: boolean }[] {
+  const code = text.replace(token, (found) => (/^['"]/.test(found) ? found : blank(found)))
+  const statements = code.matchAll(/^(?:import|export) (type )?(?:[^'"`;]*? from )?'([^']+)'/gm)
+  const calls = code.matchAll(/(typeof )?import\('([^']+)'\)/g)
+  return [...statements, ...calls].map(([, type, from = '']) => ({ from, isType: type !== undefined }))
+}
+
+/** The code without comments, texts, patterns and imports, so that their words are not taken for its own. */
+function codeOf(text: string): string {
+  const code = text.replace(token, (found) => (found.startsWith('`') ? `(${inserted(found)})` : blank(found)))
+  return code.replace(/^(import|export) [^;=(]*? from\s*$/gm, blank)
+}
+
+/** A comment, a text, a template or a pattern. */
+const token =
+  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=[=(,:[!&|?{};\n]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g
+
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, ' ')
+}
+
+/** What a template inserts is code. */
+function inserted(template: string): string {
+  return [...template.matchAll(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g)].map(([, code]) => code).join(', ')
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { publicNames } from './exports.ts'
+import { importsOf, packages, type SourceFile, sourcesIn } from './source.ts'
+
+const sources = sourcesIn('src')
+const tests = sourcesIn('test')
+
+/** Which packages of ours a package may import. `types`: their types alone. */
+const mayImport: Readonly<Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }>> =
+  {
+    reply: { values: [] },
+    sink: { values: ['@reply/core'] },
+    console: { values: ['@reply/core', '@reply/sink', '@reply/bridge', '@reply/testing'] },
+    telegram: { values: ['@reply/sink'], types: ['@reply/core'] },
+    slack: { values: ['@reply/sink'], types: ['@reply/core'] },
+    discord: { values: ['@reply/sink'], types: ['@reply/core'] },
+    whatsapp: { values: ['@reply/sink'], types: ['@reply/core'] },
+    bridge: { values: ['@reply/core', '@reply/sink'] },
+    testing: { values: [] },
+    bench: { values: ['@reply/core', '@reply/testing'] },
+  }
+
+/** The files that may know a dependency. Everything else goes through them. */
+const homes: Readonly<Record<string, RegExp>> = {
+  'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
+  mitt: /^packages\/reply\/src\/dispatch\.ts$/,
+  zod: /\/src\/(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
+  '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
+  marked: /^packages\/console\/src\/markdown\.ts$/,
+  'string-width': /^packages\/console\/src\/line\.ts$/,
+  commander: /^packages\/console\/src\/(main|program)\.ts$/,
+  ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
+}
+
+/** Where the outside world is let in, and a cast says what was checked, or what it is trusted to be. */
+const isEdge = ({ path }: SourceFile): boolean => /\/src\/(decode|config|inbound)(\/|\.)/.test(path)
+
+/** Casts beyond the edge, by file, each with its reason. */
+const castsElsewhere: Readonly<Record<string, string>> = {
+  'packages/testing/src/binary.ts': "reads npm's own manifest",
+  'packages/testing/src/recordings.ts': 'reads what writeRecording wrote',
+  'packages/testing/src/recorded/http.ts': "Node's two kinds of web streams",
+}
+
+const where = (files: readonly SourceFile[]): readonly string[] => files.map(({ path }) => path)
+const withCode = (pattern: RegExp): readonly SourceFile[] => sources.filter(({ code }) => pattern.test(code))
+
+function dependencyOf(from: string): string | undefined {
+  if (/^(\.|node:|@reply\/)/.test(from)) return undefined
+  return from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+describe('imports', () => {
+  test('every package says what it may import', () => {
+    for (const name of packages) expect(mayImport).toHaveProperty(name)
+  })
+
+  test.each(sources.map((file) => [file.path, file] as const))('of %s go where they may', (path, file) => {
+    const { values, types = [] } = mayImport[file.package] ?? expect.fail()
+    for (const { from, isType } of importsOf(file)) {
+      if (from.startsWith('@reply/')) expect(isType ? [...values, ...types] : values).toContain(from)
+      if (from.startsWith('.')) expect(from).toMatch(/\.ts$/)
+      if (from.startsWith('.'))
+        expect(new URL(from, `file:///${path}`).pathname).toMatch(`/packages/${file.package}/src/`)
+      const dependency = dependencyOf(from)
+      if (dependency) expect(path).toMatch(homes[dependency] ?? `a home for ${dependency}`)
+    }
+  })
+
+  test('the testing package is known to the benchmarks and the demo alone', () => {
+    const knowing = sources.filter((file) => importsOf(file).some(({ from }) => from.startsWith('@reply/testing')))
+    for (const path of where(knowing)) expect(path).toMatch(/^packages\/(bench\/|console\/src\/commands\/demo\.ts$)/)
+  })
+
+  test('what the console has beside the core is loaded when it is needed', () => {
+    const ours = sources.filter((file) => file.package === 'console')
+    const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!core')/m.test(text))
+    expect(where(early)).toEqual([])
+  })
+
+  test('every dependency that has a home is used there', () => {
+    const used = new Set(sources.flatMap((file) => importsOf(file).map(({ from }) => dependencyOf(from))))
+    for (const dependency of Object.keys(homes)) expect(used).toContain(dependency)
+  })
+})
+
+describe('a source file', () => {
+  test('has 250 lines at most, a test 400', () => {
+    expect(where(sources.filter(({ lines }) => lines > 250))).toEqual([])
+    expect(where(tests.filter(({ lines }) => lines > 400))).toEqual([])
+  })
+
+  test('exports names, one by one, and none by default', () => {
+    expect(where(withCode(/^export (\*|default\b)/m))).toEqual([])
+  })
+
+  test('writes nothing to the console', () => {
+    expect(where(withCode(/\bconsole\s*\./))).toEqual([])
+  })
+
+  test('knows no any and no assertion that something is there', () => {
+    expect(where(withCode(/(?<![.\w])any\b(?!\.)(?=\s*[[\]>,;)=|&}\n])/).filter((file) => !isEdge(file)))).toEqual([])
+    expect(where(withCode(/[\w)\]]!(?=[.[;,)\]\n ]*(?:[.[;,)\]]|\n))(?!=)/))).toEqual([])
+  })
+
+  test('casts at the edge alone', () => {
+    const casting = withCode(/\bas (?!const\b)[\w{([]/).filter((file) => !isEdge(file))
+    expect(where(casting).toSorted()).toEqual(Object.keys(castsElsewhere).toSorted())
+  })
+
+  test('has a name of the vocabulary', () => {
+    const banned =
+      /(^|[/-])(managers?|services?|helpers?|utils?|common|base|handlers?|processors?|context|data|info|impl)(\.|\/)/
+    expect(where(sources).filter((path) => banned.test(path))).toEqual([])
+  })
+})
+
+describe('a public name', () => {
+  const indexes = sources.filter(({ path }) => path.endsWith('/src/index.ts'))
+
+  test('comes through an index that only exports from elsewhere', () => {
+    for (const { text } of indexes) {
+      expect(text.replaceAll(/^export (type )?\{[^}]*\} from '\.\/[\w/-]+\.ts'$/gm, '').trim()).toBe('')
+    }
+  })
+
+  test.each(indexes.map((file) => [file.package, file] as const))('of %s is there on purpose', (name, { text }) => {
+    const lists = [...text.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = '']) => list.split(','))
+    const names = lists.map((one) => one.trim().replace(/^type /, '')).filter((one) => one !== '')
+    expect(names.toSorted()).toEqual([...(publicNames[name] ?? [])].toSorted())
+  })
+})

@@ -119,6 +119,16 @@ describe("a sub-agent's ask", () => {
     expect(told).toMatchObject([{ ask: { path: [root, 'child', 'grandchild'] } }])
   })
 
+  test('reaches the root from three levels down', () => {
+    const ofDeepest = { sessionID: 'deepest' }
+    const deepest = [task('g1', 'deepest', { sessionID: 'grandchild' }), session('deepest', { parentID: 'grandchild' })]
+    const { reply } = run([...deep, ...deepest, user('du', ofDeepest), question('q1', 'deepest')])
+    expect(reply).toMatchObject({
+      phase: 'blocked',
+      asks: [{ requestID: 'q1', sessionID: 'deepest', path: [root, 'child', 'grandchild', 'deepest'] }],
+    })
+  })
+
   test('is answered at every level', () => {
     const answered = closed('p1', { type: 'permission', reply: 'once' }, 'grandchild')
     const { reply } = run([...deep, permission('p1', 'grandchild'), answered])

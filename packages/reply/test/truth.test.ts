@@ -16,6 +16,12 @@ import {
 } from './truth.ts'
 import { hiddenWords, wordsOf } from './words.ts'
 
+/** The scenarios of which both streams were recorded. */
+const pairs = recorded.flatMap((all) => {
+  const own = recorded.find((one) => `${one.name} global` === all.name)
+  return own ? [[own.name, own, all] as const] : []
+})
+
 test('there are recordings of five versions', () => {
   expect(new Set(recorded.map((one) => one.version)).size).toBeGreaterThanOrEqual(5)
 })
@@ -24,6 +30,17 @@ test('the outcome of every recorded scenario is stated', () => {
   const unknown = recorded.filter((one) => !scenarios.includes(one.scenario))
   expect(unknown.map((one) => one.name)).toEqual([])
 })
+
+test.each(pairs)('%s gives the same replies over /event and /global/event', async (_, own, all) => {
+  const [ours, theirs] = await Promise.all([own, all].map(async (one) => timeless(await replay(one.read().bytes))))
+  expect(theirs).toEqual(ours)
+})
+
+/** Without what tells when something was received: the two streams have clocks of their own. */
+function timeless(replies: readonly Reply[]): unknown {
+  const isStamp = /^(raw|(started|settled|asked|closed|ended)At)$/
+  return JSON.parse(JSON.stringify(replies), (key, value) => (isStamp.test(key) ? undefined : value))
+}
 
 describe.each(recorded)('$name', ({ version, scenario, read }) => {
   let tape: Tape

@@ -1,0 +1,163 @@
+import { partsOf, type SnapshotEvent, textOf, toolsOf } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import {
+  closed,
+  delegated,
+  delta,
+  ended,
+  type Head,
+  idle,
+  message,
+  permission,
+  root,
+  run,
+  running,
+  session,
+  snapshot,
+  text,
+  tool,
+  typesOf,
+  user,
+} from './make.ts'
+
+const sealed = { status: 'sealed' } as const
+type Read = SnapshotEvent['messages'][number]
+
+/** A message as REST gives it, of the events that would tell of it. */
+function read(told: { readonly message: Head }, ...parts: { readonly part: Read['parts'][number] }[]): Read {
+  return { head: told.message, parts: parts.map(({ part }) => part) }
+}
+const prompt = read(user('u1'), text('u1', 'Do it', sealed))
+
+describe('a reading over REST', () => {
+  test('of a session at work opens its reply, with what the run has so far', () => {
+    const messages = [prompt, read(message('m1'), text('m1', 'Hel'))]
+    const { replies } = run([snapshot({ session: { title: 'A title' }, messages })])
+    expect(replies).toMatchObject([
+      { title: 'A title', prompt: { text: 'Do it' }, phase: 'working', promptIDs: ['u1'] },
+    ])
+    expect(replies.map(textOf)).toEqual(['Hel'])
+  })
+
+  test('takes no older run for part of this one', () => {
+    const older = [prompt, read(ended('m1'), text('m1', 'Old', sealed))]
+    const newer = [read(user('u2'), text('u2', 'More', sealed)), read(message('m2'), text('m2', 'New'))]
+    const { replies } = run([snapshot({ messages: [...older, ...newer] })])
+    expect(replies).toMatchObject([{ promptIDs: ['u2'], messages: [{ id: 'm2' }] }])
+    expect(run([text('m1', 'Late', sealed)], run([snapshot({ messages: [...older, ...newer] })])).replies).toHaveLength(
+      1,
+    )
+  })
+
+  test.each([
+    ['a step that wants its tools', [read(ended('m1', { finish: 'tool-calls' }), tool('m1'))]],
+    ['a prompt in mid-run', [read(ended('m1', { finish: 'tool-calls' })), read(user('u2')), read(message('m2'))]],
+    [
+      'what the server put in',
+      [read(ended('m1')), read(user('s1'), text('s1', 'Go on', { ...sealed, synthetic: true }))],
+    ],
+  ])('goes on with the run over %s', (_, messages) => {
+    const { reply } = run([snapshot({ messages: [prompt, ...messages, read(message('m9'))] })])
+    expect(reply.promptIDs[0]).toBe('u1')
+    expect(reply.messages.map(({ id }) => id)).toContain('m1')
+  })
+
+  test('of an idle session opens nothing', () => {
+    expect(run([session(), snapshot({ status: 'idle', messages: [prompt, read(ended('m1'))] })]).replies).toEqual([])
+  })
+
+  test('shortens no text that was heard, and seals what is sealed', () => {
+    const live = [...running, text('m1', ''), delta('m1', 'Hello')]
+    const empty = snapshot({ messages: [prompt, read(message('m1'), text('m1', ''))] })
+    const whole = snapshot({ messages: [prompt, read(message('m1'), text('m1', 'Hey', sealed))] })
+    expect(textOf(run([...live, empty]).reply)).toBe('Hello')
+    expect(textOf(run([...live, whole]).reply)).toBe('Hey')
+  })
+
+  test('takes no call back that has ended', () => {
+    const live = [...running, tool('m1', { status: 'completed', output: 'x' })]
+    const { reply } = run([...live, snapshot({ messages: [prompt, read(message('m1'), tool('m1'))] })])
+    expect(toolsOf(reply)).toMatchObject([{ state: { status: 'completed', output: 'x' } }])
+  })
+
+  test('after a gap marks an open text, until its seal heals it', () => {
+    const live = [...running, text('m1', ''), delta('m1', 'Hel')]
+    const { reply } = run([...live, snapshot({ gap: true, messages: [prompt, read(message('m1'), text('m1', ''))] })])
+    expect(partsOf(reply)).toMatchObject([{ text: 'Hel', hole: true }])
+    const grown = run([
+      ...live,
+      snapshot({ gap: true, messages: [prompt, read(message('m1'), text('m1', ''))] }),
+      delta('m1', 'o'),
+    ])
+    expect(partsOf(grown.reply)).toMatchObject([{ text: 'Helo', hole: true }])
+    const [healed] = partsOf(run([text('m1', 'Hello', sealed)], grown).reply)
+    expect(healed).toMatchObject({ text: 'Hello' })
+    expect(healed?.hole).toBeUndefined()
+  })
+
+  test('that is complete removes what it lacks', () => {
+    const live = [...running, text('m1', 'Hello', sealed), tool('m1')]
+    const messages = [prompt, read(message('m1'), tool('m1'))]
+    expect(partsOf(run([...live, snapshot({ messages, complete: true })]).reply).map(({ type }) => type)).toEqual([
+      'tool',
+    ])
+    expect(partsOf(run([...live, snapshot({ messages })]).reply)).toHaveLength(2)
+    expect(run([...live, snapshot({ messages: [prompt], complete: true })]).reply.messages).toEqual([])
+  })
+
+  test('tells what it brought, and nothing that was known', () => {
+    const live = run([...running, text('m1', 'Hel'), permission('p1')])
+    const asks = [permission('p1').ask]
+    const known = snapshot({ asks, messages: [prompt, read(message('m1'), text('m1', 'Hel'))] })
+    expect(run([known], live).changes).toEqual([])
+    const more = snapshot({ asks, messages: [prompt, read(message('m1'), text('m1', 'Hello'), tool('m1'))] })
+    expect(typesOf(run([more], live).changes)).toEqual(['partChanged', 'partAdded', 'toolProgressed'])
+  })
+
+  test('brings asks, also of sub-agents, and drops those that nobody waits for any more', () => {
+    const child = snapshot({ sessionID: 'child', session: { parentID: root }, asks: [permission('p2', 'child').ask] })
+    const { reply } = run([
+      ...delegated,
+      permission('p1'),
+      snapshot({ messages: [prompt, read(message('m1'))], children: [child] }),
+    ])
+    expect(reply.asks).toMatchObject([
+      { requestID: 'p1', status: 'withdrawn' },
+      { requestID: 'p2', status: 'pending', path: [root, 'child'] },
+    ])
+  })
+
+  test('lets go on what had waited for it', () => {
+    const held = run([text('m1', 'Hel'), delta('m1', 'lo')])
+    expect(held.replies).toEqual([])
+    expect(textOf(run([snapshot({ messages: [prompt, read(message('m1'))] })], held).reply)).toBe('Hello')
+  })
+
+  test('leaves a settled reply settled', () => {
+    const done = run([...running, text('m1', 'Half'), ended('m1'), idle()])
+    const messages = [prompt, read(ended('m1'), text('m1', 'Half and half', sealed))]
+    const { replies, changes } = run([snapshot({ status: 'idle', messages })], done)
+    expect(replies).toMatchObject([{ outcome: 'completed' }])
+    expect(typesOf(changes)).toEqual(['replyAmended'])
+  })
+})
+
+describe('a stream that is behind what REST told', () => {
+  test('takes nothing back', () => {
+    const ahead = run([
+      snapshot({
+        messages: [prompt, read(ended('m1'), text('m1', 'Hello', sealed), tool('m1', { status: 'completed' }))],
+      }),
+    ])
+    const behind = [user('u1'), message('m1'), text('m1', ''), delta('m1', 'Hel'), tool('m1', { status: 'pending' })]
+    const { reply, changes } = run(behind, ahead)
+    expect(changes).toEqual([])
+    expect(reply).toBe(ahead.reply)
+  })
+
+  test('opens no ask again', () => {
+    const answered = [permission('p1'), closed('p1', { type: 'permission', reply: 'once' })]
+    const ahead = run([...running, ...answered])
+    expect(run(answered, ahead).reply).toBe(ahead.reply)
+  })
+})

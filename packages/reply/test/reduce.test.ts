@@ -328,6 +328,25 @@ describe('compaction and errors', () => {
     expect(done).toMatchObject({ outcome: 'completed', error: undefined, compaction: { state: 'done', auto: true } })
   })
 
+  test('a compaction ends with its summary, told once, though the server says so again', () => {
+    const summary = (more: object = {}) => message('s1', { summary: true, ...more })
+    const { reply, changes } = after(user('u2'), compacting, summary(), idle())
+    expect(reply).toMatchObject({ phase: 'working', compaction: { state: 'running', partID: 'u2.c' } })
+    const done = reduced([summary({ completedAt: 5 }), compacted], reply)
+    expect(done.reply.compaction).toMatchObject({ state: 'done', auto: true })
+    expect(typesOf([...changes, ...done.changes]).filter((type) => type === 'compactionChanged')).toHaveLength(2)
+  })
+
+  test('a summary that failed ends no compaction', () => {
+    const failedSummary = message('s1', { summary: true, completedAt: 5, error: overflow })
+    expect(after(user('u2'), compacting, failedSummary).reply.compaction).toMatchObject({ state: 'running' })
+  })
+
+  test('a compaction notes the tokens that the context had', () => {
+    const { reply } = after(stepFinish('m1', 5), user('u2'), compacting)
+    expect(reply.compaction).toMatchObject({ tokensBefore: 6, startedAt: 1000 })
+  })
+
   test('an error is told once, though the session and the message both carry it', () => {
     const { changes } = after(
       failed('APIError', 'no'),

@@ -59,6 +59,8 @@ describe('the outcome is the first that applies', () => {
     ['aborted', 'our own abort before an error', [aborting, failed('APIError'), ended('m1'), idle()]],
     ['aborted', 'our own abort, though it stopped', [aborting, ...stopped, idle()]],
     ['aborted', 'idle while the server meant to retry', [ended('m1'), retry, idle()]],
+    ['aborted', 'a step that ended without a reason or a word', [ended('m1', { finish: undefined }), idle()]],
+    ['completed', 'a step with a reason and no word', [ended('m1'), idle()]],
     ['failed', 'another error', [failed('APIError'), ended('m1'), idle()]],
     ['failed', 'another error, though a step is open', [...open, failed('APIError'), settle('grace')]],
     ['failed', "a message's own error", [ended('m1', { error: failure('APIError') }), idle()]],

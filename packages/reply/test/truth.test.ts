@@ -17,7 +17,7 @@ import {
 import { hiddenWords, wordsOf } from './words.ts'
 
 /** The scenarios of which both streams were recorded. */
-const pairs = recorded.flatMap((all) => {
+const bothStreams = recorded.flatMap((all) => {
   const own = recorded.find((one) => `${one.name} global` === all.name)
   return own ? [[own.name, own, all] as const] : []
 })
@@ -31,7 +31,7 @@ test('the outcome of every recorded scenario is stated', () => {
   expect(unknown.map((one) => one.name)).toEqual([])
 })
 
-test.each(pairs)('%s gives the same replies over /event and /global/event', async (_, own, all) => {
+test.each(bothStreams)('%s gives the same replies over /event and /global/event', async (_, own, all) => {
   const [ours, theirs] = await Promise.all([own, all].map(async (one) => timeless(await replay(one.read().bytes))))
   expect(theirs).toEqual(ours)
 })

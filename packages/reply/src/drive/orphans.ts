@@ -1,5 +1,6 @@
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
+import { findReply } from '../reduce/child.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { ReadRequest } from './read.ts'
@@ -29,6 +30,10 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
   const asked = new Set<string>()
   let stopTimer: (() => void) | undefined
   engine.onApplied(review)
+  engine.onStep(({ reply, changes }) => {
+    for (const change of changes)
+      if (change.type === 'childStarted') lookAfter(reply.sessionID, change.child.reply.sessionID)
+  })
   return { review, stop }
 
   function review(): void {
@@ -40,6 +45,14 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
   function lookAgain(): void {
     stopTimer = undefined
     for (const sessionID of engine.waiting()) ask(sessionID)
+  }
+
+  /** A sub-agent of which nothing comes had ended before we listened. */
+  function lookAfter(rootID: string, childID: string): void {
+    clock.after(patienceMs, () => {
+      const root = engine.openReply(rootID)
+      if (root && isLive() && findReply(root, childID)?.phase === 'waiting') ask(childID)
+    })
   }
 
   function ask(sessionID: string): void {

@@ -40,7 +40,9 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
     if (roleIn(roles, head.id) || (!isOwn && index > answered)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
   }
-  changeCell(draft, cell, { roles, todos: event.todos, idle: !isRunning })
+  // What the stream still tells of a run that REST knows as over is no new one.
+  const trailing = isRunning ? cell.trailing : cell.trailing || !isOpenIn(draft, rootID, sessionID)
+  changeCell(draft, cell, { roles, todos: event.todos, idle: !isRunning, trailing })
   step(draft, rootID, { ...event, messages: hasOwn ? messages.slice(start) : [], children: [] })
   draft.queue.push(...event.children)
   resume(draft, sessionID, () => true)

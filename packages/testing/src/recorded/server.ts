@@ -54,7 +54,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   let folded = 0
   let streams = 0
   let answering = 0
-  let failing = { count: 0, how: 500 as 500 | 'html' | 'refused' }
+  let failing: { count: number; how: 500 | 'html' | 'refused' } = { count: 0, how: 500 }
   return {
     fetch: async (input, init) => {
       answering += 1
@@ -157,7 +157,9 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     streams += 1
     let mine: Controller | undefined
     const leave = (): void => {
-      if (mine) listeners.delete(mine)
+      if (!mine) return
+      listeners.delete(mine)
+      stalled.delete(mine)
     }
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -165,6 +167,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
         listeners.add(controller)
         controller.enqueue(encoder.encode('data: {"type":"server.connected","properties":{}}\n\n'))
         signal.addEventListener('abort', () => {
+          stalled.delete(controller)
           if (!listeners.delete(controller)) return
           controller.error(signal.reason)
         })

@@ -11,6 +11,7 @@ import { recordedVersions, unsupportedReason } from '../src/versions.ts'
 import { driverFor } from './drivers/all.ts'
 import { createKit } from './kit.ts'
 import { startTape, type Tape } from './tape.ts'
+import { startWatch } from './watch.ts'
 
 const newest = recordedVersions.at(-1)
 
@@ -48,7 +49,8 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
     try {
       const tape = await startTape(`${opencode.url}/event?directory=${encodeURIComponent(opencode.directory)}`)
       const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
-      if (global !== undefined) await sleep(listeningMs)
+      const watch = await startWatch(opencode)
+      await sleep(listeningMs)
       const kit = createKit({
         opencode,
         model,
@@ -59,6 +61,7 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
       await driverFor(scenario.name)(kit)
       await kit.settled()
       const truth = await kit.truth()
+      const watched = await watch.stop(10_000)
       await tape.stop()
       await global?.stop()
       if (global !== undefined && eventsOf(global) !== eventsOf(tape)) return undefined
@@ -71,7 +74,8 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
       }
       const clean = (text: string): string => redact(text, machine)
       const event = clean(tape.text())
-      const streams = global === undefined ? { event } : { event, global: clean(global.text()) }
+      const replies = JSON.parse(clean(JSON.stringify(watched))) as readonly unknown[]
+      const streams = { event, watched: replies, ...(global === undefined ? {} : { global: clean(global.text()) }) }
       await writeRecording(JSON.parse(clean(JSON.stringify(truth))) as Truth, streams)
       return tape.frames.length
     } finally {

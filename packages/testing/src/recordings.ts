@@ -45,12 +45,22 @@ export interface Recording extends RecordingName {
   /** Raw SSE bytes, from `server.connected` until the server was quiet. */
   readonly bytes: Uint8Array
   readonly truth: Truth
+  /**
+   * The replies that a live `watch` came to while this was recorded, in order of opening, as `lasting` leaves them.
+   * Undefined where none was stored.
+   */
+  readonly watched?: readonly unknown[]
 }
 
 /** The folder of the recordings, the same from `src` and from `dist`. */
 const folder = fileURLToPath(new URL('../recordings/', import.meta.url))
 
-const ending = { event: '.sse.gz', global: '.global.sse.gz', truth: '.truth.json.gz' } as const
+const ending = {
+  event: '.sse.gz',
+  global: '.global.sse.gz',
+  truth: '.truth.json.gz',
+  watch: '.watch.json.gz',
+} as const
 const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending): string =>
   `${folder}${version}/${scenario}${ending[kind]}`
 
@@ -88,14 +98,22 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
     )
   }
   const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as Truth
-  return { version, scenario, bytes: new Uint8Array(gunzipSync(readFileSync(path))), truth }
+  const bytes = new Uint8Array(gunzipSync(readFileSync(path)))
+  const watch = pathOf(wanted, 'watch')
+  if (!existsSync(watch)) return { version, scenario, bytes, truth }
+  const watched: readonly unknown[] = JSON.parse(gunzipSync(readFileSync(watch)).toString('utf8'))
+  return { version, scenario, bytes, truth, watched }
 }
 
 /** Stores a recording, replacing the one of its name. Node writes no time into gzip, so equal content is equal on disk. */
-export const writeRecording = async (truth: Truth, streams: { event: string; global?: string }): Promise<void> => {
+export const writeRecording = async (
+  truth: Truth,
+  streams: { event: string; global?: string; watched: readonly unknown[] },
+): Promise<void> => {
   const pack = (content: string): Buffer => gzipSync(content, { level: 9 })
   await mkdir(`${folder}${truth.version}`, { recursive: true })
   await writeFile(pathOf(truth, 'event'), pack(streams.event))
   if (streams.global !== undefined) await writeFile(pathOf(truth, 'global'), pack(streams.global))
   await writeFile(pathOf(truth, 'truth'), pack(JSON.stringify(truth)))
+  await writeFile(pathOf(truth, 'watch'), pack(JSON.stringify(streams.watched)))
 }

@@ -70,7 +70,8 @@ export function createEnding(options: EndingOptions): Ending {
   }
 
   function schedule(sessionID: string, open: Case): void {
-    const delayMs = open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
+    const isWaiting = options.openReply(sessionID)?.phase === 'waiting'
+    const delayMs = isWaiting || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
     open.stop = clock.after(delayMs, () => void look(sessionID, open))
   }
 
@@ -107,8 +108,9 @@ export function createEnding(options: EndingOptions): Ending {
   function decide(reply: Reply, open: Case, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
+    // A server that has just been started may take seconds before it begins.
+    if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
     if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
-      if (open.looks < maxLooks) return schedule(sessionID, open)
       const message = `The server took the prompt but nothing ran for it within ${waitMs * (2 ** maxLooks - 1)} ms.`
       return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
     }

@@ -1,0 +1,26 @@
+/** What our own clock stamped, what only REST tells, and what repeats the wire. */
+const passing = new Set([
+  'raw',
+  'startedAt',
+  'settledAt',
+  'askedAt',
+  'closedAt',
+  'endedAt',
+  'contextLimit',
+  'connection',
+  'stalled',
+])
+
+/**
+ * A reply as JSON without what differs between two ways of following the same run: times, the wire's own objects, and
+ * the context window, which is asked over REST. Two replies to the same events are equal under it.
+ */
+export const lasting = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(lasting)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, item]) => !passing.has(key) && item !== undefined)
+      .map(([key, item]) => [key, lasting(item)]),
+  )
+}

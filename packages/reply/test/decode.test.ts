@@ -175,6 +175,14 @@ describe('an ask', () => {
     expect(old).toMatchObject({ ask: { permission: 'bash', patterns: ['ls'], always: ['ls'], title: 'ls' } })
   })
 
+  test('either names the call that raised it', () => {
+    const call = { messageID: 'msg_1', callID: 'call_1' }
+    const now = ask('permission.asked', { ...wireEvents['permission.asked'], tool: call })
+    const old = ask('permission.updated', { ...wireEvents['permission.updated'], ...call })
+    for (const one of [now, old]) expect(one).toMatchObject({ ask: call })
+    expect(ask('question.asked', { ...wireEvents['question.asked'], tool: call })).toMatchObject({ ask: call })
+  })
+
   test('an old answer is the same as a new one', () => {
     const now = ask('permission.replied')
     const old = ask('permission.replied', { sessionID: 'ses_1', permissionID: 'per_1', response: 'once' })

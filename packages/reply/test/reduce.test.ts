@@ -232,6 +232,15 @@ describe('messages', () => {
     expect(reply.messages.map(({ id }) => id)).toEqual(['m1', 'b', 'a'])
   })
 
+  test('are not taken back to before they ended', () => {
+    const error = { name: 'APIError', message: 'no', raw: undefined }
+    const ends = [ended('m1'), message('m1', { error }), message('m1', { finish: 'stop' })]
+    for (const end of ends) {
+      const before = after(end).reply
+      expect(reduced([message('m1', { cost: 0 })], before).reply).toBe(before)
+    }
+  })
+
   test("a summary is none of the reply's, nor its model and agent", () => {
     const model = { providerID: 'p', modelID: 'small' }
     const { reply } = after(message('s1', { summary: true, agent: 'compaction', model }))

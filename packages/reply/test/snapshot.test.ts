@@ -9,6 +9,7 @@ import {
   idle,
   message,
   permission,
+  reasoning,
   root,
   run,
   running,
@@ -90,6 +91,8 @@ describe('a reading over REST', () => {
       delta('m1', 'o'),
     ])
     expect(partsOf(grown.reply)).toMatchObject([{ text: 'Helo', hole: true }])
+    const thought = [prompt, read(message('m1'), reasoning('m1', 'Hm'))]
+    expect(partsOf(run([snapshot({ gap: true, messages: thought })]).reply)).toMatchObject([{ hole: true }])
     const [healed] = partsOf(run([text('m1', 'Hello', sealed)], grown).reply)
     expect(healed).toMatchObject({ text: 'Hello' })
     expect(healed?.hole).toBeUndefined()

@@ -80,6 +80,11 @@ describe('opening', () => {
     expect(run([user('u1'), ended('m1'), text('m1', 'Late', sealed)], before).replies).toHaveLength(1)
   })
 
+  test('late news of an older run that say nothing new are no step', () => {
+    const before = run([session(), ...turn(1), ...turn(2)])
+    expect(track(before.state, ended('m1')).steps).toEqual([])
+  })
+
   test("late news of an older run amend that run's reply", () => {
     const { replies, changes } = run([text('m1', 'Late', sealed)], run([session(), ...turn(1), ...turn(2)]))
     expect(replies.map(textOf)).toEqual(['Late', ''])
@@ -151,6 +156,19 @@ describe('what comes too early is held', () => {
     const { reply, state } = run([text('m1', '')], held)
     expect(textOf(reply)).toBe('Hello')
     expect(state.heldUnits).toBe(0)
+  })
+
+  test('deltas of two parts, each for its own', () => {
+    const [a, b] = [{ partID: 'a' }, { partID: 'b' }]
+    const held = run([
+      ...running,
+      delta('m1', 'Hel', a),
+      delta('m1', 'Wor', b),
+      delta('m1', 'lo', a),
+      delta('m1', 'ld', b),
+    ])
+    const { reply } = run([text('m1', '', { id: 'a' }), text('m1', '', { id: 'b' })], held)
+    expect(textOf(reply)).toBe('Hello\n\nWorld')
   })
 
   test('a part before its message', () => {

@@ -163,10 +163,10 @@ describe('what grows without an end', () => {
         properties: { part: { id: `p${n}`, sessionID: 's', messageID: `m${n}`, type: 'text', text: 'x'.repeat(1000) } },
       }),
     ],
-  ])('%s: it is bounded', { timeout: 20_000 }, (_, frameOf) => {
+  ])('%s: it is bounded', { timeout: 60_000 }, (_, frameOf) => {
     const decoder = createDecoder()
     let state = emptyTrack()
-    for (let n = 0; n < 100_000; n++) {
+    for (let n = 0; n < 30_000; n++) {
       const event = decoder.decodeValue(frameOf(n), n) ?? expect.fail()
       state = track(state, event).state
     }

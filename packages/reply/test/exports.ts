@@ -140,6 +140,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'demoScenarios',
     'failure',
     'hold',
+    'lasting',
     'launchOpencode',
     'listRecordings',
     'opencodeBinary',

@@ -12,7 +12,7 @@ import {
 } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blocksOf, doubled, joined, spareDeltas } from './mutate.ts'
+import { type Block, blocksOf, doubled, joined, spareDeltas } from './mutate.ts'
 import { observing } from './observing.ts'
 import { type Picture, pictureOf, withChange } from './picture.ts'
 import { recorded } from './recorded.ts'
@@ -28,6 +28,7 @@ const small = fc
   })
   .filter(({ bytes }) => bytes.length < 200_000)
 const runs = { numRuns: 60 }
+const place = fc.double({ min: 0, max: 1, noNaN: true })
 
 /**
  * Without the stamps, which tell when something came, and without what a reply left to the next one: a sub-agent in the
@@ -104,6 +105,60 @@ describe('the same replies come of a stream', () => {
   })
 })
 
+describe('several sessions', () => {
+  const isOneConnection = ({ bytes }: { readonly bytes: Uint8Array }): boolean =>
+    blocksOf(bytes).filter(({ frame }) => frame?.type === 'server.connected').length === 1
+
+  test('interleaved in any way are the same as one after another', async () => {
+    const single = small.filter(isOneConnection)
+    const turns = fc.infiniteStream(fc.boolean())
+    await fc.assert(
+      fc.asyncProperty(single, single, turns, async (one, two, isFirst) => {
+        fc.pre(one.name.replace(/ global$/, '') !== two.name.replace(/ global$/, ''))
+        const all = interleaved(blocksOf(one.bytes), blocksOf(two.bytes), isFirst)
+        const alone = [...(await replay(one.bytes)), ...(await replay(two.bytes))]
+        expect(bySession(await replay(joined(all)))).toEqual(bySession(alone))
+      }),
+      runs,
+    )
+  })
+
+  test('of which it is told late whose they are come to the same end', async () => {
+    await fc.assert(
+      fc.asyncProperty(small.filter(isOneConnection), place, async ({ bytes }, at) => {
+        const blocks = blocksOf(bytes)
+        const late = Math.floor(at * blocks.length)
+        const isTold = ({ frame }: Block): boolean =>
+          frame?.type === 'session.created' || frame?.type === 'session.updated'
+        const early = blocks.slice(0, late).filter(isTold)
+        const all = [...blocks.slice(0, late).filter((block) => !isTold(block)), ...early, ...blocks.slice(late)]
+        expect(settledOf(await replay(joined(all.map(stamped))))).toEqual(settledOf(await replay(bytes)))
+      }),
+      runs,
+    )
+  })
+})
+
+/** As if each frame had come in a millisecond of its own. */
+function stamped(block: Block, at: number): Block {
+  return { ...block, text: `: at ${at + 1}\n${block.text.replace(/^: at \d+\n/, '')}` }
+}
+
+/** The second stream's greeting is left out: it would be a new connection. */
+function interleaved(one: readonly Block[], two: readonly Block[], isFirst: Iterator<boolean>): readonly Block[] {
+  const [first, second] = [[...one], two.filter(({ frame }) => frame?.type !== 'server.connected')]
+  const all = first.splice(0, 1)
+  while (first.length + second.length > 0) {
+    const next = (isFirst.next().value ? first : second).shift() ?? first.shift() ?? second.shift()
+    if (next) all.push(next)
+  }
+  return all
+}
+
+function bySession(replies: readonly Reply[]): unknown {
+  return settledOf(replies.toSorted((a, b) => (a.sessionID < b.sessionID ? -1 : Number(a.sessionID > b.sessionID))))
+}
+
 describe('an observer', () => {
   test('hears each reply from its start to its end, which comes once, and can tell it from that', async () => {
     await fc.assert(
@@ -156,7 +211,6 @@ function livesOf(bytes: Uint8Array) {
 const lives = small
   .map(({ name, bytes }) => ({ ...livesOf(bytes), toString: () => name }))
   .filter((one) => one.lives.length > 0)
-const place = fc.double({ min: 0, max: 1, noNaN: true })
 
 describe('diff', () => {
   test('between any two states of a reply tells what was told live', () => {

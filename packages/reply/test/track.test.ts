@@ -16,6 +16,7 @@ import {
   settle,
   snapshot,
   start,
+  task,
   text,
   tool,
   typesOf,
@@ -200,6 +201,24 @@ describe('what comes too early is held', () => {
     expect(held.replies).toEqual([])
     expect(unknownSessions(held.state)).toEqual([root])
     expect(textOf(run([session()], held).reply)).toBe('Hello')
+  })
+
+  test('what several sessions told goes on in the order in which they told it', () => {
+    const ofChild = { sessionID: 'child' }
+    const early: readonly ReplyEvent[] = [
+      ...[user('u1'), busy(), message('m1'), task('m1', 'child'), user('cu', ofChild), busy('child')],
+      ...[
+        message('c1', ofChild),
+        text('c1', 'Found', ofChild),
+        ended('c1', ofChild),
+        idle('child'),
+        ended('m1'),
+        idle(),
+      ],
+    ]
+    const held = run(early.map((event, at) => ({ ...event, at })))
+    const { replies } = run([session(), session('child', { parentID: root })], held)
+    expect(replies).toMatchObject([{ outcome: 'completed', children: [{ reply: { outcome: 'completed' } }] }])
   })
 
   test('a session that turns out to be gone is forgotten', () => {

@@ -47,9 +47,21 @@ function without(waiting: readonly string[], sessionID: string): readonly string
   return waiting[0] === sessionID ? waiting.slice(1) : waiting.filter((id) => id !== sessionID)
 }
 
-/** Lets held events go their way, after the event that is being placed. */
+/** Lets held events go their way, after the event that is being placed: in the order in which they came, whosever they are. */
 export function resume(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
-  draft.queue.push(...release(draft, sessionID, isWanted))
+  const released = release(draft, sessionID, isWanted)
+  if (released.length > 0) draft.queue.push(...merged(draft.queue.splice(0), released))
+}
+
+/** Each list keeps its own order, even where a clock was set back. */
+function merged(a: readonly SessionScopedEvent[], b: readonly SessionScopedEvent[]): readonly SessionScopedEvent[] {
+  const all: SessionScopedEvent[] = []
+  const rest = [...b]
+  for (const event of a) {
+    const later = rest.findIndex((other) => other.at >= event.at)
+    all.push(...rest.splice(0, later === -1 ? rest.length : later), event)
+  }
+  return [...all, ...rest]
 }
 
 /** Drops what is held of a session, and a session of which nothing else is known. Returns how many events it were. */

@@ -179,7 +179,9 @@ describe('an ask', () => {
     const call = { messageID: 'msg_1', callID: 'call_1' }
     const now = ask('permission.asked', { ...wireEvents['permission.asked'], tool: call })
     const old = ask('permission.updated', { ...wireEvents['permission.updated'], ...call })
-    for (const one of [now, old]) expect(one).toMatchObject({ ask: call })
+    for (const one of [now, old]) expect(one).toMatchObject({ ask: { ...call, metadata: {} } })
+    const more = { ...wireEvents['permission.updated'], metadata: { command: 'ls' } }
+    expect(ask('permission.updated', more)).toMatchObject({ ask: { metadata: { command: 'ls' } } })
     expect(ask('question.asked', { ...wireEvents['question.asked'], tool: call })).toMatchObject({ ask: call })
   })
 

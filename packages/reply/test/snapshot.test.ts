@@ -1,6 +1,7 @@
 import { partsOf, type SnapshotEvent, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import {
+  busy,
   closed,
   delegated,
   delta,
@@ -133,7 +134,11 @@ describe('a reading over REST', () => {
   test('lets go on what had waited for it', () => {
     const held = run([text('m1', 'Hel'), delta('m1', 'lo')])
     expect(held.replies).toEqual([])
-    expect(textOf(run([snapshot({ messages: [prompt, read(message('m1'))] })], held).reply)).toBe('Hello')
+    const told = snapshot({ messages: [prompt, read(message('m1'))] })
+    expect(textOf(run([told], held).reply)).toBe('Hello')
+    const early = run([session(), busy(), text('m1', 'Hel'), delta('m1', 'lo')])
+    expect(textOf(run([told], early).reply)).toBe('Hello')
+    expect(run([told], early).state.waiting).toEqual([])
   })
 
   test('leaves a settled reply settled', () => {

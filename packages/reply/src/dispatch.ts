@@ -39,16 +39,20 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function dispatch(step: Step): void {
-    for (const change of step.changes) if (isHeard(change.type)) tell(change.type, observationOf(change, step))
+    // Who is added by one of these observers has been told of the whole step already.
+    const present = observers
+    for (const change of step.changes) {
+      if (isHeard(present, change.type)) tell(present, change.type, observationOf(change, step))
+    }
   }
 
-  function isHeard(type: ChangeType): boolean {
-    for (const observer of observers) if (observer[type]) return true
+  function isHeard(present: readonly ReplyObserver[], type: ChangeType): boolean {
+    for (const observer of present) if (observer[type]) return true
     return emitter.all.has(type)
   }
 
-  function tell<T extends ChangeType>(type: T, observation: Events[T]): void {
-    for (const observer of observers) {
+  function tell<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
+    for (const observer of present) {
       const method = observer[type]
       if (method) call(type, method, observer, observation)
     }

@@ -131,7 +131,7 @@ export type SessionScopedEvent =
   /** A prompt is about to be posted: the reply exists from here on. */
   | (SessionFields & { readonly type: 'opened'; readonly text?: string | undefined })
   /** The caller wants the run to end: whatever its end looks like on the wire, it is an abort. */
-  | (SessionFields & { readonly type: 'abort-requested' })
+  | (SessionFields & { readonly type: 'abort-requested'; readonly reason: 'requested' | 'timed-out' })
   | (SessionFields & { readonly type: 'stalled'; readonly stalled: boolean })
   | (SessionFields & { readonly type: 'connection'; readonly connection: 'live' | 'lost' })
   | (SessionFields & { readonly type: 'context-limit'; readonly contextLimit: number })

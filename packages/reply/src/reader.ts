@@ -1,5 +1,5 @@
 import { createDecoder, type Decoder } from './decode.ts'
-import type { OnError } from './error.ts'
+import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
 import { createSseReader } from './sse.ts'
 
@@ -40,13 +40,23 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
   }
 
   function onData(data: string): void {
-    options.onFrame?.(data, stamp)
+    tap(data)
     const event = decoder.decode(data, stamp)
     if (!event) return
     const last = events.length - 1
     const joined = event.type === 'delta' ? joinDeltas(events[last], event) : undefined
     if (joined) events[last] = joined
     else events.push(event)
+  }
+
+  /** A recorder whose disk is full is no reason to lose the stream. */
+  function tap(data: string): void {
+    try {
+      options.onFrame?.(data, stamp)
+    } catch (cause) {
+      const words = cause instanceof Error ? cause.message : String(cause)
+      options.onError?.(new ReplyError('observer', `"onFrame" failed: ${words}. The stream goes on.`, { cause }))
+    }
   }
 }
 

@@ -119,7 +119,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       if (event.text === undefined || reply.prompt) return reply
       return withFields(reply, { prompt: { text: event.text, files: [], parts: [] } })
     case 'abort-requested':
-      return reply.aborting ? reply : withFields(reply, { aborting: true })
+      return reply.aborting ? reply : withFields(reply, { aborting: event.reason })
     case 'stalled':
       if (reply.stalled === event.stalled) return reply
       changes.push({ type: 'stalledChanged', stalled: event.stalled })

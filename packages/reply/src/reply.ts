@@ -41,8 +41,8 @@ export interface Reply {
   readonly retry?: Retry | undefined
   readonly compaction?: Compaction | undefined
   readonly error?: ReplyFailure | undefined
-  /** Somebody here asked for the run to end; its outcome will be `aborted`. */
-  readonly aborting?: true | undefined
+  /** Why the run is being ended from here: somebody asked for it, or its time is up. Its outcome will say so. */
+  readonly aborting?: 'requested' | 'timed-out' | undefined
   readonly connection: 'live' | 'lost'
   /** No progress for the time that the driver allows; the reply may still go on. */
   readonly stalled: boolean

@@ -86,9 +86,24 @@ describe('an ask', () => {
   })
 
   test('that a reading over REST no longer knows is withdrawn', () => {
-    const { reply, changes } = after(permission('p1'), question('q1'), snapshot({ asks: [question('q1').ask] }))
+    const { reply, changes } = after(
+      permission('p1'),
+      question('q1'),
+      snapshot({ complete: true, asks: [question('q1').ask] }),
+    )
     expect(reply.asks.map(({ status }) => status)).toEqual(['withdrawn', 'pending'])
     expect(typesOf(changes)).toContain('askWithdrawn')
+  })
+
+  test('that came while others were being read stays, and one that was given up too early comes back', () => {
+    const partial = after(permission('p1'), snapshot({ complete: false, asks: [] }))
+    expect(partial.reply.asks).toMatchObject([{ status: 'pending' }])
+    const back = after(
+      permission('p1'),
+      snapshot({ complete: true, asks: [] }),
+      snapshot({ asks: [permission('p1').ask] }),
+    )
+    expect(back.reply.asks).toMatchObject([{ status: 'pending' }])
   })
 
   test('opens a reply when nothing else did', () => {

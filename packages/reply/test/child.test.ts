@@ -66,7 +66,7 @@ describe('a sub-agent', () => {
   })
 
   test('is aborted with the root', () => {
-    const abort = { type: 'abort-requested', at: 1, sessionID: root } as const
+    const abort = { type: 'abort-requested', reason: 'requested', at: 1, sessionID: root } as const
     expect(childOf(run([...delegated, abort, ended('m1'), idle()]).reply).outcome).toBe('aborted')
   })
 

@@ -117,6 +117,14 @@ describe('times', () => {
     expect((await replayed(sse)).replies).toMatchObject([{ startedAt: 100, settledAt: 300 }])
   })
 
+  test("are those of the tools' as well", async () => {
+    const state = { status: 'completed', time: { start: 210, end: 250 } }
+    const part = { id: 'p', sessionID: 's', messageID: 'm1', type: 'tool', tool: 'bash', callID: 'c', state }
+    const tool = { type: 'message.part.updated', properties: { part } }
+    const cut = [...frames.slice(0, 4), tool].map((frame) => JSON.stringify(frame)).join('\n')
+    expect((await replayed(cut)).replies).toMatchObject([{ outcome: 'lost', settledAt: 250 }])
+  })
+
   test('are told to the pace, which is waited for', async () => {
     const noted = frames.map((frame, index) => `: at ${1000 + index}\ndata: ${JSON.stringify(frame)}\n\n`).join('')
     const order: (number | string)[] = []

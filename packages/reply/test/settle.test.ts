@@ -20,7 +20,7 @@ import {
 } from './make.ts'
 
 const sealed = { status: 'sealed' } as const
-const aborting = { type: 'abort-requested', at: 1, sessionID: root } as const
+const aborting = { type: 'abort-requested', reason: 'requested', at: 1, sessionID: root } as const
 const retry = { type: 'retry', at: 1, sessionID: root, message: 'overloaded' } as const
 const failure = (name: string) => ({ name, message: '', raw: undefined })
 const after = (...events: Parameters<typeof reduced>[0]) => reduced([...running, ...events])

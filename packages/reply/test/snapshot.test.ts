@@ -123,7 +123,7 @@ describe('a reading over REST', () => {
     const { reply } = run([
       ...delegated,
       permission('p1'),
-      snapshot({ messages: [prompt, read(message('m1'))], children: [child] }),
+      snapshot({ complete: true, messages: [prompt, read(message('m1'))], children: [child] }),
     ])
     expect(reply.asks).toMatchObject([
       { requestID: 'p1', status: 'withdrawn' },

@@ -128,6 +128,18 @@ describe('opening', () => {
     expect(reply).toMatchObject({ title: 'A title', todos, promptIDs: ['u2'] })
   })
 
+  test('the next run has the title that the session was given in the meantime', () => {
+    const { reply } = run([session(root, { title: 'Old' }), ...turn(1), session(root, { title: 'New' }), ...turn(2)])
+    expect(reply).toMatchObject({ title: 'New', promptIDs: ['u2'] })
+  })
+
+  test('what nobody knows cannot be removed', () => {
+    const known = run(running)
+    const places = { at: 1, sessionID: root, messageID: 'm9', partID: 'p9' }
+    const removals = [{ type: 'message-removed', ...places } as const, { type: 'part-removed', ...places } as const]
+    expect(run(removals, known).reply).toBe(known.reply)
+  })
+
   test('a deleted session opens nothing any more', () => {
     const { replies } = run([...running, { type: 'session-removed', at: 1, sessionID: root }, busy(), user('u9')])
     expect(replies).toMatchObject([{ outcome: 'lost' }])

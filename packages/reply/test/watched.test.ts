@@ -14,7 +14,7 @@ describe('replay comes to the same replies as the live watch', () => {
     '%s',
     async (_, recording) => {
       const replies = await replay(recording.bytes)
-      expect(JSON.parse(JSON.stringify(replies.map(lasting)))).toEqual(recording.watched)
+      expect(JSON.parse(JSON.stringify(replies.map(lasting)))).toEqual(lasting(recording.watched))
     },
   )
 })

@@ -61,7 +61,7 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
       await driverFor(scenario.name)(kit)
       await kit.settled()
       const truth = await kit.truth()
-      const watched = await watch.stop(10_000)
+      const watched = await watch.stop(45_000)
       await tape.stop()
       await global?.stop()
       if (global !== undefined && eventsOf(global) !== eventsOf(tape)) return undefined

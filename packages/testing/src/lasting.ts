@@ -1,4 +1,4 @@
-/** What our own clock stamped, what only REST tells, and what repeats the wire. */
+/** What our own clock stamped, what only REST tells, what repeats the wire, and what marks a gap of one's own stream. */
 const passing = new Set([
   'raw',
   'startedAt',
@@ -9,6 +9,7 @@ const passing = new Set([
   'contextLimit',
   'connection',
   'stalled',
+  'hole',
 ])
 
 /**

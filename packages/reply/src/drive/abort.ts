@@ -1,6 +1,8 @@
+import type { Ask } from '../ask.ts'
 import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
+import { pendingAsks } from '../select.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { LiveReply } from './replies.ts'
@@ -21,11 +23,15 @@ const maxTries = 5
  * late approval would still run the command, and some versions go on after it. Then abort, look, and again while busy.
  * Settles the reply whatever the server says; never rejects.
  */
-export async function abortReply(options: AbortOptions, live: LiveReply): Promise<void> {
+export async function abortReply(
+  options: AbortOptions,
+  live: LiveReply,
+  reason: 'requested' | 'timed-out' = 'requested',
+): Promise<void> {
   const { engine, rest, clock, onError, graceMs } = options
   const { sessionID } = live
   if (isSettled()) return
-  engine.apply([{ type: 'abort-requested', sessionID, at: clock.now() }])
+  engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
   for (let attempt = 0; attempt < maxTries && !isSettled(); attempt++) {
     try {
       await rejectAsks(options, live.reply())
@@ -55,11 +61,17 @@ export async function abortReply(options: AbortOptions, live: LiveReply): Promis
 export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: Reply): Promise<void> {
   const { directory } = reply
   const at = clock.now()
-  const [questions, permissions] = await Promise.all([rest.questions(directory), rest.permissions(directory)])
+  const [questions, permissions] = await Promise.all([
+    rest.questions(directory).catch(noList),
+    rest.permissions(directory).catch(noList),
+  ])
   const tree = new Set(sessionsOf(reply))
-  const asks = [...toReadPermissions(permissions, at), ...toReadQuestions(questions, at)].filter((ask) =>
-    tree.has(ask.sessionID),
-  )
+  const listed = [...toReadPermissions(permissions, at), ...toReadQuestions(questions, at)]
+  const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
+  // Where the server gives no list, what we know of has to do.
+  const isBlind = questions === undefined || permissions === undefined
+  const known = isBlind ? pendingAsks(reply).filter((ask) => !isListed(ask)) : []
+  const asks = [...listed, ...known].filter((ask) => tree.has(ask.sessionID))
   for (const ask of asks) {
     try {
       if (ask.type === 'question') await rest.rejectQuestion(ask.requestID, directory)
@@ -75,6 +87,8 @@ export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: 
     }
   }
 }
+
+function noList(): undefined {}
 
 export function sessionsOf(reply: Reply): string[] {
   return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]

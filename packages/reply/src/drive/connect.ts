@@ -1,7 +1,7 @@
 import type { Ask } from '../ask.ts'
 import { toReadSession } from '../decode/rest.ts'
-import { ReplyError } from '../error.ts'
-import { abortReply, rejectAsks } from './abort.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import { abortReply } from './abort.ts'
 import { toAddress } from './address.ts'
 import { type Answer, createAsks } from './asks.ts'
 import { createEnding } from './ending.ts'
@@ -36,8 +36,14 @@ export interface OpenCode {
 
 /** Connects to a server: one event stream, shared by all sessions. Throws `invalid` for options that can't be; nothing else. */
 export function connect(options: ConnectOptions): OpenCode {
-  const settings = toSettings(options)
-  const { clock, onError, graceMs } = settings
+  const given = toSettings(options)
+  let isClosed = false
+  // What was under way when the owner closed the connection fails, and is nobody's concern any more.
+  const onError: OnError = (error) => {
+    if (!isClosed) given.onError(error)
+  }
+  const settings = { ...given, onError }
+  const { clock, graceMs } = settings
   const rest = createRest({
     address: toAddress(options),
     fetch: settings.fetch,
@@ -46,6 +52,7 @@ export function connect(options: ConnectOptions): OpenCode {
   })
   const engine = createEngine({ onError, keepSettled: settings.keepSettled })
   const expected = new Set<string>()
+  const closedListeners = new Set<() => void>()
   const read = (request: Parameters<typeof readSnapshot>[1]) => readSnapshot({ rest, clock, onError }, request)
   const ending = createEnding({
     ...settings,
@@ -81,6 +88,11 @@ export function connect(options: ConnectOptions): OpenCode {
     clock,
     onError,
     whenLive: line.whenLive,
+    refresh,
+    onClosed: (listener) => {
+      closedListeners.add(listener)
+      return () => closedListeners.delete(listener)
+    },
     abort: (live) => abortReply({ engine, rest, clock, onError, graceMs }, live),
     limit: progress.limit,
     expect: (sessionID) => expected.add(sessionID),
@@ -103,7 +115,11 @@ export function connect(options: ConnectOptions): OpenCode {
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const text = `/${input.command} ${input.arguments ?? ''}`.trim()
     const post = (sessionID: string) => rest.command({ sessionID, ...toCommandBody(input) })
-    return startRun(deps, { sessionID: input.sessionID, text, session: () => session(input), post }, runOptions)
+    return startRun(
+      deps,
+      { sessionID: input.sessionID, text, isLong: true, session: () => session(input), post },
+      runOptions,
+    )
   }
 
   /** The session to run in, with what is known of it brought up to date: what it holds already is not our reply. */
@@ -126,16 +142,17 @@ export function connect(options: ConnectOptions): OpenCode {
     return sessionID
   }
 
-  async function timeOut(sessionID: string): Promise<void> {
-    const live = engine.replies.newest(sessionID)
-    if (!live) return
+  async function refresh(sessionID: string): Promise<void> {
     try {
-      await rejectAsks({ engine, rest, clock, onError, graceMs }, live.reply())
-      await rest.abort(sessionID, live.reply().directory)
+      engine.apply([await read({ sessionID, reply: engine.openReply(sessionID), gap: false })])
     } catch (error) {
       if (error instanceof ReplyError) onError(error)
     }
-    engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'time-out' }])
+  }
+
+  async function timeOut(sessionID: string): Promise<void> {
+    const live = engine.replies.newest(sessionID)
+    if (live) await abortReply({ engine, rest, clock, onError, graceMs }, live, 'timed-out')
   }
 
   async function close(): Promise<void> {
@@ -144,5 +161,8 @@ export function connect(options: ConnectOptions): OpenCode {
     progress.stop()
     const at = clock.now()
     engine.apply(engine.openReplies().map((reply) => ({ type: 'settle', sessionID: reply.sessionID, at, by: 'lost' })))
+    for (const listener of [...closedListeners]) listener()
+    isClosed = true
+    engine.stop()
   }
 }

@@ -11,6 +11,8 @@ export interface Engine {
   readonly replies: Replies
   /** Applies events in order. From within an observer they wait for the present one to be told to all. */
   apply(events: readonly ReplyEvent[]): void
+  /** From now on nothing is applied. */
+  stop(): void
   /** Told of each step after the reply's observers. */
   onStep(listener: (step: TrackedStep) => void): void
   /** Told of each root session whose run may have changed its course: everything but a delta. */
@@ -31,16 +33,20 @@ export interface Engine {
 
 export function createEngine(options: { readonly onError: OnError; readonly keepSettled: number }): Engine {
   const { onError } = options
-  const replies = createReplies({ onError })
+  const replies = createReplies({ onError, keepSettled: options.keepSettled })
   const stepListeners: ((step: TrackedStep) => void)[] = []
   const turnListeners: ((sessionID: string) => void)[] = []
   const appliedListeners: (() => void)[] = []
   let state = emptyTrack({ keepSettled: options.keepSettled })
   let pending: ReplyEvent[] = []
   let isApplying = false
+  let isStopped = false
   return {
     replies,
     apply,
+    stop: () => {
+      isStopped = true
+    },
     onStep: (listener) => stepListeners.push(listener),
     onTurned: (listener) => turnListeners.push(listener),
     onApplied: (listener) => appliedListeners.push(listener),
@@ -53,6 +59,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
   }
 
   function apply(events: readonly ReplyEvent[]): void {
+    if (isStopped) return
     pending.push(...events)
     if (isApplying) return
     isApplying = true

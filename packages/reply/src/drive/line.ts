@@ -38,6 +38,7 @@ const checkMs = 2000
 export function createLine({ options, settings, engine, rest, read, watching, onIdle }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
   let isUp = false
+  let isClosed = false
   let silenceMs = options.silenceMs ?? 75_000
   let stopLost: (() => void) | undefined
   let stopCheck: (() => void) | undefined
@@ -144,6 +145,7 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   function whenLive(): Promise<void> {
     if (isUp) return Promise.resolve()
+    if (isClosed) return Promise.reject(closedError())
     const { connectTimeoutMs } = settings
     return new Promise((resolve, reject) => {
       const stop = clock.after(connectTimeoutMs, () => {
@@ -172,14 +174,19 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   function close(): void {
     isUp = false
+    isClosed = true
     feed.close()
     resync.lost()
     orphans.stop()
     stopLost?.()
     stopCheck?.()
-    const reason = new ReplyError('closed', 'The connection was closed; connect() makes a new one.')
+    const reason = closedError()
     settleReady?.reject(reason)
     for (const { reject } of waiting) reject(reason)
     waiting = []
   }
+}
+
+function closedError(): ReplyError {
+  return new ReplyError('closed', 'The connection was closed; connect() makes a new one.')
 }

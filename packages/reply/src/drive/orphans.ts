@@ -29,6 +29,8 @@ const askAgainMs = 30_000
 export function createOrphans({ engine, read, clock, onError, isLive }: OrphansOptions): Orphans {
   const asked = new Set<string>()
   let stopTimer: (() => void) | undefined
+  let isStopped = false
+  const stops = new Set<() => void>()
   engine.onApplied(review)
   engine.onStep(({ reply, changes }) => {
     for (const change of changes)
@@ -49,7 +51,7 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
 
   /** A sub-agent of which nothing comes had ended before we listened. */
   function lookAfter(rootID: string, childID: string): void {
-    clock.after(patienceMs, () => {
+    later(patienceMs, () => {
       const root = engine.openReply(rootID)
       if (root && isLive() && findReply(root, childID)?.phase === 'waiting') ask(childID)
     })
@@ -71,11 +73,23 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
         )
       })
       .finally(() => {
-        clock.after(askAgainMs, () => asked.delete(sessionID))
+        later(askAgainMs, () => asked.delete(sessionID))
       })
   }
 
   function stop(): void {
+    isStopped = true
     stopTimer?.()
+    for (const stopOne of stops) stopOne()
+    stops.clear()
+  }
+
+  function later(delayMs: number, run: () => void): void {
+    if (isStopped) return
+    const stopOne = clock.after(delayMs, () => {
+      stops.delete(stopOne)
+      run()
+    })
+    stops.add(stopOne)
   }
 }

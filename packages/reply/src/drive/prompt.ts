@@ -5,8 +5,9 @@ import type { ReplyObserver } from '../observer.ts'
 import { emptyReply } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, pause } from './clock.ts'
 import type { Engine } from './engine.ts'
+import { observersOf } from './observers.ts'
 import type { LiveReply } from './replies.ts'
 import { createReplyStream, type ReplyStream } from './stream.ts'
 
@@ -27,6 +28,10 @@ export interface RunDeps {
   readonly whenLive: () => Promise<void>
   readonly abort: (live: LiveReply) => Promise<void>
   readonly limit: (sessionID: string, timeoutMs: number) => void
+  /** Reads the session over REST and applies what it tells. Never rejects. */
+  readonly refresh: (sessionID: string) => Promise<void>
+  /** Told once, when the connection is closed by its owner. Returns the stop. */
+  readonly onClosed: (listener: () => void) => () => void
   /** Something was posted that has to run: silence is a failure. */
   readonly expect: (sessionID: string) => void
 }
@@ -40,9 +45,15 @@ export interface Run {
   readonly noReply?: boolean | undefined
   /** Finds or makes the session and brings what is known of it up to date. */
   readonly session: () => Promise<string>
+  /** Its call answers only when the run is over. */
+  readonly isLong?: boolean | undefined
   /** Posts, exactly once. A rejection of type `unreachable` leaves open whether the server took it. */
   readonly post: (sessionID: string) => Promise<unknown>
 }
+
+/** The looks for a prompt that joined a busy session and of which nothing is told: half a minute in all. */
+const lookMs = 1000
+const maxLooks = 5
 
 interface Start {
   readonly reply: Reply
@@ -54,18 +65,35 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
   const { engine, clock } = deps
   let live: LiveReply | undefined
   let isUnwanted = false
+  let posting: Promise<unknown> = Promise.resolve()
+  const over = new AbortController()
+  const stopClosed = deps.onClosed(() => {
+    over.abort()
+    if (!live) fail(run.sessionID ?? '', new ReplyError('closed', 'The connection was closed before the reply began.'))
+  })
   const source = createReplyStream({ abort })
   const { signal } = options
   const onAbort = (): void => void abort()
   if (signal?.aborted) isUnwanted = true
   signal?.addEventListener('abort', onAbort, { once: true })
-  void source.stream.result.then(() => signal?.removeEventListener('abort', onAbort))
+  void source.stream.result.then(() => {
+    stopClosed()
+    over.abort()
+    signal?.removeEventListener('abort', onAbort)
+  })
   void start()
   return source.stream
 
   async function abort(): Promise<void> {
     isUnwanted = true
+    // An abort that overtakes the prompt would leave its run to go on.
+    if (!run.isLong) await posting.catch(() => {})
     if (live) await deps.abort(live)
+  }
+
+  async function post(sessionID: string): Promise<void> {
+    posting = run.post(sessionID)
+    await posting
   }
 
   async function start(): Promise<void> {
@@ -88,15 +116,21 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     })
     engine.apply([{ type: 'opened', sessionID, text: run.text, at: clock.now() }])
     stop()
+    if (!live) throw new ReplyError('gone', `Session ${sessionID} was removed while the prompt was being sent.`)
     if (!run.noReply) deps.expect(sessionID)
     try {
-      await run.post(sessionID)
+      await post(sessionID)
     } catch (error) {
       // Whether it was taken is found out by looking; it is never posted again.
-      if (isUncertain(error)) return
+      if (isUncertain(error) || !isCurrent()) return
       return engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
     }
-    if (run.noReply) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
+    if (run.noReply && isCurrent()) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
+  }
+
+  /** The session's open reply is still this run's: a long call may answer after another has begun. */
+  function isCurrent(): boolean {
+    return live !== undefined && live.reply().phase !== 'settled' && engine.replies.newest(live.sessionID) === live
   }
 
   /** The reply that is under way takes the prompt in, or ends before it comes to that: then the next one is ours. */
@@ -112,13 +146,20 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       }),
     ]
     try {
-      await run.post(sessionID)
+      await post(sessionID)
     } catch (error) {
-      if (isUncertain(error)) return
-      release()
-      throw error
+      if (!isUncertain(error)) {
+        release()
+        throw error
+      }
     }
     if (run.noReply && current) found(current, { reply: current.reply(), joined: true })
+    for (let look = 0; look < maxLooks && !live && !over.signal.aborted; look++) {
+      await pause(clock, lookMs * 2 ** look, over.signal)
+      if (!live && !over.signal.aborted) await deps.refresh(sessionID)
+    }
+    release()
+    if (!live) throw new ReplyError('refused', 'The server took the prompt, but nothing ran for it.')
 
     function found(next: LiveReply, start: Start): void {
       release()
@@ -133,7 +174,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
   function attach(next: LiveReply, { reply, joined }: Start): void {
     live = next
     source.attach(next, joined)
-    next.observe(options.observe?.(reply) ?? [])
+    next.observe(observersOf(options.observe, reply, deps.onError))
     if (options.timeoutMs !== undefined) {
       const { timeoutMs } = options
       // Within a step: the clock of progress hears of the reply right after it.
@@ -150,7 +191,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
         ? { type: 'settle', sessionID, at, by: 'none' }
         : { type: 'error', sessionID, at, error: toFailure(error) }
     const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text: run.text, at }]
-    if (error === undefined) events.push({ type: 'abort-requested', sessionID, at })
+    if (error === undefined) events.push({ type: 'abort-requested', sessionID, reason: 'requested', at })
     let reply = emptyReply(sessionID)
     const changes = [...events, ending].flatMap((event) => {
       const step = reduce(reply, event)
@@ -158,7 +199,8 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       return step.changes
     })
     const dispatcher = createDispatcher({ onError: deps.onError })
-    for (const observer of options.observe?.(emptyReply(sessionID)) ?? []) dispatcher.observe(observer)
+    for (const observer of observersOf(options.observe, emptyReply(sessionID), deps.onError))
+      dispatcher.observe(observer)
     source.fail({ reply, changes })
     dispatcher.dispatch({ reply, changes })
   }

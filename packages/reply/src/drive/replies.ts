@@ -37,10 +37,7 @@ interface Entry {
   readonly live: LiveReply
 }
 
-/** How many settled replies keep their observers for late news. */
-const keepSettled = 1000
-
-export function createReplies(options: { readonly onError: OnError }): Replies {
+export function createReplies(options: { readonly onError: OnError; readonly keepSettled: number }): Replies {
   const entries = new Map<string, Entry>()
   const newestOf = new Map<string, Entry>()
   const open = new Set<Entry>()
@@ -59,6 +56,8 @@ export function createReplies(options: { readonly onError: OnError }): Replies {
   function apply(step: TrackedStep): void {
     const key = `${step.reply.sessionID} ${step.run}`
     const known = entries.get(key)
+    // Late news of one that is forgotten.
+    if (!known && step.reply.phase === 'settled' && step.changes[0]?.type !== 'replyStarted') return
     const entry = known ?? add(key, step)
     if (!known) for (const listener of listeners) listener(entry.live, step.reply)
     entry.reply = step.reply
@@ -101,7 +100,7 @@ export function createReplies(options: { readonly onError: OnError }): Replies {
 
   function retire(key: string): void {
     settled.push(key)
-    if (settled.length <= keepSettled) return
+    if (settled.length <= options.keepSettled) return
     const oldest = settled.shift() ?? key
     const entry = entries.get(oldest)
     entries.delete(oldest)

@@ -5,6 +5,7 @@ import type { ReplyObserver } from '../observer.ts'
 import type { Reply } from '../reply.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
+import { observersOf } from './observers.ts'
 import type { ReadRequest } from './read.ts'
 import type { LiveReply } from './replies.ts'
 import type { Rest } from './rest.ts'
@@ -51,7 +52,7 @@ export function createWatching(options: WatchingOptions): Watching {
       if (!isWanted(target, reply)) return
       stops = [
         ...stops.filter((other) => other.live.reply().phase !== 'settled'),
-        { live, stop: live.observe(observe(reply)) },
+        { live, stop: live.observe(observersOf(observe, reply, onError)) },
       ]
     }
     for (const live of engine.replies.open()) take(live, live.reply())

@@ -60,6 +60,7 @@ export async function* recordedEvents(
 }
 
 function timeIn(event: ReplyEvent): number | undefined {
+  if (event.type === 'session') return event.createdAt
   if (event.type === 'message') return event.message.completedAt ?? event.message.createdAt
   if (event.type === 'part' && event.part.type === 'tool') return event.part.state.endedAt ?? event.part.state.startedAt
   return undefined

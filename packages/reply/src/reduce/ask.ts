@@ -5,9 +5,11 @@ import type { Reply } from '../reply.ts'
 import { replaceAt, withFields } from './shape.ts'
 
 export function applyAsked(reply: Reply, ask: Ask, changes: Change[]): Reply {
-  if (reply.asks.some((other) => other.requestID === ask.requestID)) return reply
-  changes.push(ask.type === 'question' ? { type: 'questionAsked', ask } : { type: 'permissionAsked', ask })
-  return withFields(reply, { asks: [...reply.asks, ask] })
+  const at = reply.asks.findIndex((other) => other.requestID === ask.requestID)
+  // One that was given up for gone, and is there all the same, is asked again.
+  if (at !== -1 && reply.asks[at]?.status !== 'withdrawn') return reply
+  changes.push(toldAs(ask))
+  return withFields(reply, { asks: at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask) })
 }
 
 /** An end whose beginning nobody saw says nothing to anybody: there is nothing on show that it could close. */

@@ -20,7 +20,7 @@ function hasEnded(message: Message): boolean {
 
 /** The first that applies. */
 export function outcomeOf(reply: Reply, { by, idle }: Ending): Outcome {
-  if (by === 'time-out') return 'timed-out'
+  if (by === 'time-out' || reply.aborting === 'timed-out') return 'timed-out'
   if (by === 'lost') return 'lost'
   if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
@@ -62,7 +62,7 @@ export function settle(
       by: by === 'idle' ? 'grace' : by,
       idle,
     } as const
-    const marked = reply.aborting ? withFields(child.reply, { aborting: true }) : child.reply
+    const marked = reply.aborting ? withFields(child.reply, { aborting: reply.aborting }) : child.reply
     next = adoptChild(next, place, reduce(marked, event), changes)
   }
   const background = new Set(

@@ -20,7 +20,8 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   if (snapshot.complete) events.push(...removals(reply, snapshot))
   events.push({ type: 'todos', at, raw, sessionID, todos })
   for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
-  for (const ask of reply.asks) {
+  // One that came while the others were being read is on no list.
+  for (const ask of snapshot.complete ? reply.asks : []) {
     if (ask.status !== 'pending' || ask.sessionID !== sessionID || seen.has(ask.requestID)) continue
     events.push({ type: 'ask-closed', at, raw, sessionID, requestID: ask.requestID, how: { type: 'gone' } })
   }

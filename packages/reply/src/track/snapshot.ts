@@ -5,7 +5,7 @@ import { resume } from './hold.ts'
 import { isOpen, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
 import { runEnd, runStart } from './runs.ts'
-import { changeCell, type Draft, getCell } from './state.ts'
+import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
 /**
  * A reading over REST: of the messages only the run's own go on to `reduce`; of the older ones the ids are remembered.
@@ -15,7 +15,9 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
   const { sessionID, messages, at } = event
   const rootID = path[0] ?? sessionID
   const isRunning = event.status !== 'idle' || event.asks.length > 0
-  if (isRunning && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
+  const before = getCell(draft, sessionID)
+  if (before.removed) changeCell(draft, before, { removed: undefined })
+  if (isRunning && hasNews(before, event) && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
   const cell = getCell(draft, sessionID)
   const known = messages.findIndex(({ head }) => roleIn(cell.roles, head.id)?.run === cell.run)
   const older = messages.findLastIndex(({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run)
@@ -50,6 +52,11 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
   const child = sessionID !== rootID && !isRunning && reply ? findReply(reply, sessionID) : undefined
   if (child && child.phase !== 'waiting' && isFinished(child))
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
+}
+
+/** Busy may be what a run was that has ended on the stream since: only what the stream hasn't told opens a reply. */
+function hasNews({ roles, run }: Cell, { messages, asks }: SnapshotEvent): boolean {
+  return run === 0 || asks.length > 0 || messages.some(({ head }) => !roleIn(roles, head.id))
 }
 
 function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {

@@ -1,0 +1,18 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyObserver } from '../observer.ts'
+import type { Reply } from '../reply.ts'
+
+export type Observe = (reply: Reply) => readonly ReplyObserver[]
+
+/** Asks for a reply's observers. One who throws instead of giving some has none. */
+export function observersOf(observe: Observe | undefined, reply: Reply, onError: OnError): readonly ReplyObserver[] {
+  try {
+    return observe?.(reply) ?? []
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    onError(
+      new ReplyError('observer', `"observe" failed: ${words}. The reply goes on without its observers.`, { cause }),
+    )
+    return []
+  }
+}

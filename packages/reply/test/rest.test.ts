@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import {
+  toReadLimits,
+  toReadMessages,
+  toReadPermissions,
+  toReadQuestions,
+  toReadSession,
+  toReadStatuses,
+  toReadTodos,
+  toReadVersion,
+} from '../src/decode/rest.ts'
+import type { ReplyError } from '../src/index.ts'
+import { recorded } from './recorded.ts'
+import { wireEvents, wireParts } from './wire.ts'
+
+const junk = [undefined, null, 0, 'text', [], {}, [null], [{}], { a: 1 }, { a: null }, '<!doctype html>']
+const head = wireEvents['message.updated'].info
+
+/** Messages as they are read, and what was complained of. */
+function messages(value: unknown) {
+  const errors: ReplyError[] = []
+  return { read: toReadMessages(value, (error) => errors.push(error)), errors }
+}
+
+describe('what REST gives', () => {
+  test.each([
+    ['a session', toReadSession, undefined],
+    ['todos', toReadTodos, []],
+    ['questions', (value: unknown) => toReadQuestions(value, 1), []],
+    ['permissions', (value: unknown) => toReadPermissions(value, 1), []],
+    ['statuses', toReadStatuses, new Map()],
+    ['a version', toReadVersion, undefined],
+    ['context windows', toReadLimits, new Map()],
+    ['messages', (value: unknown) => messages(value).read, []],
+  ])('is nothing where %s should be and something else is', (_, read, nothing) => {
+    for (const value of junk) expect(read(value)).toEqual(nothing)
+  })
+
+  test('of a list keeps what is whole, and tells of the rest', () => {
+    const { text, tool } = wireParts
+    const { read, errors } = messages([
+      { info: head, parts: [text, { ...tool, state: 5 }, { ...text, id: 'prt_2', type: 'hologram' }] },
+      { info: { ...head, role: 'nobody' }, parts: [] },
+      { info: head },
+      null,
+    ])
+    expect(read).toMatchObject([{ head: { id: 'msg_1' }, parts: [{ type: 'text' }, { type: 'unknown' }] }])
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('A part that was read over REST is malformed and was left out: state'),
+      expect.stringContaining('A message that was read over REST is malformed and was left out: role'),
+      expect.stringContaining('A message that was read over REST is malformed and was left out: parts'),
+      expect.stringContaining('A message that was read over REST is malformed'),
+    ])
+  })
+
+  test('of statuses leaves out the idle ones', () => {
+    const retry = { type: 'retry', attempt: 2, message: 'overloaded', next: 9 }
+    const read = toReadStatuses({ a: { type: 'busy' }, b: { type: 'idle' }, c: retry, d: { type: 'new' } })
+    expect([...read]).toEqual([
+      ['a', { status: 'busy' }],
+      ['c', { status: 'retry', retry: { attempt: 2, message: 'overloaded', nextAt: 9 } }],
+    ])
+  })
+
+  test('of models tells the context windows that they have', () => {
+    const models = { one: { limit: { context: 1000 } }, two: {}, three: { limit: { context: 0 } } }
+    expect([...toReadLimits({ providers: [{ id: 'p', models }] })]).toEqual([['p/one', 1000]])
+  })
+
+  test('of asks is what the stream says of them', () => {
+    expect(toReadQuestions([wireEvents['question.asked']], 7)).toMatchObject([{ requestID: 'que_1', askedAt: 7 }])
+    expect(toReadPermissions([wireEvents['permission.asked']], 7)).toMatchObject([{ requestID: 'per_1', askedAt: 7 }])
+  })
+
+  test('is whole in every recording', () => {
+    for (const { read: readTape } of recorded) {
+      for (const told of readTape().sessions) {
+        const { read, errors } = messages(told.messages)
+        expect(errors).toEqual([])
+        expect(read.map((message) => message.parts.length)).toEqual(told.messages.map(({ parts }) => parts.length))
+        expect(toReadSession(told.info)?.id).toBe(told.id)
+        expect(toReadTodos(told.todos)).toHaveLength(told.todos.length)
+      }
+    }
+  })
+})

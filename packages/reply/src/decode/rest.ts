@@ -14,6 +14,7 @@ import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSche
 const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
 
 export function toReadMessages(value: unknown, onError: OnError): SnapshotEvent['messages'] {
+  if (!Array.isArray(value)) complain('list of messages', undefined, onError)
   return listOf(value).flatMap((item) => {
     const read = readMessageSchema.safeParse(item)
     const head = read.success ? headSchema.safeParse(read.data.info) : read

@@ -1,6 +1,7 @@
 import type { Ask, PermissionAsk, QuestionAsk } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import { findReply } from '../reduce/child.ts'
+import type { Reply } from '../reply.ts'
 import type { Engine } from './engine.ts'
 import type { Rest } from './rest.ts'
 
@@ -63,13 +64,18 @@ export function createAsks({ engine, rest }: { readonly engine: Engine; readonly
 
   /** What we know of it by now counts, not what the caller holds. */
   function requirePending(ask: Ask): void {
-    const root = engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
-    const known = root?.asks.find((other) => other.requestID === ask.requestID) ?? ask
+    const known = rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
     if (known.status !== 'pending') throw alreadyResolved(known)
   }
 
+  /** The reply that has it: an ask that was taken from a sub-agent's own reply does not name the root. */
+  function rootOf(ask: Ask): Reply | undefined {
+    const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
+    return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
+  }
+
   function directoryOf(ask: Ask): string | undefined {
-    const root = engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
+    const root = rootOf(ask)
     return root && (findReply(root, ask.sessionID)?.directory ?? root.directory)
   }
 }

@@ -27,6 +27,8 @@ export interface FeedOptions {
 export interface Feed {
   /** Ends the present connection and begins another. */
   reconnect(reason: ReplyError): void
+  /** The connection is of use: the next back-off begins from the shortest. */
+  succeed(): void
   close(): void
 }
 
@@ -39,7 +41,11 @@ export function createFeed(options: FeedOptions): Feed {
   let failures = 0
   let route = '/global/event'
   void run()
-  return { reconnect, close }
+  return { reconnect, succeed, close }
+
+  function succeed(): void {
+    failures = 0
+  }
 
   function reconnect(reason: ReplyError): void {
     connection.abort(reason)
@@ -53,6 +59,7 @@ export function createFeed(options: FeedOptions): Feed {
   async function run(): Promise<void> {
     while (!closed.signal.aborted) {
       connection = new AbortController()
+      route = '/global/event'
       const reason = await readOnce(connection)
       if (closed.signal.aborted) return
       options.onLost(reason)
@@ -75,7 +82,6 @@ export function createFeed(options: FeedOptions): Feed {
         stopSilence()
         stopSilence = watchSilence(abort)
         const events = reader.push(chunk, clock.now())
-        if (events.some((event) => event.type === 'connected')) failures = 0
         options.receive(events)
       }
       return new ReplyError('unreachable', `The event stream of ${address.url} ended.`)
@@ -103,7 +109,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   async function openStream(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const response = await request(signal)
-    if (route === '/global/event' && !isStream(response) && response.status !== 401) {
+    if (route === '/global/event' && isUnknownRoute(response)) {
       route = '/event'
       await response.body?.cancel()
       return await openStream(signal)
@@ -128,6 +134,11 @@ export function createFeed(options: FeedOptions): Feed {
     const headers = { accept: 'text/event-stream', ...(authorization !== undefined && { authorization }) }
     return options.fetch(`${address.url}${route}${query}`, { headers, signal })
   }
+}
+
+/** Servers without the route answer 404, or the web app's page. */
+function isUnknownRoute(response: Response): boolean {
+  return response.status === 404 || (response.headers.get('content-type') ?? '').startsWith('text/html')
 }
 
 function isStream(response: Response): boolean {

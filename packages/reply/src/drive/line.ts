@@ -89,6 +89,7 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   function onSynced(): void {
     isUp = true
+    feed.succeed()
     stopLost?.()
     stopLost = undefined
     tellReplies('live')

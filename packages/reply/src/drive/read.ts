@@ -41,6 +41,11 @@ export async function readSnapshot(options: ReadOptions, request: ReadRequest): 
 async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<string>): Promise<SnapshotEvent> {
   const { rest, clock, onError } = options
   const { sessionID, reply, gap, complete = false } = request
+  let isWhole = true
+  const note: OnError = (error) => {
+    isWhole = false
+    onError(error)
+  }
   seen.add(sessionID)
   const session = toReadSession(await rest.session(sessionID))
   if (!session)
@@ -50,8 +55,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   const statuses = toReadStatuses(await rest.status(known.directory))
   const [messages, todos, childList, questions, permissions] = await Promise.all([
     rest.messages(sessionID),
-    rest.todos(sessionID),
-    rest.children(sessionID),
+    rest.todos(sessionID).catch(unlessGone),
+    rest.children(sessionID).catch(unlessGone),
     rest.questions(known.directory),
     rest.permissions(known.directory),
   ])
@@ -59,7 +64,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
   const childIDs = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child)?.id ?? [])
   const asking = new Set(asks.map((ask) => ask.sessionID))
-  const read = toReadMessages(messages, onError)
+  const read = toReadMessages(messages, note)
   const linked = new Set(read.slice(Math.max(0, runStart(read))).flatMap(({ parts }) => parts.flatMap(linkedBy)))
   const isAtWork = (id: string): boolean => statuses.has(id) || asking.has(id) || isOpenIn(reply, id)
   // A sub-agent of this run that has ended is read once, so that nothing of the run is missing.
@@ -70,7 +75,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   for (const id of childIDs) {
     if (seen.has(id)) continue
     if (isWanted(id) || (isSearching && (await hasWorkBelow(id)))) {
-      children.push(await readTree(options, { sessionID: id, reply, gap, complete }, seen))
+      const child = await readTree(options, { sessionID: id, reply, gap, complete }, seen).catch(unlessGone)
+      if (child) children.push(child)
     }
   }
   const status = statuses.get(sessionID)
@@ -86,7 +92,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
     todos: toReadTodos(todos),
     children,
     gap,
-    complete,
+    complete: complete && isWhole,
   }
 
   /** An idle child may have a busy one of its own, a background sub-agent's. Looked for only while somebody at work isn't placed yet. */
@@ -102,6 +108,11 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
 function linkedBy(part: Part): string[] {
   const childID = part.type === 'tool' && part.tool === 'task' ? part.state.metadata?.sessionId : undefined
   return typeof childID === 'string' ? [childID] : []
+}
+
+/** What was deleted in the meantime is left out; only the session itself being gone is news. */
+function unlessGone(error: unknown): undefined {
+  if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
 }
 
 function isOpenIn(reply: Reply | undefined, id: string): boolean {

@@ -43,7 +43,11 @@ export function createResync(options: ResyncOptions): Resync {
   async function sync(mine: number): Promise<void> {
     try {
       const requests = await options.sessions()
-      const snapshots = await Promise.all(requests.map((request) => readOne(request)))
+      const failures: ReplyError[] = []
+      const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
+      // One session that cannot be read must not cost the others their connection; when none can, it is of no use.
+      if (failures[0] && failures.length === requests.length) throw failures[0]
+      for (const failure of failures) options.onError(failure)
       if (mine !== generation) return
       const events = kept ?? []
       kept = undefined
@@ -65,11 +69,15 @@ export function createResync(options: ResyncOptions): Resync {
     }
   }
 
-  async function readOne(request: ReadRequest): Promise<ReplyEvent | undefined> {
+  async function readOne(request: ReadRequest, failures: ReplyError[]): Promise<ReplyEvent | undefined> {
     try {
       return await options.read(request)
     } catch (error) {
-      if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
+      if (!(error instanceof ReplyError)) throw error
+      if (error.type !== 'gone') {
+        failures.push(error)
+        return undefined
+      }
       return { type: 'session-removed', sessionID: request.sessionID, at: options.now() }
     }
   }

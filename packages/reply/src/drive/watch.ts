@@ -89,10 +89,16 @@ export function createWatching(options: WatchingOptions): Watching {
 
   async function working(target: WatchTarget): Promise<readonly ReadRequest[]> {
     const asked = target.directory === undefined ? [...directories] : [target.directory]
-    const lists = await Promise.all(asked.map(idsAtWork))
-    const ids = new Set(lists.flat())
     if (target.sessionID !== undefined) return [{ sessionID: target.sessionID, gap: true }]
+    const lists = await Promise.all(asked.map((directory) => idsAtWork(directory).catch(complain)))
+    const ids = new Set(lists.flat())
     return [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true }))
+  }
+
+  /** A directory that cannot be asked leaves the others to be watched. */
+  function complain(error: unknown): readonly string[] {
+    if (error instanceof ReplyError) onError(error)
+    return []
   }
 
   async function idsAtWork(directory: string | undefined): Promise<readonly string[]> {

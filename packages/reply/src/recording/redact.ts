@@ -1,9 +1,17 @@
 /** Keys whose values are secrets, whatever they look like. */
-const secretKey = /(?:api[-_]?key|authorization|password|passwd|secret|access[-_]?token|refresh[-_]?token|cookie)$/i
+const secretKey =
+  /(?:api[-_]?key|authorization|password|passwd|secret|(?:access|refresh|auth|id|session|bot)?[-_]?token|cookie)$/i
 
 /** Well-known shapes of secrets, wherever they stand. */
 const secretShape =
   /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|\d{8,10}:[\w-]{35}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})|\bBearer [\w.~+/-]{16,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g
+
+/** The user and password of a URL. */
+const userInfo = /\/\/[^\s/@"']+@/g
+
+/** A name that says secret, with what it is set to, as in a shell or in JSON within a text. */
+const assigned =
+  /\b([\w-]*(?:api[-_]?key|authorization|password|passwd|secret|access[-_]?key|token)["']?\s*[:=]\s*["']?)(?!\[redacted\])[^\s"'&,;}]{4,}/gi
 
 const homeDirectory = /(?:\/home\/|\/Users\/|[A-Z]:\\Users\\)[^/\\"'\s:]+|\/root(?=[/"'\s:]|$)/g
 
@@ -24,12 +32,16 @@ function clean(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
-      key,
+      blot(key),
       typeof item === 'string' && secretKey.test(key) ? '[redacted]' : clean(item),
     ]),
   )
 }
 
 function blot(text: string): string {
-  return text.replace(secretShape, '[redacted]').replace(homeDirectory, '/home/user')
+  return text
+    .replace(secretShape, '[redacted]')
+    .replace(userInfo, '//[redacted]@')
+    .replace(assigned, '$1[redacted]')
+    .replace(homeDirectory, '/home/user')
 }

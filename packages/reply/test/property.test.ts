@@ -123,21 +123,31 @@ describe('several sessions', () => {
     )
   })
 
+  // What is held keeps its order within a session. A sub-agent that outlives its reply needs the one between sessions.
+  const isInOrder = ({ name }: { readonly name: string }): boolean => !name.includes('subagent-background')
+
   test('of which it is told late whose they are come to the same end', async () => {
     await fc.assert(
-      fc.asyncProperty(small.filter(isOneConnection), place, async ({ bytes }, at) => {
+      fc.asyncProperty(small.filter(isOneConnection).filter(isInOrder), place, async ({ bytes }, at) => {
         const blocks = blocksOf(bytes)
         const late = Math.floor(at * blocks.length)
         const isTold = ({ frame }: Block): boolean =>
           frame?.type === 'session.created' || frame?.type === 'session.updated'
         const early = blocks.slice(0, late).filter(isTold)
         const all = [...blocks.slice(0, late).filter((block) => !isTold(block)), ...early, ...blocks.slice(late)]
-        expect(settledOf(await replay(joined(all.map(stamped))))).toEqual(settledOf(await replay(bytes)))
+        expect(untitled(await replay(joined(all.map(stamped))))).toEqual(untitled(await replay(bytes)))
       }),
       runs,
     )
   })
 })
+
+/** Which reply has which title hangs on when the session was told of. */
+function untitled(replies: readonly Reply[]): unknown {
+  return JSON.parse(JSON.stringify(settledOf(replies)), (_, value) =>
+    typeof value === 'object' && value !== null && 'promptIDs' in value ? { ...value, title: undefined } : value,
+  )
+}
 
 /** As if each frame had come in a millisecond of its own. */
 function stamped(block: Block, at: number): Block {

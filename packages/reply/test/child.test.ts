@@ -52,6 +52,21 @@ describe('a sub-agent', () => {
     expect(childOf(run(events).reply).messages.map(({ id }) => id)).toEqual(['c1'])
   })
 
+  test('has the title and the directory of its session, whenever that was told', () => {
+    const own = session(child, { parentID: root, title: 'Explore (sub-agent)', directory: '/project' })
+    const rest = [user('cu', ofChild), busy(child)]
+    for (const events of [
+      [own, ...rest],
+      [own, task('m1', child), ...rest],
+      [task('m1', child), own, ...rest],
+    ]) {
+      expect(childOf(run([...running, ...events]).reply)).toMatchObject({
+        title: 'Explore (sub-agent)',
+        directory: '/project',
+      })
+    }
+  })
+
   test('settles at its own idle, and the root does not', () => {
     const { reply, changes } = run([...delegated, ended('c1', ofChild), idle(child)])
     expect(childOf(reply)).toMatchObject({ phase: 'settled', outcome: 'completed' })

@@ -17,7 +17,7 @@ export function step(draft: Draft, rootID: string, event: SessionScopedEvent): v
   if (reply === cell.reply) return
   putCell(draft, withReply(cell, reply))
   draft.steps.push({ reply, changes: withTakenOver(cell.reply, changes), raw, run: cell.run })
-  for (const change of changes) countRun(draft, change.type === 'childChanged' ? change.change : change)
+  for (const change of changes) beginRun(draft, change.type === 'childChanged' ? change.change : change, event.at)
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
 }
 
@@ -27,11 +27,17 @@ function withTakenOver(before: Reply, changes: readonly Change[]): readonly Chan
   return first?.type === 'replyStarted' ? [first, ...diff(emptyReply(before.sessionID), before), ...rest] : changes
 }
 
-/** A sub-agent's session may be used again by another call: what it said before belongs to an earlier run of it. */
-function countRun(draft: Draft, change: Change): void {
+/**
+ * A sub-agent's session may be used again by another call: what it said before belongs to an earlier run of it. What the
+ * session itself is may have been told before there was a reply to note it.
+ */
+function beginRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
-  const child = getCell(draft, change.child.reply.sessionID)
+  const { sessionID, title, directory } = change.child.reply
+  const child = getCell(draft, sessionID)
   changeCell(draft, child, { run: child.run + 1 })
+  if (!child.known || (child.title === title && child.directory === directory)) return
+  draft.queue.push({ type: 'session', at, sessionID, title: child.title, directory: child.directory })
 }
 
 /** Makes sure that the session's run is under way: opens the root's reply and each child's on the way down where they are not. */

@@ -46,6 +46,8 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
     const last = events.length - 1
     const joined = event.type === 'delta' ? joinDeltas(events[last], event) : undefined
     if (joined) events[last] = joined
+    // A literal for the first, which is mostly the only one: a list that is pushed to is made for many.
+    else if (last === -1) events = [event]
     else events.push(event)
   }
 

@@ -1,6 +1,7 @@
 import { createParser, type ParseError } from 'eventsource-parser'
 import { type OnError, ReplyError } from './error.ts'
 import { excerptOf } from './excerpt.ts'
+import { createUtf8Reader } from './sse/utf8.ts'
 
 export interface SseOptions {
   /** One frame's data, in the order of the bytes. */
@@ -24,10 +25,16 @@ export interface SseReader {
 
 const defaultMaxFrame = 16 * 1024 * 1024
 
+/** Bytes. */
+const piece = 4096
+/** How far behind a piece its end is looked for, in bytes: lines that are longer are so few that they need no pieces. */
+const reach = 512
+const lineFeed = 10
+
 /** Cuts a byte stream into the data of its server-sent events. */
 export function createSseReader(options: SseOptions): SseReader {
   const maxFrame = options.maxFrame ?? defaultMaxFrame
-  let decoder = new TextDecoder()
+  const utf8 = createUtf8Reader()
   /** After a frame that was too large: the end of what was passed over, which may hold the first half of a blank line. */
   let passedOver: string | undefined
 
@@ -41,7 +48,15 @@ export function createSseReader(options: SseOptions): SseReader {
   return { push, reset }
 
   function push(chunk: Uint8Array | string): void {
-    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    if (typeof chunk === 'string') return pushText(chunk)
+    let end = 0
+    for (let start = 0; start < chunk.length; start = end) {
+      end = pieceEnd(chunk, start)
+      pushText(utf8.read(end - start === chunk.length ? chunk : chunk.subarray(start, end)))
+    }
+  }
+
+  function pushText(text: string): void {
     if (text === '') return
     if (passedOver === undefined) feed(text)
     else passOver(passedOver + text)
@@ -78,7 +93,19 @@ export function createSseReader(options: SseOptions): SseReader {
 
   function reset(): void {
     parser.reset()
-    decoder = new TextDecoder()
+    utf8.reset()
     passedOver = undefined
   }
+}
+
+/**
+ * A large chunk of short lines is read in pieces: a single character outside of Latin-1 makes all of the text that it is in
+ * twice as wide, and slower to read.
+ */
+function pieceEnd(chunk: Uint8Array, start: number): number {
+  const last = Math.min(start + piece + reach, chunk.length)
+  for (let at = start + piece; at < last; at++) {
+    if (chunk[at] === lineFeed) return chunk[at + 1] === lineFeed ? at + 2 : at + 1
+  }
+  return chunk.length
 }

@@ -77,14 +77,13 @@ interface Frame {
 
 /** Takes `{directory, payload}` apart. */
 function unwrap(value: unknown): Frame | undefined {
-  const outer = value as { payload?: unknown; type?: unknown } | null
-  const frame =
-    typeof outer === 'object' && outer !== null && outer.payload !== undefined && outer.type === undefined
-      ? outer.payload
-      : outer
-  return typeof frame === 'object' && frame !== null && typeof (frame as Frame).type === 'string'
-    ? (frame as Frame)
-    : undefined
+  if (isFrame(value)) return value
+  const outer = value as { payload?: unknown; type?: unknown } | null | undefined
+  return outer?.type === undefined && isFrame(outer?.payload) ? outer.payload : undefined
+}
+
+function isFrame(value: unknown): value is Frame {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<Frame>).type === 'string'
 }
 
 function toDelta(frame: Frame, at: number): DeltaEvent | undefined {

@@ -18,12 +18,11 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   const message = toMessage(head, before?.parts ?? [])
   if (before && sameButRaw(before, message)) return named
   changes.push({ type: 'messageUpdated', message })
-  const next = before
-    ? withMessages(named, replaceAt(named.messages, at, message))
-    : withFields(named, { messages: inserted(named.messages, message), error: undefined })
-  const finish = next.messages.at(-1)?.finish
-  const finished = finish === next.finish ? next : withFields(next, { finish })
-  return message.error && !same(message.error, before?.error) ? tellError(finished, message.error, changes) : finished
+  const messages = before ? replaceAt(named.messages, at, message) : inserted(named.messages, message)
+  const finish = messages.at(-1)?.finish
+  const error = before ? named.error : undefined
+  const next = withFields(named, { messages, finish, error })
+  return message.error && !same(message.error, before?.error) ? tellError(next, message.error, changes) : next
 }
 
 /** A stream that is behind what REST told repeats what the message was before it ended. */

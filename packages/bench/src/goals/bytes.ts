@@ -15,11 +15,6 @@ const sources: readonly {
   readonly streams: (chunking: Chunking) => Streams
 }[] = [
   { id: 'recorded', what: 'all recordings', streams: (chunking) => recordedStreams(chunking) },
-  {
-    id: 'recorded-new',
-    what: 'recordings of 1.18',
-    streams: (chunking) => recordedStreams(chunking, (version) => version.startsWith('1.18.')),
-  },
   { id: '1k', what: '1,000 deltas', streams: (chunking) => generated(1000, chunking) },
   { id: '10k', what: '10,000 deltas', streams: (chunking) => generated(10_000, chunking) },
   { id: '100k', what: '100,000 deltas', streams: (chunking) => generated(100_000, chunking) },

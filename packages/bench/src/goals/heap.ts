@@ -34,6 +34,7 @@ async function afterReplies(effort: Effort, isOneSession: boolean): Promise<numb
   await opencode.ready
   const { first, all } = replies[effort]
   let before = 0
+  let sent = 0
   for (let at = 0; at < all; at++) {
     if (at === first) before = heapUsed()
     const turn = generateTurn({
@@ -44,7 +45,8 @@ async function afterReplies(effort: Effort, isOneSession: boolean): Promise<numb
       // A minute apart, as a person's turns are: what is new in a session is told by its time.
       at: 1_790_000_000_000 + at * 60_000,
     })
-    for (const chunk of chunksOf(framesOf(turn.events), 1400)) server.send(chunk)
+    server.send(chunksOf(framesOf(turn.events, sent), 1400))
+    sent += turn.events.length
     while (count.settled <= at) await new Promise((resolve) => setImmediate(resolve))
   }
   const after = heapUsed()

@@ -141,9 +141,9 @@ export function generateTurn(options: TurnOptions): Turn {
   }
 }
 
-/** The JSON of each frame, with the ids that one server would have given: they rise through the whole stream. */
-export function framesOf(events: readonly WireEvent[]): readonly string[] {
-  return events.map((event, index) => JSON.stringify({ id: idOf('evt', index, ''), ...event }))
+/** The JSON of each frame, with the ids that one server would have given: they rise through the whole stream, here from `first` on. */
+export function framesOf(events: readonly WireEvent[], first = 0): readonly string[] {
+  return events.map((event, index) => JSON.stringify({ id: idOf('evt', first + index, ''), ...event }))
 }
 
 /** As long as the server's, rising as they do, and with their randomness at the end. */

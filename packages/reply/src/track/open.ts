@@ -37,7 +37,7 @@ function beginRun(draft: Draft, change: Change, at: number): void {
   const child = getCell(draft, sessionID)
   changeCell(draft, child, { run: child.run + 1 })
   if (!child.known || (child.title === title && child.directory === directory)) return
-  draft.queue.push({ type: 'session', at, sessionID, title: child.title, directory: child.directory })
+  draft.queue.unshift({ type: 'session', at, sessionID, title: child.title, directory: child.directory })
 }
 
 /** Makes sure that the session's run is under way: opens the root's reply and each child's on the way down where they are not. */

@@ -1,4 +1,4 @@
-import { type ConnectOptions, connect, type OpenCode, type ReplyError } from '@reply/core'
+import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/core'
 import { DEFAULT_URL, type ServerOptions } from './server.ts'
 import type { World } from './world.ts'
 
@@ -44,6 +44,7 @@ export async function openServer(
     return { ...opencode, close }
   } catch (error) {
     await close()
-    throw error
+    if (!(error instanceof ReplyError)) throw error
+    throw new ReplyError(error.type, error.message.replace('give another url', 'use --url'), { cause: error })
   }
 }

@@ -14,6 +14,9 @@ export interface Conversation {
   readonly asks?: Unattended | undefined
 }
 
+/** How long leaving waits for the abort to be taken. */
+const LEAVE_MS = 700
+
 /**
  * Sends one prompt and shows its reply to the end. The first Control-C aborts the reply on the server and still shows
  * how it ended; the second leaves at once.
@@ -42,8 +45,19 @@ export async function converse(conversation: Conversation, world: World): Promis
     return exitOf(reply.outcome)
   }
 
+  /** Who leaves at once still wants the work to stop: the abort gets a moment to reach the server. */
+  async function abortSent(): Promise<void> {
+    const moment = new Promise<void>((resolve) => {
+      world.clock.after(LEAVE_MS, resolve)
+    })
+    await Promise.race([stream.result, moment])
+    if (stream.reply?.phase !== 'settled') output.remark('Left before it had ended; the server may still be at work.')
+  }
+
   try {
-    return await Promise.race([ended(), left.code])
+    const code = await Promise.race([ended(), left.code])
+    if (aborting) await abortSent()
+    return code
   } finally {
     left.stop()
     await output.stop()

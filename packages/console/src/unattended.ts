@@ -27,7 +27,10 @@ export function unattended(what: Unattended, { opencode, remark, clock }: Option
       remark(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
       void settle(ask, () => opencode.reject(ask, NOBODY))
     }
-    if (what === 'first') clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))
+    if (what === 'first') {
+      remark(`Nobody can answer here: the first option is taken.`)
+      clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))
+    }
   }
 
   function takeFirst(ask: Ask): Promise<unknown> {

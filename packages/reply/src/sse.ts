@@ -87,7 +87,7 @@ export function createSseReader(options: SseOptions): SseReader {
     }
     if (error.type === 'invalid-retry') return
     const line = excerptOf(error.line ?? '')
-    const message = `A line of the event stream is no server-sent event and was skipped: ${line}. Is the URL that of an OpenCode server?`
+    const message = `A line of the event stream is no server-sent event and was skipped: ${line}. An OpenCode server sends no such line.`
     options.onError?.(new ReplyError('malformed', message))
   }
 

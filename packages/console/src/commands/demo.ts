@@ -24,6 +24,9 @@ type Testing = typeof import('@reply/testing')
  * first option of every question is taken after a second. The server is stopped whatever happens.
  */
 export async function demo(scenario: string | undefined, options: DemoCommandOptions, world: World): Promise<number> {
+  if (options.url !== undefined && scenario !== undefined) {
+    throw new ConsoleError('usage', 'A scenario is played on a server of its own: leave out the scenario, or --url.')
+  }
   if (options.url !== undefined) return await watch(options, world)
   const testing = await loadTesting()
   const remark = remarkOn(world, options)

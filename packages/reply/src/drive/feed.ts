@@ -92,7 +92,7 @@ export function createFeed(options: FeedOptions): Feed {
         return new ReplyError('unreachable', `The event stream of ${address.url} broke off (${reasonOf(cause)}).`, {
           cause,
         })
-      const words = `No event stream from ${address.url} (${reasonOf(cause)}): start a server with "opencode serve", or give another url.`
+      const words = `No OpenCode server at ${address.url} (${reasonOf(cause)}): start one with "opencode serve", or give another url.`
       return new ReplyError('unreachable', words, { cause })
     } finally {
       stopSilence()

@@ -106,7 +106,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     const words = reasonOf(cause)
     return new ReplyError(
       'unreachable',
-      `No OpenCode server answered ${route} at ${address.url} (${words}): start one with "opencode serve", or give another url.`,
+      `No OpenCode server at ${address.url} (${words}, ${route}): start one with "opencode serve", or give another url.`,
       { cause },
     )
   }

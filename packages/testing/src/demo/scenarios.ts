@@ -1,6 +1,6 @@
 import { type Scenario, scenario } from '../scenario.ts'
 import { longMarkdown } from '../scenarios/words.ts'
-import { failure, scenarioToken, text, tool } from '../script.ts'
+import { failure, type Pieces, type Step, scenarioToken, text, tool, usage } from '../script.ts'
 import { shopSteps } from './shop.ts'
 
 /** A scenario that needs nothing but its prompt: it runs in the sample project of the demo. */
@@ -10,13 +10,23 @@ export interface DemoScenario extends Scenario {
 
 const demo = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
 
+/** Each step fills the context a little more, as real ones do. */
+const grown = (step: Step, index: number): Step => {
+  const more = usage(18_000 + 2500 * index, 240)
+  const isList = (each: Step): each is Pieces => Array.isArray(each)
+  if (isList(step)) return [...step, more]
+  if (!('branches' in step)) return step
+  const branches = step.branches.map(({ includes, pieces }) => ({ includes, pieces: [...pieces, more] }))
+  return { branches, otherwise: [...step.otherwise, more] }
+}
+
 /** What `startDemo` can play; the first one is the default. */
 export const demoScenarios: readonly DemoScenario[] = [
   demo(
     'The total of the cart is wrong when there is a discount. Please find out why and mend it.',
     scenario('demo', 'Plans, runs tools, keeps a todo list, asks a question, and mends a bug as the answer says.', {
       title: 'Mend the discount',
-      steps: shopSteps,
+      steps: shopSteps.map(grown),
     }),
   ),
   demo(
@@ -29,7 +39,12 @@ export const demoScenarios: readonly DemoScenario[] = [
           text('I will run the tests, if I may.'),
           tool('bash', { command: 'node --test', description: 'Run the tests' }),
         ],
-        [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
+        {
+          branches: [
+            { includes: 'rejected', pieces: [text('Then I leave them alone, and have told you nothing new.')] },
+          ],
+          otherwise: [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
+        },
       ],
     }),
   ),

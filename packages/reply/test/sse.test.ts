@@ -1,4 +1,5 @@
 import { createEventReader, type ReplyError } from '@reply/core'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createSseReader } from '../src/sse.ts'
 
@@ -37,6 +38,20 @@ describe('frames', () => {
       )
       expect(read(chunks)).toMatchObject({ data: ['{"a":"é漢👍🏽"}', 'two'], comments: ['note'], errors: [] })
     }
+  })
+
+  test('come out the same in chunks of any size, whatever alphabet they are in', () => {
+    const line = fc.string({ unit: 'binary', maxLength: 700 }).map((text) => text.replace(/[\r\n\uFEFF]/g, ' '))
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 60 }), fc.integer({ min: 1, max: 20_000 }), (lines, size) => {
+        const all = bytes(lines.map((text) => `data: ${text}\n\n`).join(''))
+        const chunks = Array.from({ length: Math.ceil(all.length / size) }, (_, at) =>
+          all.slice(at * size, (at + 1) * size),
+        )
+        expect(read(chunks).data).toEqual(lines)
+      }),
+      { numRuns: 200 },
+    )
   })
 
   test('may have several data lines', () => {

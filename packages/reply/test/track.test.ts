@@ -145,6 +145,13 @@ describe('opening', () => {
     expect(replies).toMatchObject([{ outcome: 'lost' }])
   })
 
+  test('a busy that only trails an end which was found by looking opens nothing', () => {
+    const found = run([...running, text('m1', 'Half'), settle('lost')])
+    expect(run([busy()], found).replies).toHaveLength(1)
+    expect(run([busy(), idle(), busy()], found).replies).toHaveLength(2)
+    expect(run([user('u2')], found).replies).toHaveLength(2)
+  })
+
   test('a prompt after a restart of the server ends the run that it stranded', () => {
     const { replies } = run([connected, ...running, text('m1', 'Half'), connected, ...turn(2)])
     expect(replies.map(({ outcome }) => outcome)).toEqual(['lost', 'completed'])
@@ -308,6 +315,13 @@ describe('bounds', () => {
     ["a tool's input", tool('m1', { input: { content: 'x'.repeat(90_000) } })],
     ['a delta', delta('m1', 'x'.repeat(90_000))],
     [
+      'a reading over REST',
+      snapshot({
+        session: { parentID: 'unknown' },
+        messages: [{ head: message('m1').message, parts: [text('m1', 'x'.repeat(90_000)).part] }],
+      }),
+    ],
+    [
       'a file',
       part({ id: 'f', messageID: 'm1', raw: 0, status: 'sealed', type: 'file', mime: '', url: 'x'.repeat(90_000) }),
     ],
@@ -331,6 +345,14 @@ describe('bounds', () => {
     ).toEqual(['s7', 's8', 's9'])
     expect(new Set(state.waiting)).toEqual(new Set(['s7', 's8', 's9']))
     expect(state.heldUnits).toBeLessThan(3 * 3000)
+  })
+
+  test('a session that is at work again is not forgotten', () => {
+    const other = (id: string) => [session(id), user(`${id}u`, { sessionID: id }), settle('none', id)]
+    const again = [...running, ended('m1'), idle(), user('u2'), busy(), message('m2'), text('m2', 'Hel')]
+    const { state, reply } = run([...again, ...['a', 'b', 'c', 'd'].flatMap(other)], start(limits))
+    expect(repliesOf(state).map(({ sessionID }) => sessionID)).toContain(root)
+    expect(textOf(run([delta('m2', 'lo')], { ...start(), state, reply }).reply)).toBe('Hello')
   })
 
   test('quiet sessions are forgotten, those at work are not', () => {

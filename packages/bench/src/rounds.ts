@@ -8,6 +8,9 @@ export interface Race {
   readonly rounds?: number | undefined
 }
 
+/** How long each side is warmed up: until the compiler has made of its code what it will, also on a machine that is busy. */
+const warmUpMs = { full: 2000, quick: 500 }
+
 /** A round shorter than this says more about the machine than about the code, so short runs are repeated within it. */
 const leastMs = 30
 
@@ -17,8 +20,8 @@ const leastMs = 30
  */
 export async function race({ first, second, effort, rounds = 21 }: Race): Promise<number> {
   const count = effort === 'quick' ? Math.min(rounds, 5) : rounds
-  const firstTimes = await repeatsOf(first)
-  const secondTimes = await repeatsOf(second)
+  const firstTimes = await repeatsOf(first, warmUpMs[effort])
+  const secondTimes = await repeatsOf(second, warmUpMs[effort])
   const ratios: number[] = []
   for (let round = 0; round < count; round++) {
     const before = (await time(first, firstTimes)) / firstTimes
@@ -39,14 +42,11 @@ async function time(run: () => unknown, times: number): Promise<number> {
   return performance.now() - start
 }
 
-/** Also the warm-up: what the compiler makes of the code is settled before anything counts. */
-async function repeatsOf(run: () => unknown): Promise<number> {
+/** Warms up, and finds how many runs make a round. */
+async function repeatsOf(run: () => unknown, forMs: number): Promise<number> {
   const start = performance.now()
   let fastest = Number.POSITIVE_INFINITY
-  for (let at = 0; at < 3 || (at < 400 && performance.now() - start < 500); at++) {
-    fastest = Math.min(fastest, await time(run, 1))
-    if (performance.now() - start > 5000) break
-  }
+  while (performance.now() - start < forMs) fastest = Math.min(fastest, await time(run, 1))
   return Math.max(1, Math.ceil(leastMs / fastest))
 }
 

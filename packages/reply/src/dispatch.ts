@@ -56,7 +56,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
       const method = observer[type]
       if (method) call(type, method, observer, observation)
     }
-    emitter.emit(type, observation)
+    if (emitter.all.size > 0) emitter.emit(type, observation)
   }
 
   function call<O>(

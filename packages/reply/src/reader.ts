@@ -44,7 +44,8 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
     const event = decoder.decode(data, stamp)
     if (!event) return
     const last = events.length - 1
-    const joined = event.type === 'delta' ? joinDeltas(events[last], event) : undefined
+    // A list is slow at -1.
+    const joined = event.type === 'delta' && last >= 0 ? joinDeltas(events[last], event) : undefined
     if (joined) events[last] = joined
     // A literal for the first, which is mostly the only one: a list that is pushed to is made for many.
     else if (last === -1) events = [event]

@@ -28,7 +28,7 @@ const defaultMaxFrame = 16 * 1024 * 1024
 /** Bytes. */
 const piece = 4096
 /** How far behind a piece its end is looked for, in bytes: lines that are longer are so few that they need no pieces. */
-const reach = 512
+const reach = 320
 const lineFeed = 10
 
 /** Cuts a byte stream into the data of its server-sent events. */

@@ -13,7 +13,7 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   if (head.role === 'user') return joinPrompt(named, head.id)
   if (head.summary) return named
   const at = messageAt(named.messages, head.id)
-  const before = named.messages[at]
+  const before = at === -1 ? undefined : named.messages[at]
   if (before && isOlder(head, before)) return named
   const message = toMessage(head, before?.parts ?? [])
   if (before && sameButRaw(before, message)) return named

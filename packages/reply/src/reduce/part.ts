@@ -36,7 +36,8 @@ export function applyPart(reply: Reply, incoming: Part, changes: Change[]): Repl
   const message = reply.messages[at]
   if (!message) return reply
   const place = partAt(message.parts, incoming.id)
-  const before = message.parts[place]
+  // A list is slow at -1, and that slows down every other reading of it here.
+  const before = place === -1 ? undefined : message.parts[place]
   if (!before) return addPart(reply, at, message, incoming, changes)
   const part = mergePart(before, incoming)
   if (part === before) return reply

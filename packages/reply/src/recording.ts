@@ -2,7 +2,7 @@ import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { ReplyEvent } from './event.ts'
 import type { ReplyObserver } from './observer.ts'
-import { type Recording, recordedEvents } from './recording/read.ts'
+import { createRecordingReader, type Recording } from './recording/read.ts'
 import type { Reply } from './reply.ts'
 import { emptyTrack, type TrackedStep } from './track/state.ts'
 import { repliesOf, track, unknownSessions } from './track.ts'
@@ -16,6 +16,13 @@ export interface ReplayOptions {
   readonly pace?: ((at: number) => Promise<void> | undefined) | undefined
 }
 
+/** One of the recording's replies: which run of its session, and its place in the list. */
+interface Opened {
+  readonly run: number
+  readonly index: number
+  readonly dispatcher: Dispatcher
+}
+
 /**
  * Runs a recording through the same reduction and the same observers as a live stream, and gives every root reply in it,
  * in order of opening, all of them settled. Nothing in it for a reply: an empty list.
@@ -25,11 +32,18 @@ export interface ReplayOptions {
 export async function replay(recording: Recording, options: ReplayOptions = {}): Promise<readonly Reply[]> {
   const { onError, pace } = options
   const replies: Reply[] = []
-  const opened = new Map<string, { readonly index: number; readonly dispatcher: Dispatcher }>()
+  const opened = new Map<string, Opened[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
   let lastAt = 0
 
-  for await (const events of recordedEvents(recording, { onError })) {
+  const reader = createRecordingReader({ onError })
+  const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
+  for await (const piece of isWhole ? [recording] : recording) await play(reader.push(piece))
+  await play(reader.end())
+  finish()
+  return replies
+
+  async function play(events: readonly ReplyEvent[]): Promise<void> {
     for (const event of events) {
       lastAt = event.at
       const wait = pace?.(event.at)
@@ -37,8 +51,6 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
       apply(event)
     }
   }
-  finish()
-  return replies
 
   function apply(event: ReplyEvent): void {
     const tracked = track(state, event)
@@ -56,16 +68,22 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
 
   function tell(step: TrackedStep): void {
     const { reply } = step
-    const key = `${reply.sessionID} ${step.run}`
-    if (step.changes[0]?.type === 'replyStarted') {
-      const dispatcher = createDispatcher({ onError })
-      opened.set(key, { index: replies.push(reply) - 1, dispatcher })
-      for (const observer of options.observe?.(reply) ?? []) dispatcher.observe(observer)
-    }
-    const current = opened.get(key)
+    const current = openedOf(step) ?? (step.changes[0]?.type === 'replyStarted' ? open(step) : undefined)
     if (!current) return
     replies[current.index] = reply
     current.dispatcher.dispatch(step)
+  }
+
+  function openedOf({ reply, run }: TrackedStep): Opened | undefined {
+    return opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
+  }
+
+  function open({ reply, run }: TrackedStep): Opened {
+    const dispatcher = createDispatcher({ onError })
+    const next = { run, index: replies.push(reply) - 1, dispatcher }
+    opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
+    for (const observer of options.observe?.(reply) ?? []) dispatcher.observe(observer)
+    return next
   }
 
   /** What is still open ends with the recording; a session that nothing else is known of is a root. */

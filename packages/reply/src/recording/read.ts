@@ -2,22 +2,29 @@ import { createDecoder } from '../decode.ts'
 import type { OnError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import { createEventReader } from '../reader.ts'
+import { createUtf8Reader } from '../sse/utf8.ts'
 
 /** Raw server-sent events or JSON lines: whole, or in pieces of any size. */
 export type Recording = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
 
+export interface RecordingReader {
+  /** The events that this piece completes. */
+  push(piece: string | Uint8Array): readonly ReplyEvent[]
+  /** Those of a last frame that lacks its blank line. */
+  end(): readonly ReplyEvent[]
+}
+
 /**
- * The events of a recording, in groups of what one piece of it completed. Each is stamped with the time that the
- * recording notes (`: at 1790000000000` before a frame); without such notes, with the latest time that the server's own
- * messages and tool calls have told so far.
+ * The events of a recording. Each is stamped with the time that the recording notes (`: at 1790000000000` before a frame);
+ * without such notes, with the latest time that the server's own messages and tool calls have told so far.
  */
-export async function* recordedEvents(
-  recording: Recording,
-  options: { readonly onError?: OnError | undefined },
-): AsyncGenerator<readonly ReplyEvent[]> {
+export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
   const decoder = createDecoder({ onError: options.onError })
+  const utf8 = createUtf8Reader()
   let noted: number | undefined
   let clock = 0
+  let isLines: boolean | undefined
+  let isBegun = false
   const reader = createEventReader({
     onError: options.onError,
     decoder: { decode: (data) => stamped(read(data, noted ?? clock)), decodeValue: decoder.decodeValue },
@@ -26,18 +33,13 @@ export async function* recordedEvents(
       if (note) noted = Number(note[1])
     },
   })
-  let isLines: boolean | undefined
-  let isBegun = false
-  const utf8 = new TextDecoder()
+  return { push, end: () => reader.push('\n\n', clock) }
 
-  for await (const piece of piecesOf(recording)) {
+  function push(piece: string | Uint8Array): readonly ReplyEvent[] {
     isLines ??= startsWithBrace(piece)
-    if (isLines === undefined) continue
-    yield isLines
-      ? readLines(typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true }))
-      : reader.push(piece, clock)
+    if (isLines === undefined) return []
+    return isLines ? readLines(typeof piece === 'string' ? piece : utf8.read(piece)) : reader.push(piece, clock)
   }
-  yield reader.push('\n\n', clock)
 
   /** Each line is a frame's data: so a line that comes in many pieces, or never ends, costs no more than a frame. */
   function readLines(text: string): readonly ReplyEvent[] {
@@ -52,11 +54,18 @@ export async function* recordedEvents(
 
   function stamped(event: ReplyEvent | undefined): ReplyEvent | undefined {
     if (!event || noted !== undefined || event.type === 'delta') return event
-    const time = timeIn(event)
-    if (time === undefined || time <= clock) return event.at === clock ? event : { ...event, at: clock }
-    clock = time
-    return { ...event, at: clock }
+    clock = Math.max(clock, timeIn(event) ?? clock)
+    return withTime(event, clock)
   }
+}
+
+/** Literals, in the order of keys that `decode` gives them: a copy by spread is of another shape, slow for all that reads events. */
+function withTime(event: ReplyEvent, at: number): ReplyEvent {
+  if (event.at === at) return event
+  const { type, raw } = event
+  if (type === 'message') return { type, at, raw, sessionID: event.sessionID, message: event.message }
+  if (type === 'part') return { type, at, raw, sessionID: event.sessionID, part: event.part }
+  return { ...event, at }
 }
 
 function timeIn(event: ReplyEvent): number | undefined {
@@ -71,9 +80,4 @@ function startsWithBrace(piece: string | Uint8Array): boolean | undefined {
   const start = typeof piece === 'string' ? piece.slice(0, 64) : new TextDecoder().decode(piece.subarray(0, 64))
   const first = start.replace(/^[\uFEFF\s]+/, '')[0]
   return first === undefined ? undefined : first === '{'
-}
-
-async function* piecesOf(recording: Recording): AsyncGenerator<string | Uint8Array> {
-  if (typeof recording === 'string' || recording instanceof Uint8Array) yield recording
-  else yield* recording
 }

@@ -8,6 +8,14 @@ export { lasting } from './lasting.ts'
 export { type LaunchOptions, launchOpencode, type Opencode } from './launch.ts'
 export { type Model, type ModelOptions, type ModelRequest, startModel } from './model.ts'
 export { createProject, type Project } from './project.ts'
+export type { Fault, Place, RequestFault, StreamFault } from './proxy/fault.ts'
+export {
+  type FaultProxy,
+  type PassedFrame,
+  type ProxiedRequest,
+  type ProxyOptions,
+  startProxy,
+} from './proxy/server.ts'
 export { serve } from './recorded/http.ts'
 export { createRecordedServer, type RecordedServer, type RecordedServerOptions } from './recorded/server.ts'
 export {

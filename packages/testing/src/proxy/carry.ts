@@ -1,0 +1,208 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import type { StreamFault } from './fault.ts'
+
+/** Where the bytes of an event stream go. */
+export interface Outlet {
+  write(bytes: Uint8Array): void
+  /** Nothing more is written. What was, still arrives. */
+  end(how: 'break' | 'end'): void
+}
+
+export interface Timer {
+  after(delayMs: number, run: () => void): () => void
+}
+
+export interface CarriedFrame {
+  /** Which event of this connection, from 1; that of the event before for what is not counted. */
+  readonly event: number
+  readonly type: string
+  /** Its JSON text. */
+  readonly data: string
+}
+
+export interface Carrier {
+  /** Bytes from the server. */
+  push(chunk: Uint8Array): void
+  /** The server's end. */
+  end(how: 'break' | 'end'): void
+  /** Places count from here. */
+  inject(fault: StreamFault): void
+  cut(how: 'break' | 'end'): void
+  stall(): void
+  resume(): void
+  /** Forgets all that waits. */
+  drop(): void
+}
+
+export interface CarrierOptions {
+  readonly outlet: Outlet
+  readonly timer: Timer
+  /** Told of each frame after it was written. */
+  readonly onFrame: (frame: CarriedFrame) => void
+}
+
+interface Mark {
+  readonly fault: Extract<StreamFault, { type: 'cut' | 'stall' }>
+  readonly unit: 'bytes' | 'events'
+  readonly at: number
+}
+
+/** Carries one event stream, frame by frame, and does to it what its faults say. */
+export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carrier {
+  const marks = new Set<Mark>()
+  const dropped = new Set<string>()
+  const repeated = new Set<number>()
+  const delayed: (() => void)[] = []
+  const stops = new Set<() => void>()
+  let held: (() => void)[] = []
+  let rest: Uint8Array = new Uint8Array()
+  let delayMs = 0
+  let bytes = 0
+  let events = 0
+  let doubles = false
+  let isStalled = false
+  let isOver = false
+  return { push, end, inject, cut, stall, resume, drop }
+
+  function inject(fault: StreamFault): void {
+    switch (fault.type) {
+      case 'cut':
+      case 'stall': {
+        const unit = 'bytes' in fault.at ? 'bytes' : 'events'
+        const from = 'bytes' in fault.at ? bytes + fault.at.bytes : events + fault.at.events
+        marks.add({ fault, unit, at: from })
+        return reach()
+      }
+      case 'drop':
+        dropped.add(fault.event ?? 'server.heartbeat')
+        return
+      case 'delay':
+        delayMs = fault.delayMs
+        return
+      case 'duplicate':
+        if (fault.event === undefined) doubles = true
+        else repeated.add(events + fault.event)
+        return
+      default:
+        return fault satisfies never
+    }
+  }
+
+  function push(chunk: Uint8Array): void {
+    const all = Buffer.concat([rest, chunk])
+    let start = 0
+    for (let at = all.indexOf('\n\n'); at !== -1; at = all.indexOf('\n\n', start)) {
+      const frame = all.subarray(start, at + 2)
+      start = at + 2
+      later(() => carry(frame))
+    }
+    rest = all.subarray(start)
+  }
+
+  function end(how: 'break' | 'end'): void {
+    const half = rest
+    later(() => finish(half, how))
+  }
+
+  /** Nobody hears of an end behind a stall. */
+  function finish(half: Uint8Array, how: 'break' | 'end'): void {
+    if (isStalled) {
+      held.push(() => finish(half, how))
+      return
+    }
+    write(half)
+    cut(how)
+  }
+
+  /** Delayed frames go out first in, first out, whatever the timers do. */
+  function later(run: () => void): void {
+    if (isOver) return
+    if (delayMs === 0 && delayed.length === 0) return run()
+    delayed.push(run)
+    const stop = timer.after(delayMs, () => {
+      stops.delete(stop)
+      delayed.shift()?.()
+    })
+    stops.add(stop)
+  }
+
+  function carry(frame: Uint8Array): void {
+    if (isOver) return
+    if (isStalled) {
+      held.push(() => carry(frame))
+      return
+    }
+    const { type, data } = read(frame)
+    if (dropped.has(type)) return
+    const isCounted = type !== 'server.heartbeat' && type !== 'sync'
+    const isTwice = isCounted && (doubles || repeated.has(events + 1))
+    write(frame)
+    if (isCounted) events += 1
+    if (!isOver) onFrame({ event: events, type, data })
+    reach()
+    if (isTwice) write(frame)
+  }
+
+  /** Writes as far as the next byte at which something happens. */
+  function write(chunk: Uint8Array): void {
+    if (isOver || chunk.length === 0) return
+    if (isStalled) {
+      held.push(() => write(chunk))
+      return
+    }
+    const ends = [...marks].flatMap((mark) => (mark.unit === 'bytes' ? [mark.at] : []))
+    const length = Math.min(chunk.length, ...ends.map((at) => at - bytes).filter((left) => left > 0))
+    bytes += length
+    outlet.write(chunk.subarray(0, length))
+    reach()
+    write(chunk.subarray(length))
+  }
+
+  /** Does what is due at the present place. */
+  function reach(): void {
+    for (const mark of marks) {
+      if (isOver || (mark.unit === 'bytes' ? bytes : events) < mark.at) continue
+      marks.delete(mark)
+      if (mark.fault.type === 'stall') stall()
+      else cut(mark.fault.how ?? 'break')
+    }
+  }
+
+  function stall(): void {
+    isStalled = true
+  }
+
+  function resume(): void {
+    isStalled = false
+    const waiting = held
+    held = []
+    // One of them may stall it again: the others are then held anew, in order.
+    for (const run of waiting) run()
+  }
+
+  function cut(how: 'break' | 'end'): void {
+    if (isOver) return
+    drop()
+    outlet.end(how)
+  }
+
+  function drop(): void {
+    isOver = true
+    held = []
+    for (const stop of stops) stop()
+    stops.clear()
+    delayed.length = 0
+  }
+}
+
+/** A frame that says no JSON has no type. */
+function read(frame: Uint8Array): { readonly type: string; readonly data: string } {
+  const lines = Buffer.from(frame).toString('utf8').split('\n')
+  const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : [])).join('\n')
+  try {
+    const said = fieldsOf(JSON.parse(data))
+    return { type: String(fieldsOf(said.payload ?? said).type), data }
+  } catch {
+    return { type: '', data }
+  }
+}

@@ -1,0 +1,235 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { freePort } from '../port.ts'
+import { type CarriedFrame, type Carrier, createCarrier, type Timer } from './carry.ts'
+import { type Fault, isStreamFault, type RequestFault, type StreamFault } from './fault.ts'
+
+export interface ProxyOptions {
+  /** The server behind it, as "http://127.0.0.1:4096". */
+  readonly target: string
+  /** What goes wrong from the start; places count from the beginning of each connection. */
+  readonly faults?: readonly Fault[]
+  /** Told of each frame after it went out to a client. Here a test may cut, stall, or restart the server. */
+  readonly onFrame?: (frame: PassedFrame) => void
+  /** For delays. Default: the system's. */
+  readonly clock?: Timer
+}
+
+export interface PassedFrame extends CarriedFrame {
+  /** Which of the event streams, from 1. */
+  readonly connection: number
+}
+
+/** A request as the proxy saw it. */
+export interface ProxiedRequest {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** What the server answered, however that came to the client. Absent if the server never heard of it, or never answered. */
+  readonly status?: number
+}
+
+export interface FaultProxy {
+  readonly url: string
+  /** How many event streams were opened. */
+  readonly streams: number
+  /** How many of them are open. */
+  readonly openStreams: number
+  /** Every request so far, in order of arrival. */
+  readonly requests: readonly ProxiedRequest[]
+  /** How many requests of a method the server answered at a path. */
+  count(method: string, path: RegExp): number
+  /** One more fault. On streams that are open places count from here; on later ones from their beginning, unless it names its connection. */
+  inject(fault: Fault): void
+  /** Cuts the streams that are open. */
+  cut(how?: 'break' | 'end'): void
+  /** Nothing comes through any more on the streams that are open, which stay so. */
+  stall(): void
+  /** Breaks all connections off and refuses new ones. */
+  refuse(): Promise<void>
+  /** Lets stalled streams go on, with all that was held back, and takes connections again. */
+  resume(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Stream {
+  readonly connection: number
+  readonly carrier: Carrier
+}
+
+/** Hop by hop: they are the proxy's own matter. */
+const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'host']
+
+const system: Timer = {
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Starts an HTTP proxy on loopback in front of a real server, which does wrong what its faults say and nothing else. */
+export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
+  const { target, clock = system } = options
+  const requests: ProxiedRequest[] = []
+  const streams = new Set<Stream>()
+  const leaving = new Set<() => void>()
+  let streamFaults: readonly StreamFault[] = (options.faults ?? []).filter(isStreamFault)
+  let requestFaults: readonly { readonly fault: RequestFault; readonly left: number }[] = []
+  for (const fault of options.faults ?? []) if (!isStreamFault(fault)) injectRequest(fault)
+  let opened = 0
+  const server = createServer(forward)
+  const port = await freePort()
+  await listen()
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get streams() {
+      return opened
+    },
+    get openStreams() {
+      return streams.size
+    },
+    requests,
+    count: (method, path) =>
+      requests.filter((each) => each.status !== undefined && each.method === method && path.test(each.path)).length,
+    inject: (fault) => {
+      if (!isStreamFault(fault)) return injectRequest(fault)
+      streamFaults = [...streamFaults, fault]
+      for (const { connection, carrier } of streams) if (befalls(fault, connection)) carrier.inject(fault)
+    },
+    cut: (how = 'break') => {
+      for (const { carrier } of streams) carrier.cut(how)
+    },
+    stall: () => {
+      for (const { carrier } of streams) carrier.stall()
+    },
+    refuse: shut,
+    resume: async () => {
+      for (const { carrier } of streams) carrier.resume()
+      if (!server.listening) await listen()
+    },
+    close: shut,
+  }
+
+  function listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
+  function shut(): Promise<void> {
+    return new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const leave of leaving) leave()
+      server.closeAllConnections()
+    })
+  }
+
+  function injectRequest(fault: RequestFault): void {
+    requestFaults = [...requestFaults, { fault, left: fault.times ?? 1 }]
+  }
+
+  /** The first fault that befalls this request; it is one less to come. */
+  function faultOf(method: string, path: string): RequestFault | undefined {
+    const found = requestFaults.find(
+      ({ fault, left }) => left > 0 && (fault.method ?? method) === method && fault.path.test(path),
+    )
+    requestFaults = requestFaults.map((each) => (each === found ? { ...each, left: each.left - 1 } : each))
+    return found?.fault
+  }
+
+  function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const method = incoming.method ?? 'GET'
+    const path = (incoming.url ?? '/').split('?')[0] ?? '/'
+    const index = requests.push({ method, path }) - 1
+    const fault = faultOf(method, path)
+    // A client that goes away in the middle of what is written.
+    outgoing.on('error', () => {})
+    if (fault?.type === 'reset') {
+      incoming.socket.destroy()
+      return
+    }
+    if (fault?.type === 'answer') return refuseWith(fault.with, outgoing)
+    const upstream = request(
+      `${target}${incoming.url ?? '/'}`,
+      // No connection is kept: one that broke with a restarted server would be a fault that nobody asked for.
+      { method, headers: headersOf(incoming), agent: false },
+      (answer) => {
+        requests[index] = { method, path, status: answer.statusCode ?? 0 }
+        if (fault?.type === 'lose-answer') {
+          answer.resume()
+          answer.on('close', () => incoming.socket.destroy())
+          return
+        }
+        outgoing.writeHead(answer.statusCode ?? 502, headersOf(answer))
+        if (answer.headers['content-type']?.startsWith('text/event-stream')) carry(answer, outgoing)
+        else {
+          answer.on('error', () => outgoing.destroy())
+          answer.pipe(outgoing)
+        }
+      },
+    )
+    // The server is down, or went down: the client notices as much as it would without us.
+    upstream.on('error', () => outgoing.destroy())
+    const leave = (): void => {
+      leaving.delete(leave)
+      upstream.destroy()
+    }
+    leaving.add(leave)
+    outgoing.on('close', leave)
+    incoming.pipe(upstream)
+  }
+
+  function carry(answer: IncomingMessage, outgoing: ServerResponse): void {
+    opened += 1
+    const connection = opened
+    const carrier = createCarrier({
+      timer: clock,
+      onFrame: (frame) => options.onFrame?.({ ...frame, connection }),
+      outlet: {
+        write: (bytes) => outgoing.write(bytes),
+        end: (how) => {
+          streams.delete(stream)
+          answer.destroy()
+          if (how === 'end') outgoing.end()
+          // What was written goes out before the socket closes.
+          else outgoing.socket?.destroySoon()
+        },
+      },
+    })
+    const stream: Stream = { connection, carrier }
+    streams.add(stream)
+    outgoing.flushHeaders()
+    for (const fault of streamFaults) if (befalls(fault, connection)) carrier.inject(fault)
+    answer.on('data', carrier.push)
+    answer.on('end', () => carrier.end('end'))
+    answer.on('error', () => carrier.end('break'))
+    outgoing.on('close', () => {
+      streams.delete(stream)
+      carrier.drop()
+    })
+  }
+}
+
+function befalls(fault: StreamFault, connection: number): boolean {
+  return fault.connection === undefined || fault.connection === connection
+}
+
+function headersOf(message: IncomingMessage): Record<string, string | string[]> {
+  const entries = Object.entries(message.headers).flatMap(([name, value]): [string, string | string[]][] =>
+    value === undefined || ownHeaders.includes(name) ? [] : [[name, value]],
+  )
+  return Object.fromEntries(entries)
+}
+
+function refuseWith(how: 500 | 'html', outgoing: ServerResponse): void {
+  if (how === 'html') {
+    outgoing.writeHead(200, { 'content-type': 'text/html' })
+    outgoing.end('<!doctype html><title>OpenCode</title>')
+    return
+  }
+  outgoing.writeHead(500, { 'content-type': 'application/json' })
+  outgoing.end(JSON.stringify({ name: 'UnknownError', data: { message: 'A failure that was asked for.' } }))
+}

@@ -1,4 +1,5 @@
 import type { ReasoningPart, TextPart } from '@reply/core'
+import { healed } from './heal.ts'
 import { type Line, line, span, wrap } from './line.ts'
 import { blocksOf, markdown } from './markdown.ts'
 import { clean } from './sanitize.ts'
@@ -47,6 +48,7 @@ export function takenBack(partID: string, why: keyof typeof WHY): Block {
 function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Options): readonly Block[] {
   const blocks: Block[] = []
   let start = before.length
+  const growing = part.status === 'open'
   const pieces = blocksOf(part.text.slice(start))
   for (const [index, source] of pieces.entries()) {
     const last = index === pieces.length - 1
@@ -56,7 +58,7 @@ function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Op
       final: part.status === 'sealed' || (!last && part.hole === undefined),
       gap: blank ? 'always' : 'never',
       kind: 'text',
-      lines: rowsOf(part.type, source, options),
+      lines: rowsOf(part.type, growing && last && options.live ? healed(source) : source, options),
       slice: { partID: part.id, start, source },
     })
     start += source.length

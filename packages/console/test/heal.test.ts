@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { healed } from '../src/heal.ts'
+import { plain } from '../src/line.ts'
+import { markdown } from '../src/markdown.ts'
+
+const rows = (source: string) => markdown(healed(source), 40).map(plain)
+const TABLE = '| name | lines |\n|---|---:|\n| `a.ts` | 12 |\n| b\\|c | 3 |'
+
+test.each<[string, string[]]>([
+  ['|', []],
+  ['| na', []],
+  ['| name | li', ['name', '────']],
+  ['| name | lines |\n|-', ['name │ lines', '─────┼──────']],
+  ['| name | lines |\n|---|-', ['name │ lines', '─────┼──────']],
+  ['| name | lines |\n|---|---:|\n| `a.t', ['name │ lines', '─────┼──────']],
+  ['| name | lines |\n|---|---:|\n| `a.ts` | 1', ['name │ lines', '─────┼──────', 'a.ts │      ']],
+  ['Look:\n| name | lines |', ['Look:', 'name │ lines', '─────┼──────']],
+])('a table in progress looks like one: %j', (source, expected) => {
+  expect(rows(source)).toEqual(expected)
+})
+
+test.each(['```\n| a', '    | a', '> | a', '- | a', '| a |\nno table', 'a | b', 'text', ''])(
+  'what is no table in progress is left alone: %j',
+  (source) => {
+    expect(healed(source)).toBe(source)
+  },
+)
+
+test('a whole table is left alone', () => {
+  expect(healed(TABLE)).toBe(TABLE)
+})
+
+test('no bar is ever seen of a table in progress', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: TABLE.length }), (length) => {
+      const shown = rows(TABLE.slice(0, length)).join('')
+      expect(shown.replace('b|c', '')).not.toContain('|')
+    }),
+  )
+})

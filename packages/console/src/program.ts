@@ -57,7 +57,11 @@ export function createProgram({ world, version, exit }: ProgramOptions): Command
     .option('--file <path>', 'attach a file; may be repeated', (path: string, all: string[] = []) => [...all, path])
     .option('--agent <name>', 'the agent to use')
     .option('--model <provider/model>', 'the model to use', checked(parseModel))
-    .option('--timeout <duration>', 'abort after so long without progress: 90s, 5m', checked(parseDuration))
+    .option(
+      '--timeout <duration>',
+      'abort after so long without progress: 90s, 5m; waiting for an answer or for a retry does not count',
+      checked(parseDuration),
+    )
     .option('--asks <what>', 'without a terminal: wait for an answer from elsewhere, or reject', checked(parseAsks))
     .addHelpText(
       'after',
@@ -87,12 +91,10 @@ export function createProgram({ world, version, exit }: ProgramOptions): Command
       exit(await (await import('./commands/replay.ts')).replay(files, options, world)),
     )
 
-  withServer(command('record'))
+  withLines(withServer(command('record')))
     .description('write what a server sends into a file, without secrets; Control-C ends it')
     .argument('<file>', 'where to; - writes to standard output')
     .option('--force', 'write over a file that is there')
-    .option('--json', 'standard output carries JSON lines only: each reply that settles meanwhile')
-    .option('--changes', 'one line for each change')
     .addHelpText('after', examples(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
     .action(async (file: string, options: RecordCommandOptions) =>
       exit(await (await import('./commands/record.ts')).record(file, options, world)),
@@ -135,11 +137,15 @@ function withServer(command: Command): Command {
 }
 
 function withOutput(command: Command): Command {
-  return command
-    .option('--json', 'standard output carries JSON lines only: each settled reply with its text, answer and reasoning')
-    .option('--changes', 'one JSON line for each change')
+  return withLines(command)
     .option('--reasoning', 'show what the model thinks')
     .option('--plain', 'plain text, nothing repainted')
+}
+
+function withLines(command: Command): Command {
+  return command
+    .option('--json', 'standard output carries JSON lines only: each settled reply with its text, answer and reasoning')
+    .option('--changes', 'standard output carries JSON lines only: each change, without wire events')
 }
 
 function examples(lines: readonly string[]): string {

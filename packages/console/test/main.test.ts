@@ -43,6 +43,19 @@ test('--help names every command, the exit codes and examples', async () => {
   }
 })
 
+test('--json and --changes have one description in every command', async () => {
+  for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
+    const help = (await run(command, '--help')).out.replace(/\s+/g, ' ')
+    expect(help).toContain('--json standard output carries JSON lines only: each settled reply with its text, answer')
+    expect(help).toContain('--changes standard output carries JSON lines only: each change, without wire events')
+  }
+})
+
+test('--timeout says what does not count', async () => {
+  const { out } = await run('prompt', '--help')
+  expect(out.replace(/\s+/g, ' ')).toContain('waiting for an answer or for a retry does not count')
+})
+
 test('--version is that of the package', async () => {
   expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
 })

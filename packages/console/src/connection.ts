@@ -1,6 +1,15 @@
 import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/core'
+import { reasonText } from './failure.ts'
+import { createOutage } from './outage.ts'
 import { DEFAULT_URL, type ServerOptions } from './server.ts'
 import type { World } from './world.ts'
+
+export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
+  /** Whether replies are on show: they say themselves that the connection is lost. Default: none is. */
+  readonly isShowing?: () => boolean
+  /** Hears of each failure first. Returns whether that was all there is to say. */
+  readonly onFailure?: (error: ReplyError) => boolean
+}
 
 /**
  * Connects with the credentials of the environment (`OPENCODE_SERVER_PASSWORD`, `OPENCODE_SERVER_USERNAME`) and waits
@@ -10,24 +19,28 @@ export async function openServer(
   options: ServerOptions,
   world: World,
   remark: (text: string) => void,
-  more: Pick<ConnectOptions, 'onFrame'> = {},
+  { onFrame, onFailure, isShowing = () => false }: OpenOptions = {},
 ): Promise<OpenCode> {
   const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = world.env
   const said = new Set<string>()
   // Before it is open, the failure is thrown; after it was closed, it is nobody's any more.
   let open = false
+  const outage = createOutage({ clock: world.clock, remark, isSaid: isShowing })
 
   function onError(error: ReplyError): void {
-    if (!open || said.has(error.message) || said.size >= 20) return
+    if (!open || onFailure?.(error) || outage.hear(error) || said.has(error.message) || said.size >= 20) return
     said.add(error.message)
-    remark(error.message)
+    remark(reasonText(error.message))
   }
 
   const opencode = connect({
     url: options.url ?? DEFAULT_URL,
     onError,
     clock: world.clock,
-    ...more,
+    onFrame(data, at) {
+      outage.frame()
+      onFrame?.(data, at)
+    },
     ...(options.directory === undefined ? {} : { directory: options.directory }),
     ...(password === undefined || password === '' ? {} : { password }),
     ...(username === undefined || username === '' ? {} : { username }),

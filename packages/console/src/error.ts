@@ -1,7 +1,7 @@
 /**
  * What went wrong:
  * - `usage`: the command was called with something it can't take.
- * - `missing`: a package that only this command needs is not installed.
+ * - `missing`: a package that only this command needs, or a session that the server doesn't know.
  * - `unreadable`: a file can't be read, or is no recording.
  */
 export type ConsoleErrorType = 'usage' | 'missing' | 'unreadable'

@@ -1,8 +1,8 @@
-import { partsOf, type Reply, type ReplyFailure, textOf, toolsOf, totalUsage } from '@reply/core'
+import { partsOf, type Reply, textOf, toolsOf, totalUsage } from '@reply/core'
+import { cureOf, errorText } from './failure.ts'
 import { type Line, line, span, wrap } from './line.ts'
 import { MARKS } from './mark.ts'
 import { amount, contextUse, counted, duration } from './phrase.ts'
-import { cleanLine } from './sanitize.ts'
 
 /** How it ended, in words that are true: what happened, what to do about it, what it took. Empty until it settled. */
 export function outcomeLines(reply: Reply, width: number): readonly Line[] {
@@ -59,28 +59,6 @@ function whyStopped(reply: Reply): string {
   const refused = reply.asks.findLast((ask) => ask.status === 'rejected')
   if (refused) return `its ${refused.type} was refused`
   return 'the last step only called tools, and no further one followed'
-}
-
-/** "Name: message", without a name that says nothing. */
-export function errorText(error: ReplyFailure | undefined): string {
-  if (error === undefined) return 'the server did not say why'
-  const message = cleanLine(error.message)
-  if (message === '') return cleanLine(error.name)
-  return error.name === '' || error.name === 'UnknownError' ? message : `${cleanLine(error.name)}: ${message}`
-}
-
-function cureOf(error: ReplyFailure | undefined): string | undefined {
-  if (error === undefined) return undefined
-  const { name, statusCode } = error
-  if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) {
-    return 'The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.'
-  }
-  if (name === 'ContextOverflowError') return 'The context is full: compact the session or start a new one.'
-  if (name === 'MessageOutputLengthError') return 'The answer grew beyond the output limit: ask for less at a time.'
-  if (name === 'ProviderModelNotFoundError') return 'List the models there are with `opencode models`.'
-  if (statusCode === 429) return 'The provider limits the rate: wait, then try again.'
-  if (statusCode !== undefined && statusCode >= 500) return "It is the provider's failure: try again later."
-  return error.retryable ? 'It may work on another try.' : undefined
 }
 
 /** An answer without text is legitimate; it is named, so that nobody waits for more. */

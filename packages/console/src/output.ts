@@ -2,6 +2,7 @@ import type { Clock, Reply, ReplyObserver } from '@reply/core'
 import type { AskPort } from './asking.ts'
 import { every } from './every.ts'
 import { changeLine, replyLine } from './json.ts'
+import { createLabels } from './label.ts'
 import { line, wrap } from './line.ts'
 import { cleanLine } from './sanitize.ts'
 import { type ConsoleSink, consoleSink } from './sink.ts'
@@ -37,6 +38,8 @@ export interface ReplyOutput {
   /** A remark that is no part of a reply: beside the picture, or on standard error where lines are written. */
   remark(text: string): void
   observe(reply: Reply): readonly ReplyObserver[]
+  /** A reply is on show that has not ended. */
+  showing(): boolean
   /** The line of `--json`, for callers that know better when a reply is complete. */
   print(reply: Reply): void
   /** Resolves when all that settled is written. */
@@ -48,12 +51,16 @@ export interface ReplyOutput {
 export function remarkOn(world: World, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = world
   const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(world, options), env })
-  return (text) => surface.note(wrap(line(cleanLine(text), 'dim'), surface.size().columns - 1))
+  return (text) => {
+    const indent = line(/^ */.exec(text)?.[0] ?? '')
+    surface.note(wrap(line(cleanLine(text), 'dim'), surface.size().columns - 1, indent))
+  }
 }
 
 export function createOutput(world: World, options: OutputOptions, show: ShowOptions): ReplyOutput {
   const { stdin, stdout, env } = world
   const sinks = new Set<ConsoleSink>()
+  const label = createLabels()
   let hint = show.hint ?? ''
   const lines = writesLines(options)
   const live = repaints(world, options)
@@ -69,6 +76,7 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
       clock: show.clock ?? world.clock,
       reasoning: options.reasoning === true,
       prompt: show.prompt,
+      label,
       ...(show.opencode === undefined ? {} : { opencode: show.opencode }),
       hint: () => hint,
     })
@@ -90,6 +98,7 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
     },
     remark: remarkOn(world, options),
     observe: () => (lines ? (options.changes === true ? [changes()] : []) : [picture()]),
+    showing: () => sinks.size > 0,
     print(reply) {
       if (options.json === true) stdout.write(replyLine(reply, show.more))
     },

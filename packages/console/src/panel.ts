@@ -1,6 +1,7 @@
 import type { Ask, PermissionAsk, QuestionAsk, Reply } from '@reply/core'
 import { askTitle, howToAnswer } from './ask.ts'
 import { currentQuestion, type Entry, picked } from './entry.ts'
+import { givenTitle } from './label.ts'
 import { clip, type Line, line, type Span, span, widthOf, wrap } from './line.ts'
 import { MARKS } from './mark.ts'
 import { markdown } from './markdown.ts'
@@ -125,9 +126,9 @@ function whoAsks(ask: Ask, reply: Reply): Line {
   for (const sessionID of ask.path.slice(1)) {
     const child = current.children.findLast((candidate) => candidate.reply.sessionID === sessionID)
     if (child === undefined) break
-    name = cleanLine(
-      child.title === undefined ? (child.agent ?? 'sub-agent') : `${child.agent ?? 'sub-agent'}(${child.title})`,
-    )
+    const agent = cleanLine(child.agent ?? 'sub-agent')
+    const title = givenTitle(child.title)
+    name = title === undefined ? agent : `${agent}(${title})`
     current = child.reply
   }
   return name === '' ? [] : line(` · asked by ${name}`, 'dim')

@@ -4,10 +4,12 @@ import { idleClock } from './clock.ts'
 import { compose } from './compose.ts'
 import { every } from './every.ts'
 import { type Input, keyboardOf } from './keyboard.ts'
+import { labelOf } from './label.ts'
 import type { Above } from './layout.ts'
 import { cleanLine } from './sanitize.ts'
 import { type Block, createShown } from './shown.ts'
 import { type Environment, isLive, type Output, surfaceOf } from './surface.ts'
+import { createTroubles } from './trouble.ts'
 
 export interface ConsoleSinkOptions {
   /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
@@ -24,7 +26,7 @@ export interface ConsoleSinkOptions {
   readonly reasoning?: boolean
   /** Show the prompt above the reply. Default: false. */
   readonly prompt?: boolean
-  /** What to call the reply where several share the screen. Default: the session's title, else its id. */
+  /** What to call the reply where several share the screen. Default: the session's title, how the prompt begins, or the id. */
   readonly label?: (reply: Reply) => string
   /** A few words at the end of the status line, such as how to stop. Asked at every picture. */
   readonly hint?: () => string
@@ -78,6 +80,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   const region = surface.region(() => schedule(0))
   const release = keyboard?.hold(options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')))
   const shown = createShown()
+  const troubles = createTroubles()
   let newest: Reply | undefined
   let above: Above
   let timer: { at: number; cancel: () => void } | undefined
@@ -95,6 +98,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   function see({ reply }: { reply: Reply }): void {
     newest = reply
     if (stopped) return
+    troubles.see(reply, clock.now())
     asking.update(reply)
     if (reply.phase === 'settled') end()
     else schedule(live ? FRAME_MS : LOG_MS)
@@ -128,6 +132,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       live,
       reasoning: options.reasoning === true,
       prompt: options.prompt === true,
+      troubles: troubles.list(),
       shown,
       size,
       ended,
@@ -135,7 +140,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       above,
       interrupted: region.interrupted(),
       shared: surface.shared(),
-      label: cleanLine(options.label?.(reply) ?? reply.title ?? reply.sessionID),
+      label: cleanLine(options.label?.(reply) ?? labelOf(reply)),
       hint: options.hint?.(),
     })
     above = composition.above

@@ -4,6 +4,9 @@ import { spinner } from './mark.ts'
 import { amount, contextUse, ticking } from './phrase.ts'
 import { cleanLine } from './sanitize.ts'
 
+/** What is said while there is no connection. */
+export const RECONNECTING = 'connection lost, reconnecting …'
+
 /**
  * What the reply is doing, for how long, in which step, how full the context is. One row.
  *
@@ -40,7 +43,7 @@ function markOf(reply: Reply, now: number): Span {
 }
 
 function activityOf(reply: Reply, now: number): Line {
-  if (reply.connection === 'lost') return line('connection lost, trying to get it back', 'red')
+  if (reply.connection === 'lost') return line(RECONNECTING, 'red')
   if (reply.phase === 'blocked') {
     const count = pendingAsks(reply).length
     return line(count > 1 ? `waiting for ${count} answers` : 'waiting for an answer', 'yellow')

@@ -1,4 +1,5 @@
-import type { Reply, ToolPart } from '@reply/core'
+import type { Ask, Reply, ToolPart } from '@reply/core'
+import { reasonText } from './failure.ts'
 import { fit, type Line, line, type Span, span } from './line.ts'
 import { MARKS, spinner } from './mark.ts'
 import { patchCount } from './patch.ts'
@@ -14,7 +15,8 @@ export function toolLine(part: ToolPart, options: { reply: Reply; now: number; w
     ...detailOf(part, reply),
     ...endOf(part, reply),
   ]
-  return Number.isFinite(width) ? fit(row, timeOf(part, now), width) : [...row, ...timeOf(part, now)]
+  const time = timeOf(part, reply, now)
+  return Number.isFinite(width) ? fit(row, time, width) : [...row, ...time]
 }
 
 /** `mcp__server__search` is `search` to people. */
@@ -22,10 +24,10 @@ export function toolName(tool: string): string {
   return cleanLine(tool).replace(/^mcp__.+?__/, '') || 'tool'
 }
 
-/** A permission for this call was refused. */
-export function wasDenied(part: ToolPart, reply: Reply): boolean {
-  if (part.state.status !== 'error') return false
-  return reply.asks.some((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
+/** The permission for this call that was refused. */
+function refusalOf(part: ToolPart, reply: Reply): Ask | undefined {
+  if (part.state.status !== 'error') return undefined
+  return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
 }
 
 /** OpenCode answers a call of no tool, or with wrong arguments, with a tool of its own that "completes". */
@@ -36,9 +38,9 @@ function isInvalid({ state }: ToolPart): boolean {
 function markOf(part: ToolPart, reply: Reply, now: number): Span {
   if (isInvalid(part)) return MARKS.failed
   if (part.state.interrupted) return MARKS.interrupted
-  if (part.state.status === 'completed') return MARKS.done
+  if (part.state.status === 'completed') return exitOf(part) === 0 ? MARKS.done : MARKS.failed
   if (part.state.status !== 'error') return part.status === 'open' ? spinner(now) : MARKS.interrupted
-  return wasDenied(part, reply) ? MARKS.denied : MARKS.failed
+  return refusalOf(part, reply) || isForbidden(part) ? MARKS.denied : MARKS.failed
 }
 
 // In this order; the first that the call has is what it works on.
@@ -61,20 +63,46 @@ function endOf(part: ToolPart, reply: Reply): Line {
     return line(' · interrupted', 'yellow')
   }
   if (status === 'error') {
-    const reason = cleanLine(error ?? '')
-    if (wasDenied(part, reply)) return line(' · denied', 'yellow')
+    if (refusalOf(part, reply)) return line(` · denied${toldReason(error)}`, 'yellow')
+    if (isForbidden(part)) return line(' · denied by a rule', 'yellow')
+    const reason = reasonText(error ?? '')
     return line(reason === '' ? ' · failed' : ` · ${reason.slice(0, 300)}`, 'red')
   }
   const changed = patchCount(metadata?.diff)
   if (changed !== '') return line(` ${changed}`, 'dim')
-  const exit = metadata?.exit
-  return status === 'completed' && typeof exit === 'number' && exit !== 0 ? line(` · exit ${exit}`, 'yellow') : []
+  const exit = exitOf(part)
+  return status === 'completed' && exit !== 0 ? line(` · exit ${exit}`, 'red') : []
 }
 
-function timeOf(part: ToolPart, now: number): Line {
+/** A command that fails is a call that completes: only its exit code tells. 0 for calls that have none. */
+function exitOf({ state }: ToolPart): number {
+  const exit = state.metadata?.exit
+  return typeof exit === 'number' ? exit : 0
+}
+
+// How all servers known begin the error of a call that a permission's rule forbids; the rules follow as JSON.
+const FORBIDDEN = /^(?:Error: )?The user has specified a rule which prevents you|^PermissionDeniedError\b/
+
+function isForbidden({ state }: ToolPart): boolean {
+  return state.status === 'error' && FORBIDDEN.test(state.error ?? '')
+}
+
+// Followed by the reason as it was typed; 1.2 sends it as JSON.
+const TOLD = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{"feedback":"((?:[^"\\]|\\.)*)"/s
+
+/** Why a person refused, in their own words. The server tells the model, and it stands nowhere else. */
+function toldReason(error: string | undefined): string {
+  const [, words, quoted = ''] = TOLD.exec(error ?? '') ?? []
+  const reason = cleanLine(words ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1'))
+  return reason === '' ? '' : `: ${reason}`
+}
+
+function timeOf(part: ToolPart, reply: Reply, now: number): Line {
   const { startedAt, endedAt } = part.state
   if (startedAt === undefined) return []
-  if (endedAt !== undefined && endedAt - startedAt < 50) return []
-  if (endedAt !== undefined) return line(` ${duration(endedAt - startedAt)}`, 'dim')
-  return part.status === 'open' ? line(` ${ticking(now - startedAt)}`, 'dim') : []
+  if (endedAt === undefined) return part.status === 'open' ? line(` ${ticking(now - startedAt)}`, 'dim') : []
+  // Servers up to 1.2 count a refused call from its end on, so that the wait for the person is missing.
+  const { askedAt = 0, closedAt = askedAt } = refusalOf(part, reply) ?? {}
+  const ms = Math.max(endedAt - startedAt, askedAt === 0 ? 0 : closedAt - askedAt)
+  return ms < 50 ? [] : line(` ${duration(ms)}`, 'dim')
 }

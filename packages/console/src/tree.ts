@@ -1,7 +1,8 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
+import { errorText } from './failure.ts'
+import { givenTitle } from './label.ts'
 import { fit, type Line, line, span } from './line.ts'
 import { MARKS, spinner } from './mark.ts'
-import { errorText } from './outcome.ts'
 import { askLines, closedLines } from './panel.ts'
 import { counted, duration, ticking } from './phrase.ts'
 import { cleanLine } from './sanitize.ts'
@@ -140,7 +141,7 @@ function keyOf({ callID, reply }: Child): string {
 }
 
 function nameOf(child: Child): Line {
-  const title = cleanLine(child.title ?? '').replace(/ \(@\S+ subagent\)$/, '')
+  const title = (givenTitle(child.title) ?? '').replace(/ \(@\S+ subagent\)$/, '')
   return [span(cleanLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
 }
 

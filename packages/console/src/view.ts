@@ -4,10 +4,10 @@ import { outcomeLines } from './outcome.ts'
 import { amount, duration } from './phrase.ts'
 import { cleanLine } from './sanitize.ts'
 import type { Block, Shown } from './shown.ts'
-import { retryText } from './status.ts'
 import { takenBack, textBlocks } from './text.ts'
 import { hasOwnTodos, todoLines } from './todos.ts'
 import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
+import { type Trouble, troubleBlock } from './trouble.ts'
 
 export interface ViewOptions {
   /** Ms since the epoch. */
@@ -20,6 +20,8 @@ export interface ViewOptions {
   readonly reasoning: boolean
   /** Show what was asked for, above the reply. */
   readonly prompt: boolean
+  /** What held the reply up, in order. */
+  readonly troubles: readonly Trouble[]
   readonly shown: Shown
 }
 
@@ -36,7 +38,6 @@ export function view(reply: Reply, options: ViewOptions): readonly Block[] {
     ...messageBlocks(reply, options),
     ...strayAsks(reply, options),
     ...strayChildren(reply, options),
-    ...(options.live ? [] : troubleBlocks(reply, options)),
     ...todoBlocks(reply, options),
     ...endBlocks(reply, options),
   ]
@@ -55,13 +56,23 @@ function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Bl
 }
 
 function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
+  const troubles = options.troubles.filter(({ passing }) => !(passing && options.live))
+  const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
+  const notes = (of: readonly Trouble[]): readonly Block[] => of.map((trouble) => troubleBlock(trouble, options.live))
   const compacted = compactionBlock(reply, options)
   const after = reply.messages.findIndex((message) => isAfterCompaction(message, reply))
   const blocks = reply.messages.flatMap((message, index) => {
-    const own = message.parts.flatMap((part) => partBlocks(part, reply, options))
+    const own = message.parts.flatMap((part) => [
+      ...partBlocks(part, reply, options),
+      ...notes(troubles.filter((trouble) => trouble.after === part.id)),
+    ])
     return index === after ? [...compacted, ...own] : own
   })
-  return after < 0 ? [...blocks, ...compacted] : blocks
+  return [
+    ...notes(troubles.filter((trouble) => trouble.after === undefined)),
+    ...(after < 0 ? [...blocks, ...compacted] : blocks),
+    ...notes(troubles.filter((trouble) => trouble.after !== undefined && !there.has(trouble.after))),
+  ]
 }
 
 function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Block[] {
@@ -95,28 +106,6 @@ function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonl
   const time = compaction.endedAt === undefined ? '' : ` · ${duration(compaction.endedAt - compaction.startedAt)}`
   const rows = wrap(line(`≡ context compacted${size}${time}`, 'dim'), width)
   return [{ key: `compaction:${compaction.startedAt}`, final: true, gap: 'always', kind: 'note', lines: rows }]
-}
-
-/** In a log, what a status line would show for a while: each trouble once, and its end. */
-function troubleBlocks(reply: Reply, { now, shown }: ViewOptions): readonly Block[] {
-  const note = (key: string, text: string): Block => ({
-    key,
-    final: true,
-    urgent: true,
-    gap: 'between',
-    kind: 'note',
-    lines: [line(text, 'yellow')],
-  })
-  const retry = retryText(reply, now)
-  const losses = [...shown.keys].filter((key) => key.startsWith('lost:')).length
-  const returns = [...shown.keys].filter((key) => key.startsWith('back:')).length
-  const isLost = reply.connection === 'lost'
-  return [
-    ...(retry === undefined ? [] : [note(`retry:${reply.retry?.attempt}:${reply.retry?.message}`, `↻ ${retry}`)]),
-    ...(isLost && losses === returns ? [note(`lost:${losses}`, '! connection lost, trying to get it back')] : []),
-    ...(!isLost && losses > returns ? [note(`back:${returns}`, '✓ the connection is back')] : []),
-    ...(reply.stalled ? [note(`stalled:${reply.messages.length}`, '! no progress for a while')] : []),
-  ]
 }
 
 /** A terminal has the checklist in its foot until the end. A log has it when it is made, and once more if the end differs. */

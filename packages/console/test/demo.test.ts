@@ -11,7 +11,13 @@ test('the demo plays without a person: a question is answered with its first opt
   expect(out).toContain('→ Before tax\n')
   expect(out).toContain('[x] Mend the total\n')
   expect(out).toContain('✓ completed · ')
-  expect(out).toContain('npx reply watch --url http://127.0.0.1:4096')
+  expect(out).toContain('✗ bash npm test · exit 1')
+  expect(out).toContain('✓ bash npm test ')
+  expect(out.trimEnd().split('\n').slice(-3)).toEqual([
+    '  npm start -- --url http://127.0.0.1:4096',
+    '  npx reply watch --url http://127.0.0.1:4096',
+    '  npx reply prompt "Why does the build fail?"',
+  ])
   expect(fake.stderr()).toBe('')
   const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(out) ?? []
   await expect(fetch(`${url}/global/health`)).rejects.toThrow()

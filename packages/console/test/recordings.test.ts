@@ -12,7 +12,10 @@ async function pictures(
   each: boolean,
   live: boolean,
 ): Promise<{ reply: Reply; rows: string[]; written: string }[]> {
-  const clock = fakeClock()
+  const timers = fakeClock()
+  // What is told of a retry depends on the time, so the picture has that of the recording.
+  let now = timers.now()
+  const clock = { now: () => now, after: timers.after }
   // Thousands of pictures take their time and show nothing new.
   const stride = bytes.length > 200_000 ? 40 : 1
   let events = 0
@@ -23,8 +26,9 @@ async function pictures(
       terminals.push(terminal)
       return [consoleSink({ stdout: terminal.stdout, clock, live, env: {}, prompt: true, reasoning: true })]
     },
-    pace() {
-      if (each && events++ % stride === 0) clock.advance(250)
+    pace(at) {
+      now = Math.max(now, at)
+      if (each && events++ % stride === 0) timers.advance(250)
       return undefined
     },
   })

@@ -133,6 +133,28 @@ test('a wrong password is said with its cure, and never shown', async () => {
   guarded.close()
 })
 
+test('a session that the server does not know ends the command, with what lists the known ones', async () => {
+  const watch = start('watch', '--session', 'ses_nobody')
+  expect(await watch.done).toBe(1)
+  expect(watch.stderr()).toMatch(/^reply: No session ses_nobody at [^\n]+ `opencode session list`[^\n]+\n$/)
+  const prompt = start('prompt', '--session', 'ses_nobody', 'Hello')
+  expect(await prompt.done).toBe(1)
+  expect(prompt.stdout()).toContain('✗ failed: no session ses_nobody on this server')
+})
+
+test('a watch outlives its server and says so', async () => {
+  const { done, stdout, stderr, signal } = start('watch')
+  await until(() => stdout().includes('watching every session'))
+  await opencode.kill()
+  await until(() => stdout().includes('connection lost, reconnecting …\n'))
+  await opencode.restart()
+  await until(() => stdout().includes('connection restored after '))
+  signal('SIGINT')
+  expect(await done).toBe(0)
+  expect(stdout().trimEnd().split('\n')).toHaveLength(3)
+  expect(stderr()).toBe('')
+})
+
 function request(path: string, body?: unknown): Promise<Response> {
   return fetch(`${opencode.url}${path}?directory=${encodeURIComponent(opencode.directory)}`, {
     headers: { 'content-type': 'application/json' },

@@ -1,34 +1,8 @@
-import { PassThrough } from 'node:stream'
-import type { Reply } from '@reply/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { consoleSink } from '../src/sink.ts'
-import { fakeClock } from './fixture/clock.ts'
 import { childOf, permission, question, replyOf, START, settledOf, tell, text, tool } from './fixture/reply.ts'
-import { fakeTerminal } from './fixture/terminal.ts'
-
-function setup(size: [columns: number, rows: number] = [60, 16], options: Parameters<typeof consoleSink>[0] = {}) {
-  const terminal = fakeTerminal(...size)
-  const clock = fakeClock(START)
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
-  const sent: unknown[] = []
-  const opencode = {
-    answer: async (ask: { requestID: string }, answer: unknown) => sent.push([ask.requestID, answer]),
-    reject: async (ask: { requestID: string }, message?: string) => sent.push([ask.requestID, 'reject', message]),
-  }
-  const { stdout } = terminal
-  const sink = consoleSink({ stdout, stdin, env: {}, clock, opencode, ...options })
-  const show = (reply: Reply, ms = 60) => {
-    tell(sink, reply)
-    clock.advance(ms)
-  }
-  const type = async (keys: string) => {
-    stdin.write(keys)
-    await new Promise(setImmediate)
-    clock.advance(60)
-  }
-  return { terminal, clock, sink, show, type, sent, stdout, stdin, opencode }
-}
+import { setup } from './fixture/sink.ts'
 
 test('finished blocks stay, the open one and the status are repainted, the end leaves no trace of them', async () => {
   const { terminal, show, sink } = setup()
@@ -54,14 +28,6 @@ test('the status line counts down to the next try', async () => {
   show(replyOf([], { phase: 'retrying', retry: { attempt: 2, message: 'Rate limited', nextAt: START + 15_000 } }))
   clock.advance(3_000)
   expect((await terminal.screen()).at(-1)).toMatch(/^. Rate limited: trying again in 12 s \(attempt 2\) · 3s$/)
-})
-
-test('a lost connection and its return are seen', async () => {
-  const { terminal, show } = setup()
-  show(replyOf([], { connection: 'lost' }))
-  expect((await terminal.screen()).at(-1)).toContain('! connection lost, trying to get it back')
-  show(replyOf([]), 200)
-  expect((await terminal.screen()).at(-1)).toContain('working')
 })
 
 test('parallel calls stay in their order, whichever ends first', async () => {
@@ -316,15 +282,4 @@ test('a pipe gets plain text, each finished block once', async () => {
   show(replyOf([text('a', '**One**.\n\nTwo.'), tool('b', 'bash', { status: 'running' })]), 300)
   show(settledOf([text('a', '**One**.\n\nTwo.'), tool('b', 'bash')]), 300)
   expect(terminal.written()).toBe('**One**.\n\nTwo.\n\n✓ bash 1.2s\n\n✓ completed · 12s\n')
-})
-
-test('a pipe is told of troubles and of their end, each once', () => {
-  const { terminal, show } = setup([60, 16], { live: false })
-  for (let turn = 0; turn < 2; turn++) {
-    show(replyOf([], { connection: 'lost' }), 300)
-    show(replyOf([], { connection: 'lost' }), 300)
-    show(replyOf([]), 300)
-    show(replyOf([]), 300)
-  }
-  expect(terminal.written()).toBe('! connection lost, trying to get it back\n✓ the connection is back\n'.repeat(2))
 })

@@ -1,23 +1,10 @@
-import type { Reply } from '@reply/core'
 import { expect, test } from 'vitest'
 import { choose, layout } from '../src/layout.ts'
 import { plain } from '../src/line.ts'
 import { createShown } from '../src/shown.ts'
-import { type ViewOptions, view } from '../src/view.ts'
+import { view } from '../src/view.ts'
+import { picture } from './fixture/picture.ts'
 import { childOf, permission, question, reasoning, replyOf, START, settledOf, text, tool } from './fixture/reply.ts'
-
-function picture(reply: Reply, options: Partial<ViewOptions> = {}): string[] {
-  const full = {
-    now: START + 5000,
-    width: 60,
-    live: true,
-    reasoning: false,
-    prompt: false,
-    shown: createShown(),
-    ...options,
-  }
-  return layout(view(reply, full), undefined).rows.map(plain)
-}
 
 test('text, calls and the outcome, from top to bottom', () => {
   const reply = settledOf([
@@ -52,11 +39,30 @@ test('the end of each call has its own mark', () => {
   expect(picture(replyOf(parts, { asks: [denied] }))).toEqual([
     '✗ bash · exit 1 1.2s',
     '■ bash sleep · interrupted 1.2s',
-    '✓ bash · exit 2 1.2s',
+    '✗ bash · exit 2 1.2s',
     '⊘ refused: bash: npm publish',
     '⊘ bash · denied 1.2s',
     '⠹ search x 5s',
   ])
+})
+
+test.each([
+  [
+    'told why',
+    'The user rejected permission to use this specific tool call with the following feedback: Not\non Sundays.',
+  ],
+  ['told why by 1.2', 'PermissionCorrectedError({"feedback":"Not\\non Sundays.","_tag":"PermissionCorrectedError"})'],
+])('a call refused by a person, %s, says the reason and how long it waited', (_, error) => {
+  const denied = permission({ status: 'rejected', callID: 'call_a', askedAt: START, closedAt: START + 3000 })
+  const call = tool('a', 'bash', { status: 'error', error, endedAt: START + 5 })
+  expect(picture(replyOf([call], { asks: [denied] }))).toContain('⊘ bash · denied: Not on Sundays. 3.0s')
+})
+
+test.each([
+  'Error: The user has specified a rule which prevents you from using this specific tool call. Here are … [{"permission"',
+  'PermissionDeniedError({"ruleset":[]})',
+])('a call that a rule forbids says so without the rules: %s', (error) => {
+  expect(picture(replyOf([tool('a', 'bash', { status: 'error', error })]))).toEqual(['⊘ bash · denied by a rule 1.2s'])
 })
 
 test('paths inside the project are relative', () => {
@@ -114,6 +120,7 @@ test('a log says what is asked at once, even while a call above it runs', () => 
     live: false,
     reasoning: false,
     prompt: false,
+    troubles: [],
     shown: createShown(),
   })
   expect(layout(choose(blocks, false).commit, undefined).rows.map(plain)).toEqual([
@@ -170,6 +177,7 @@ test('what was shown and then rewritten is named, and the new text follows', () 
     live: true,
     reasoning: false,
     prompt: false,
+    troubles: [],
     shown,
   })) {
     if (block.final) shown.add(block)
@@ -186,51 +194,6 @@ test('what was shown and then rewritten is named, and the new text follows', () 
     'One. All.',
   ])
   expect(picture(replyOf([]), { shown })).toEqual(['↺ the text above was removed from the session'])
-})
-
-test.each([
-  [
-    'completed',
-    settledOf([text('a', 'x')], { finish: 'length' }),
-    "✓ completed, cut off at the model's output limit · 12s",
-  ],
-  [
-    'stopped',
-    settledOf([text('a', 'x')], { outcome: 'stopped', asks: [permission({ status: 'rejected' })] }),
-    '■ stopped: its permission was refused · 12s',
-  ],
-  ['aborted', settledOf([text('a', 'x')], { outcome: 'aborted' }), '■ aborted · 12s'],
-  [
-    'timed-out',
-    settledOf([text('a', 'x')], { outcome: 'timed-out' }),
-    '✗ timed out after 12s: no progress for too long, so it was aborted',
-  ],
-  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: its end was never seen · 12s'],
-])('says how it ended: %s', (_, reply, line) => {
-  expect(picture(reply, { width: 120 })).toContain(line)
-})
-
-test('a failure says what to do', () => {
-  const error = { name: 'APIError', message: 'Invalid key', statusCode: 401, raw: undefined }
-  expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
-    '✗ failed: APIError: Invalid key · 12s',
-    '  The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.',
-  ])
-})
-
-test('an answer without text says so', () => {
-  expect(picture(settledOf([]))).toEqual(['✓ completed · 12s', '  It gave no text: the model said nothing at all.'])
-  expect(picture(settledOf([tool('a', 'bash'), tool('b', 'bash')])).at(-1)).toBe(
-    '  It gave no text: only tools ran (2 calls).',
-  )
-})
-
-test('a log says each trouble once, with the time at which it goes on', () => {
-  const reply = replyOf([], {
-    phase: 'retrying',
-    retry: { attempt: 2, message: 'Rate limited', nextAt: START + 17_000 },
-  })
-  expect(picture(reply, { live: false })).toEqual(['↻ Rate limited: trying again in 12 s (attempt 2)'])
 })
 
 test('an edit says how much it changed', () => {

@@ -17,6 +17,14 @@ export interface DemoCommandOptions extends OutputOptions {
 
 const STOP_MS = 5_000
 
+const FAREWELL = [
+  'That was a scripted model on a real server.',
+  'Your own, once `opencode serve` runs:',
+  `  npm start -- --url ${DEFAULT_URL}`,
+  `  npx reply watch --url ${DEFAULT_URL}`,
+  '  npx reply prompt "Why does the build fail?"',
+]
+
 type Testing = typeof import('@reply/testing')
 
 /**
@@ -86,9 +94,7 @@ async function play(
     const code = await converse({ opencode, output, request: { text: prompt }, asks }, world)
     if (code >= 128) return code
     remark('')
-    remark(
-      `That was a scripted model on a real server. On your own: start \`opencode serve\`, then \`npx reply watch --url ${DEFAULT_URL}\` or \`npx reply prompt "…"\`.`,
-    )
+    for (const row of FAREWELL) remark(row)
     return code
   } finally {
     await opencode.close()

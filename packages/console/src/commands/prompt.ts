@@ -21,9 +21,9 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 export async function prompt(text: string, options: PromptCommandOptions, world: World): Promise<number> {
   const words = text === '-' ? await readAll(world.stdin) : text
   if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: say what is to be done.')
-  const opencode = await openServer(options, world, remarkOn(world, options))
+  const opencode = await openServer(options, world, remarkOn(world, options), { isShowing: () => output.showing() })
+  const output = createOutput(world, options, { prompt: false, opencode, hint: 'ctrl-c aborts' })
   try {
-    const output = createOutput(world, options, { prompt: false, opencode, hint: 'ctrl-c aborts' })
     const { session, agent, model, file, timeoutMs } = options
     const request = {
       text: words,

@@ -1,6 +1,8 @@
 import type { Reply, ReplyObserver } from '@reply/core'
 import { openServer } from '../connection.ts'
+import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit.ts'
+import { SESSIONS_CURE, sessionNotFound } from '../failure.ts'
 import { leaving } from '../leave.ts'
 import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
 import { type ServerOptions, shownUrl } from '../server.ts'
@@ -10,13 +12,25 @@ export interface WatchCommandOptions extends ServerOptions, OutputOptions {
   readonly session?: string | undefined
 }
 
-/** Shows every reply on a server, or in one session, also those that others started. Ends with Control-C. */
+/** Shows every reply on a server, or in one session, also those that others started. Ends with Control-C, or when the server knows no such session. */
 export async function watch(options: WatchCommandOptions, world: World): Promise<number> {
   const { session, directory } = options
   const remark = remarkOn(world, options)
-  const opencode = await openServer(options, world, remark)
-  const output = createOutput(world, options, { prompt: true, opencode, hint: 'ctrl-c leaves' })
-  remark(`watching ${session ?? 'every session'} at ${shownUrl(options)}; Control-C leaves`)
+  const url = shownUrl(options)
+  let miss: (error: ConsoleError) => void = () => {}
+  const missing = new Promise<never>((_, reject) => {
+    miss = reject
+  })
+  const opencode = await openServer(options, world, remark, {
+    isShowing: () => output.showing(),
+    onFailure({ type, message }) {
+      if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
+      miss(new ConsoleError('missing', `No session ${session} at ${url}: ${SESSIONS_CURE}`))
+      return true
+    },
+  })
+  const output = createOutput(world, options, { prompt: true, opencode })
+  remark(`watching ${session ?? 'every session'} at ${url}; Control-C leaves`)
   const left = leaving(world, () => EXIT.done)
 
   function observe(reply: Reply): readonly ReplyObserver[] {
@@ -31,7 +45,7 @@ export async function watch(options: WatchCommandOptions, world: World): Promise
     { observe: (reply) => [...observe(reply)] },
   )
   try {
-    return await left.code
+    return await Promise.race([left.code, missing])
   } finally {
     left.stop()
     stop()

@@ -1,6 +1,6 @@
 /** A small shop with a bug: what the demo's agent looks into and mends. */
 export const demoFiles: Readonly<Record<string, string>> = {
-  'package.json': `${JSON.stringify({ name: 'shop', private: true, type: 'module', scripts: { test: 'node --test' } }, undefined, 2)}\n`,
+  'package.json': `${JSON.stringify({ name: 'shop', private: true, type: 'module', scripts: { test: 'node --test --test-reporter=spec' } }, undefined, 2)}\n`,
   'src/cart.js': `const taxRate = 0.2
 
 /** What a customer pays: items at their price, less the discount, plus tax. */

@@ -11,9 +11,7 @@ const todos = (done: number) =>
     })),
   })
 
-// Only the verdicts: durations and stack traces would be different every time, and long.
-const command = 'node --test --test-reporter=spec | grep -E "^(✔|✖|ℹ pass|ℹ fail)" | head -n 4'
-const runTests = (description: string) => tool('bash', { command, description })
+const runTests = (description: string) => tool('bash', { command: 'npm test', description })
 
 const line = '  return net * (1 + taxRate)'
 const mended = {

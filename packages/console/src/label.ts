@@ -1,0 +1,42 @@
+import type { Reply } from '@reply/core'
+import { cleanLine } from './sanitize.ts'
+
+const WORDS = 40
+const REMEMBERED = 500
+
+// What OpenCode calls a session until a model has found a title: "New session - 2026-01-31T12:00:00.000Z".
+const PLACEHOLDER = /^(?:New|Child) session - \d{4}-\d\d-\d\d/
+
+/** What to call a reply: its session's title; until there is one, how its prompt begins; else the session's id. */
+export function labelOf({ title, prompt, sessionID }: Pick<Reply, 'title' | 'prompt' | 'sessionID'>): string {
+  return givenTitle(title) ?? firstWords(prompt?.text ?? '') ?? cleanLine(sessionID)
+}
+
+/** A title that somebody gave, in one line. */
+export function givenTitle(title: string | undefined): string | undefined {
+  const text = cleanLine(title ?? '')
+  return text === '' || PLACEHOLDER.test(text) ? undefined : text
+}
+
+/** `labelOf`, with the end of the id behind what more than one session is called. */
+export function createLabels(): (reply: Reply) => string {
+  const labels = new Map<string, string>()
+  return (reply) => {
+    const { sessionID } = reply
+    const label = labelOf(reply)
+    labels.delete(sessionID)
+    labels.set(sessionID, label)
+    const [oldest] = labels.keys()
+    if (oldest !== undefined && labels.size > REMEMBERED) labels.delete(oldest)
+    const isShared = [...labels].some(([other, own]) => other !== sessionID && own === label)
+    return isShared ? `${label} (…${cleanLine(sessionID).slice(-5)})` : label
+  }
+}
+
+function firstWords(text: string): string | undefined {
+  const words = cleanLine(text)
+  if (words.length <= WORDS) return words === '' ? undefined : words
+  const cut = words.slice(0, WORDS)
+  const space = cut.lastIndexOf(' ')
+  return `${(space > WORDS / 2 ? cut.slice(0, space) : cut).trimEnd()} …`
+}

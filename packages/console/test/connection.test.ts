@@ -1,0 +1,86 @@
+import { connect } from '@reply/core'
+import { createHandClock, createRecordedServer, readRecording } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { createOutage } from '../src/outage.ts'
+import { consoleSink } from '../src/sink.ts'
+import { fakeClock } from './fixture/clock.ts'
+import { fakeTerminal } from './fixture/terminal.ts'
+
+const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
+
+/** Where in the recording so many deltas are out. */
+function afterDeltas(count: number): number {
+  const frames = new TextDecoder().decode(bytes).split('\n\n')
+  const isDelta = (frame: string): boolean => frame.includes('"message.part.delta"')
+  return frames.findIndex((_, index) => frames.slice(0, index).filter(isDelta).length === count)
+}
+
+/** A plain answer in a log, the stream cut in the midst of it while two more events come. */
+async function cutAt(event: number): Promise<string> {
+  const server = createRecordedServer({ bytes })
+  const clock = createHandClock()
+  const { stdout, written } = fakeTerminal(100, 30)
+  async function rest(): Promise<void> {
+    for (let calm = 0; calm < 2; calm = server.answering === 0 ? calm + 1 : 0) await new Promise(setImmediate)
+  }
+  async function publishTo(end: number): Promise<void> {
+    for (; server.published < end; await clock.advance(250, rest)) server.publish()
+  }
+  const opencode = connect({ url: 'http://recorded', fetch: server.fetch, clock, random: () => 0.5 })
+  opencode.watch({}, { observe: () => [consoleSink({ stdout, clock, live: false, env: {} })] })
+  await rest()
+  await publishTo(event)
+  server.cut('end')
+  server.publish(2)
+  while (!server.isHeard) await clock.advance(1_000, rest)
+  await publishTo(server.length)
+  await clock.advance(10_000, rest)
+  await opencode.close()
+  return written()
+}
+
+const ANSWER =
+  '\n\nHello! This is a plain answer, streamed in a few small pieces, with nothing else to see.\n\n✓ completed'
+
+test('a cut before the answer is restored with nothing missed', async () => {
+  const out = await cutAt(afterDeltas(1) - 8)
+  expect(out).toMatch(/^! connection lost, reconnecting …\n✓ connection restored after \d\.\ds, nothing missed\n/)
+  expect(out).toContain(ANSWER)
+})
+
+test('after a cut in the answer, the text that was missed is promised and comes', async () => {
+  const out = await cutAt(afterDeltas(3))
+  expect(out).toContain(`s; text that was missed follows when its part ends${ANSWER}`)
+})
+
+function outage(isSaid = false) {
+  const clock = fakeClock()
+  const said: string[] = []
+  const heard = createOutage({ clock, remark: (text) => said.push(text), isSaid: () => isSaid })
+  const fail = (type: 'unreachable' | 'refused', message: string) =>
+    heard.hear(Object.assign(new Error(message), { type }))
+  return { ...heard, clock, said, fail }
+}
+
+test('an idle watch says once that the connection is lost, and when it is back', () => {
+  const { clock, said, fail, frame } = outage()
+  frame()
+  expect(fail('unreachable', 'The event stream of http://x ended.')).toBe(true)
+  expect(fail('unreachable', 'No OpenCode server at http://x.')).toBe(true)
+  clock.advance(3_000)
+  frame()
+  frame()
+  expect(said).toEqual([
+    'connection lost, reconnecting …',
+    'connection restored after 3.0s; what began and ended meanwhile was not seen',
+  ])
+})
+
+test('what replies on show say themselves is not said beside them, and other failures are no outage', () => {
+  const { said, fail, frame } = outage(true)
+  expect(fail('unreachable', 'The sessions could not be read.')).toBe(false)
+  expect(fail('refused', 'The event stream of http://x: no.')).toBe(false)
+  expect(fail('unreachable', 'The event stream of http://x ended.')).toBe(true)
+  frame()
+  expect(said).toEqual([])
+})

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { picture } from './fixture/picture.ts'
+import { permission, settledOf, text, tool } from './fixture/reply.ts'
+
+test.each([
+  [
+    'completed',
+    settledOf([text('a', 'x')], { finish: 'length' }),
+    "✓ completed, cut off at the model's output limit · 12s",
+  ],
+  [
+    'stopped',
+    settledOf([text('a', 'x')], { outcome: 'stopped', asks: [permission({ status: 'rejected' })] }),
+    '■ stopped: its permission was refused · 12s',
+  ],
+  ['aborted', settledOf([text('a', 'x')], { outcome: 'aborted' }), '■ aborted · 12s'],
+  [
+    'timed-out',
+    settledOf([text('a', 'x')], { outcome: 'timed-out' }),
+    '✗ timed out after 12s: no progress for too long, so it was aborted',
+  ],
+  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: its end was never seen · 12s'],
+])('says how it ended: %s', (_, reply, line) => {
+  expect(picture(reply, { width: 120 })).toContain(line)
+})
+
+test('a failure says what to do', () => {
+  const error = { name: 'APIError', message: 'Invalid key', statusCode: 401, raw: undefined }
+  expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
+    '✗ failed: APIError: Invalid key · 12s',
+    '  The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.',
+  ])
+})
+
+test('a failure is told without the stack of the server and without the kind of our own error', () => {
+  const failed = (name: string, message: string) =>
+    picture(settledOf([], { outcome: 'failed', error: { name, message, raw: undefined } }), { width: 200 })[0]
+  const stack = 'Not found (/nope)\n    at hw (/$bunfs/root/a.js:71:4288)\n    at native:7:39'
+  expect(failed('UnknownError', stack)).toBe('✗ failed: Not found (/nope) · 12s')
+  expect(failed('UnknownError', stack.replace(/\n +/g, ' '))).toBe('✗ failed: Not found (/nope) · 12s')
+  expect(failed('unreachable', 'No server.')).toBe('✗ failed: No server. · 12s')
+  expect(failed('APIError', 'Try at 12:30:00.')).toBe('✗ failed: APIError: Try at 12:30:00. · 12s')
+})
+
+test('an unknown session is named, with what lists the known ones', () => {
+  const error = { name: 'gone', message: 'http://x knows nothing of this: Session not found: ses_x', raw: undefined }
+  expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
+    '✗ failed: no session ses_x on this server · 12s',
+    '  `opencode session list`, run in the project, names the sessions there are.',
+  ])
+})
+
+test('an answer without text says so', () => {
+  expect(picture(settledOf([]))).toEqual(['✓ completed · 12s', '  It gave no text: the model said nothing at all.'])
+  expect(picture(settledOf([tool('a', 'bash'), tool('b', 'bash')])).at(-1)).toBe(
+    '  It gave no text: only tools ran (2 calls).',
+  )
+})

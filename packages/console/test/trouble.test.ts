@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { replyOf, START, settledOf, tell, text } from './fixture/reply.ts'
+import { setup } from './fixture/sink.ts'
+
+test.each([true, false])(
+  'a retry that is over before the next picture is kept, once for each attempt (live: %s)',
+  (live) => {
+    const { terminal, sink } = setup([80, 16], { live })
+    const retrying = (attempt: number) =>
+      replyOf([], { phase: 'retrying', retry: { attempt, message: 'Rate limited', nextAt: START + 12_000 } })
+    for (const reply of [retrying(1), retrying(1), retrying(2), settledOf([text('a', 'Done.')])]) tell(sink, reply)
+    const kept = terminal.written().match(/↻ Rate limited: trying again in 12 s \(attempt \d\)/g)
+    expect(kept?.map((row) => row.at(-2))).toEqual(['1', '2'])
+  },
+)
+
+test('a retry stands between the steps that it came between', async () => {
+  const { terminal, sink } = setup()
+  const retry = { attempt: 1, message: 'Overloaded' }
+  tell(sink, replyOf([text('a', 'One.')]))
+  tell(sink, replyOf([text('a', 'One.')], { phase: 'retrying', retry }))
+  tell(sink, settledOf([text('a', 'One.'), text('b', 'Two.')]))
+  expect((await terminal.rows()).filter((row) => row !== '')).toEqual([
+    'One.',
+    '↻ Overloaded: trying again (attempt 1)',
+    'Two.',
+    '✓ completed · 12s',
+  ])
+})
+
+test('a lost connection is seen while it lasts, and its return is kept', async () => {
+  const { terminal, show } = setup()
+  show(replyOf([], { connection: 'lost' }), 4_000)
+  expect((await terminal.screen()).at(-1)).toContain('! connection lost, reconnecting …')
+  show(replyOf([]), 200)
+  expect((await terminal.screen())[0]).toBe('✓ connection restored after 4.0s, nothing missed')
+  expect((await terminal.screen()).at(-1)).toContain('working')
+})
+
+test('text that is still missing after a lost connection is announced, not denied', () => {
+  const { terminal, show } = setup(undefined, { live: false })
+  const holed = { ...text('a', 'One thr', 'open'), hole: true as const }
+  show(replyOf([text('a', 'One ', 'open')], { connection: 'lost' }), 4_000)
+  show(replyOf([holed]), 200)
+  show(settledOf([text('a', 'One two three.')]))
+  expect(terminal.written()).toBe(
+    [
+      '! connection lost, reconnecting …',
+      '✓ connection restored after 4.0s; text that was missed follows when its part ends',
+      '',
+      'One two three.',
+      '',
+      '✓ completed · 12s',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('an end that was read after a lost connection restores it, a lost end does not', () => {
+  for (const [outcome, expected] of [['completed', 1] as const, ['lost', 0] as const]) {
+    const { terminal, sink } = setup(undefined, { live: false })
+    tell(sink, replyOf([], { connection: 'lost' }))
+    tell(sink, settledOf([], { connection: 'lost', outcome }))
+    expect(terminal.written().match(/restored/g) ?? []).toHaveLength(expected)
+  }
+})
+
+test('a pipe is told of troubles and of their end, each once', () => {
+  const { terminal, show } = setup([60, 16], { live: false })
+  for (let turn = 0; turn < 2; turn++) {
+    show(replyOf([], { connection: 'lost' }), 300)
+    show(replyOf([], { connection: 'lost' }), 300)
+    show(replyOf([]), 300)
+    show(replyOf([]), 300)
+  }
+  const turn = '! connection lost, reconnecting …\n✓ connection restored after 0.6s, nothing missed\n'
+  expect(terminal.written()).toBe(turn.repeat(2))
+})

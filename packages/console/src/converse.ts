@@ -12,6 +12,8 @@ export interface Conversation {
   readonly timeoutMs?: number | undefined
   /** What becomes of asks. Without it, the keyboard answers them. */
   readonly asks?: Unattended | undefined
+  /** Called with the settled reply, after it was shown. */
+  readonly onEnd?: (reply: Reply) => void
 }
 
 /** How long leaving waits for the abort to be taken. */
@@ -42,6 +44,7 @@ export async function converse(conversation: Conversation, world: World): Promis
     const reply = await stream.result
     await output.settled()
     output.print(reply)
+    conversation.onEnd?.(reply)
     return exitOf(reply.outcome)
   }
 

@@ -9,6 +9,9 @@ export interface OutageOptions {
   readonly isSaid: () => boolean
 }
 
+// Others are single readings that failed: the stream went on.
+const LOST = /^(?:The event stream of|No OpenCode server at) /
+
 /** Says that the connection is lost and that it is back, where no reply is on show that would. */
 export interface Outage {
   /** Whether this error is part of an outage, and needs no more words. */
@@ -23,8 +26,7 @@ export function createOutage({ clock, remark, isSaid }: OutageOptions): Outage {
     hear({ type, message }) {
       if (type !== 'unreachable') return false
       if (lostAt !== undefined) return true
-      // Others are requests that failed while the stream went on.
-      if (!message.startsWith('The event stream of ')) return false
+      if (!LOST.test(message)) return false
       lostAt = clock.now()
       if (!isSaid()) remark(RECONNECTING)
       return true

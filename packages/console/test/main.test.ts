@@ -70,6 +70,7 @@ test.each([
   ['a duration that is none', ['prompt', 'x', '--timeout', 'soon']],
   ['a model without a provider', ['prompt', 'x', '--model', 'opus']],
   ['an address that is none', ['watch', '--url', 'localhost:4096']],
+  ['a folder that is not there', ['record', 'no/such/folder.sse']],
   ['a recording and lines on one stream', ['record', '-', '--json']],
   ['an unknown scenario', ['demo', 'nope']],
 ])('%s is wrong usage: exit code 2 and one line that says so', async (_, args) => {

@@ -2,13 +2,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { main } from '../src/main.ts'
+import { fakeTerminal } from './fixture/terminal.ts'
 import { fakeWorld } from './fixture/world.ts'
 
 // A server on a busy machine takes its time.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 90_000 })
 
 /** The commands on a real OpenCode server with a scripted model. */
 let model: Awaited<ReturnType<typeof startModel>>
@@ -35,7 +37,7 @@ function start(...args: string[]) {
   return { ...fake, done }
 }
 
-const until = (condition: () => boolean) => expect.poll(condition, { timeout: 20_000, interval: 20 }).toBe(true)
+const until = (condition: () => boolean) => expect.poll(condition, { timeout: 40_000, interval: 20 }).toBe(true)
 
 test('prompt shows the reply as it comes and ends with its outcome', async () => {
   const { done, stdout, stderr, listening } = start('prompt', promptFor('tools-todos'))
@@ -45,6 +47,15 @@ test('prompt shows the reply as it comes and ends with its outcome', async () =>
   expect(stdout()).toContain('✓ completed · ')
   expect(stderr()).toBe('')
   expect(listening()).toBe(0)
+})
+
+test('on a terminal, prompt says how the session goes on', async () => {
+  const terminal = fakeTerminal(100, 30)
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  const { world } = fakeWorld()
+  const where = ['--url', opencode.url, '--directory', opencode.directory]
+  expect(await main(['prompt', promptFor('plain'), ...where], { ...world, stdin, stdout: terminal.stdout })).toBe(0)
+  expect((await terminal.rows()).at(-1)).toMatch(/^To go on: reply prompt --session ses_\w+ "…"$/)
 })
 
 test('prompt --json gives one line', async () => {

@@ -1,3 +1,4 @@
+import type { Reply } from '@reply/core'
 import { attachment } from '../attachment.ts'
 import { openServer } from '../connection.ts'
 import { converse } from '../converse.ts'
@@ -33,9 +34,14 @@ export async function prompt(text: string, options: PromptCommandOptions, world:
       ...(file === undefined ? {} : { files: await Promise.all(file.map(attachment)) }),
     }
     const asks = output.interactive ? undefined : (options.asks ?? 'reject')
-    return await converse({ opencode, output, request, timeoutMs, asks }, world)
+    return await converse({ opencode, output, request, timeoutMs, asks, onEnd: sayHowToGoOn }, world)
   } finally {
     await opencode.close()
+  }
+
+  function sayHowToGoOn({ sessionID, outcome }: Reply): void {
+    if (!output.interactive || options.session !== undefined || outcome === 'failed' || outcome === 'lost') return
+    output.remark(`To go on: reply prompt --session ${sessionID} "…"`)
   }
 }
 

@@ -71,12 +71,12 @@ async function openFile(file: string, force: boolean): Promise<Output> {
     await once(stream, 'open')
     return stream
   } catch (cause) {
-    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ConsoleError(
-      'usage',
-      exists ? `${file} is there already: give another name, or --force.` : `${file} can't be written: ${reason}.`,
-      { cause },
-    )
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code === 'EEXIST') {
+      throw new ConsoleError('usage', `${file} is there already: give another name, or --force.`, { cause })
+    }
+    const reason =
+      code === 'ENOENT' ? 'there is no such folder' : cause instanceof Error ? cause.message : String(cause)
+    throw new ConsoleError('usage', `${file} can't be written: ${reason}.`, { cause })
   }
 }

@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type Ask, connect, type ReplyStream } from '../../src/index.ts'
+import { type Faulty, type LivePlan, type LivePlayed, openFaulty, playLive, quick } from './faulty.ts'
+import { livePlanBySeed, problemsOfLive } from './live-plans.ts'
+import { ask, judge, timelessPicture } from './live-truth.ts'
+import { eventually } from './patience.ts'
+import { approve, approveLate, firstAsk, pendingAt, restored, typesOf } from './scenes.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+let faulty: Faulty
+let whole: LivePlayed
+
+beforeAll(async () => {
+  faulty = await openFaulty()
+  whole = await playLive(faulty, {})
+}, 120_000)
+afterAll(async () => await faulty.close())
+
+const touched = (): boolean => existsSync(join(faulty.server.directory, 'asked-for.txt'))
+
+/** Plays a plan and holds it against the server, and against the same without its faults. */
+async function same(plan: LivePlan, without: LivePlan): Promise<LivePlayed> {
+  const expected = await playLive(faulty, without)
+  await rm(join(faulty.server.directory, 'asked-for.txt'), { force: true })
+  const played = await playLive(faulty, plan)
+  expect(await judge(faulty.server, played)).toEqual([])
+  expect(timelessPicture(played.reply)).toEqual(timelessPicture(expected.reply))
+  return played
+}
+
+test('an uncut run is what the server says', async () => {
+  expect(await judge(faulty.server, whole)).toEqual([])
+  expect(whole.reply.outcome).toBe('completed')
+})
+
+test('a run that is cut after any of its events is the same', async () => {
+  const problems: string[] = []
+  for (let events = 1; events <= whole.events && problems.length < 10; events++) {
+    const how = events % 2 === 0 ? 'end' : 'break'
+    const found = await problemsOfLive(faulty, { faults: [{ type: 'cut', at: { events }, how, connection: 1 }] }, whole)
+    problems.push(...found.map((problem) => `cut (${how}) after event ${events}: ${problem}`))
+  }
+  expect(problems).toEqual([])
+})
+
+test.each([1, 5, 30, 60])('a stream that falls silent after event %d is noticed and made anew', async (events) => {
+  const played = await playLive(faulty, {
+    faults: [{ type: 'stall', at: { events }, connection: 1 }],
+    connect: { silenceMs: 3000 },
+  })
+  expect(await judge(faulty.server, played)).toEqual([])
+  expect(timelessPicture(played.reply)).toEqual(timelessPicture(whole.reply))
+  expect(played.errors.map((error) => error.message)).toContainEqual(expect.stringContaining('was silent for 3000 ms'))
+})
+
+describe('an ask', () => {
+  const answering: LivePlan = {
+    script: 'question',
+    act: async ({ stream, opencode }) => await opencode.answer(await firstAsk(stream), [['Blue']]),
+  }
+  const allowing: LivePlan = {
+    script: 'child',
+    act: async ({ stream, opencode }) => await opencode.answer(await firstAsk(stream), 'once'),
+  }
+
+  test('that is pending across a reconnect is asked once and answered once', async () => {
+    const played = await same(
+      {
+        script: 'question',
+        act: async ({ stream, proxy, opencode }) => {
+          const pending = await firstAsk(stream)
+          proxy.cut()
+          await restored(stream)
+          await opencode.answer(pending, [['Blue']])
+          await expect(opencode.answer(pending, [['Red']])).rejects.toMatchObject({ type: 'already-resolved' })
+        },
+      },
+      answering,
+    )
+    expect(typesOf(played.changes, 'questionAsked', 'questionReplied')).toEqual(['questionAsked', 'questionReplied'])
+    expect(played.reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue']] }])
+  })
+
+  test('that a sub-agent raises while nobody listens is heard after the reconnect', async () => {
+    const played = await same(
+      {
+        ...allowing,
+        onFrame: ({ connection, data }, proxy) => {
+          // The task's session was made; what it asks is not told yet.
+          if (connection > 1 || !data.includes('"session.created"') || !data.includes('"parentID"')) return
+          void proxy
+            .refuse()
+            .then(() => pendingAt(faulty, '/permission', 1))
+            .then(proxy.resume)
+        },
+      },
+      allowing,
+    )
+    expect(typesOf(played.changes, 'permissionAsked', 'permissionReplied')).toHaveLength(2)
+    expect([touched(), played.errors.length > 0]).toEqual([true, true])
+  })
+
+  test('of a sub-agent is answered after a reconnect', async () => {
+    const played = await same(
+      {
+        script: 'child',
+        act: async ({ stream, proxy, opencode }) => {
+          const pending = await firstAsk(stream)
+          proxy.cut('end')
+          await restored(stream)
+          await opencode.answer(pending, 'once')
+        },
+      },
+      allowing,
+    )
+    expect(typesOf(played.changes, 'permissionAsked', 'permissionReplied')).toHaveLength(2)
+    expect([touched(), played.reply.asks[0]?.path.length]).toEqual([true, 2])
+  })
+
+  test('that another client answers while nobody listens is over when the stream is back', async () => {
+    const played = await playLive(faulty, {
+      script: 'child',
+      act: async ({ stream, proxy }) => {
+        const { requestID } = await firstAsk(stream)
+        await proxy.refuse()
+        await approve(faulty, requestID)
+        await proxy.resume()
+      },
+    })
+    expect(await judge(faulty.server, played)).toEqual([])
+    expect(typesOf(played.changes, 'permissionAsked', 'permissionReplied', 'askWithdrawn')).toHaveLength(2)
+    expect(played.reply).toMatchObject({ outcome: 'completed', children: [{ reply: { outcome: 'completed' } }] })
+  })
+
+  test('that two clients answer at once is answered by one of them', async () => {
+    const other = connect({ url: faulty.server.url, directory: faulty.server.directory, ...quick })
+    const theirs = new Promise<Ask>((resolve) => {
+      const stop = other.watch({}, { observe: () => [{ permissionAsked: ({ ask: heard }) => resolve(heard) }] })
+      void other.ready.catch(stop)
+    })
+    await other.ready
+    let answers: readonly PromiseSettledResult<void>[] = []
+    const played = await playLive(faulty, {
+      script: 'child',
+      act: async ({ stream, opencode }) => {
+        const [ours, same] = [await firstAsk(stream), await theirs]
+        answers = await Promise.allSettled([opencode.answer(ours, 'once'), other.answer(same, 'once')])
+      },
+    })
+    await other.close()
+    expect(await judge(faulty.server, played)).toEqual([])
+    const late = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
+    expect([late.length <= 1, late.map((reason) => reason.type)]).toEqual([true, late.map(() => 'already-resolved')])
+    expect(typesOf(played.changes, 'permissionReplied', 'askWithdrawn')).toEqual(['permissionReplied'])
+  })
+})
+
+describe('an abort', () => {
+  test('that races the end ends the reply once, one way or the other', async () => {
+    const plain = await playLive(faulty, { script: 'plain' })
+    const outcomes: (string | undefined)[] = []
+    for (let before = 12; before >= -1; before--) {
+      let stream: ReplyStream | undefined
+      const played = await playLive(faulty, {
+        script: 'plain',
+        onFrame: ({ connection, event }) => {
+          if (connection === 1 && event === plain.events - before) void stream?.abort()
+        },
+        act: async (scene) => {
+          stream = scene.stream
+          await stream.result
+          await stream.abort()
+        },
+      })
+      expect([before, await judge(faulty.server, played)]).toEqual([before, []])
+      outcomes.push(played.reply.outcome)
+      if (played.reply.outcome === 'completed')
+        expect(timelessPicture(played.reply)).toEqual(timelessPicture(plain.reply))
+    }
+    expect(outcomes.filter((outcome) => outcome !== 'aborted' && outcome !== 'completed')).toEqual([])
+  })
+
+  test("while a sub-agent's permission is pending leaves nothing pending and nothing at work", async () => {
+    const played = await playLive(faulty, {
+      script: 'child',
+      act: async ({ stream }) => {
+        await firstAsk(stream)
+        await stream.abort()
+        expect(await ask(faulty.server, '/permission')).toEqual([])
+        expect(await ask(faulty.server, '/question')).toEqual([])
+      },
+    })
+    expect(await judge(faulty.server, played)).toEqual([])
+    // The child's permission was rejected, which may have ended it before the abort came to it.
+    expect(['aborted', 'stopped']).toContain(played.reply.children[0]?.reply.outcome)
+    expect(played.reply.outcome).toBe('aborted')
+    const isIdle = async () =>
+      Object.keys(await ask<object>(faulty.server, '/session/status')).length === 0 ? true : undefined
+    await eventually(5000, isIdle)
+  })
+
+  test.each([1, 2, 3, 4, 5])('makes an approval that comes late mean nothing (%d)', async (nth) => {
+    expect(await approveLate(faulty, nth % 2 === 0 ? 'late' : 'lateChild')).toEqual([])
+  })
+})
+
+const firstSeed = Number(process.env.REPLY_SEED ?? 1)
+
+test(`40 plans by chance from seed ${firstSeed} on, 5 of which restart the server, lose and double nothing`, async () => {
+  const failures: string[] = []
+  for (let seed = firstSeed; seed < firstSeed + 40 && failures.length < 10; seed++) {
+    const isLast = seed >= firstSeed + 35
+    const plan = livePlanBySeed(seed, { events: whole.events, ...(isLast && { restart: faulty.restart }) })
+    const found = await problemsOfLive(faulty, plan, whole)
+    failures.push(...found.slice(0, 2).map((problem) => `seed ${seed} (${plan.words}): ${problem}`))
+  }
+  expect(failures).toEqual([])
+})

@@ -1,0 +1,222 @@
+import {
+  type Fault,
+  type FaultProxy,
+  hold,
+  launchOpencode,
+  type Model,
+  type Opencode,
+  type PassedFrame,
+  reasoning,
+  type Scripts,
+  scenarioToken,
+  startModel,
+  startProxy,
+  text,
+  tool,
+} from '@reply/testing'
+import {
+  type Change,
+  type ConnectOptions,
+  connect,
+  type OpenCode,
+  type Reply,
+  type ReplyError,
+  type ReplyStream,
+} from '../../src/index.ts'
+import { createListener, type Heard } from '../recorded/picture.ts'
+import { differences, type Judged } from './live-truth.ts'
+import { eventually, within } from './patience.ts'
+
+const todos = (...statuses: readonly string[]) => ({
+  todos: ['Look around', 'Count', 'Tell'].map((content, index) => ({
+    id: String(index + 1),
+    content,
+    status: statuses[index] ?? 'pending',
+    priority: 'medium',
+  })),
+})
+const bash = (command: string) => tool('bash', { command, description: 'Do it' })
+const task = (script: string) =>
+  tool('task', { description: 'Do a part', prompt: `Do it. ${scenarioToken(script)}`, subagent_type: 'general' })
+const colours = ['Red', 'Blue'].map((label) => ({ label, description: '' }))
+
+/** What is played behind the proxy. Commands that touch something need a permission. */
+const scripts: Scripts = {
+  rich: {
+    steps: [
+      [
+        reasoning('The user wants a look around. First I plan the work.'),
+        text('I will read the notes and count their lines.'),
+        tool('todowrite', todos('completed', 'in_progress')),
+        tool('read', { filePath: 'notes.txt' }),
+        bash('wc -l notes.txt'),
+      ],
+      [reasoning('All is known.'), text('The notes have three lines:\n\n- one\n- two\n- three\n\nThat is all.', 3)],
+    ],
+  },
+  question: {
+    steps: [
+      [
+        text('One thing. '),
+        tool('question', { questions: [{ header: 'Colour', question: 'Which?', options: colours }] }),
+      ],
+      [text('As you like.')],
+    ],
+  },
+  permission: { steps: [[text('May I? '), bash('touch asked-for.txt')], [text('I did.')]] },
+  late: { steps: [[text('May I? '), bash('touch late.txt')], [text('I did.')]] },
+  child: { steps: [[text('I delegate. '), task('permission')], [text('The child is done.')]] },
+  lateChild: { steps: [[text('I delegate. '), task('late')], [text('The child is done.')]] },
+  holding: { steps: [[text('The beginning, '), hold('end'), text('and the end.')]] },
+  plain: { steps: [[reasoning('Hm.'), text('Hello there, this is an answer in some pieces.')]] },
+}
+
+export interface Faulty {
+  readonly server: Opencode
+  readonly model: Model
+  /** Kills the server as a crash would, and starts it again. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A real server that has done a turn already: the first one in a directory takes seconds. */
+export async function openFaulty(version?: string): Promise<Faulty> {
+  const model = await startModel({ scripts, fallback: 'plain' })
+  const server = await launchOpencode({
+    model,
+    files: { 'notes.txt': 'one\ntwo\nthree\n' },
+    // The snapshots are git's work, most of what a turn takes; no event depends on them.
+    config: { extra: { snapshot: false }, permission: { bash: { '*': 'allow', 'touch *': 'ask' } } },
+    ...(version !== undefined && { version }),
+  })
+  const close = async (): Promise<void> => {
+    await server.stop()
+    await model.close()
+  }
+  const opencode = connect({ url: server.url, directory: server.directory })
+  await opencode.prompt({ text: scenarioToken('rich') }).result
+  await opencode.close()
+  const restart = async (): Promise<void> => {
+    await server.kill()
+    await server.restart()
+  }
+  return { server, model, restart, close }
+}
+
+/** Ten times as fast as the real one, so that what waits for seconds waits for tenths. */
+export const quickClock = {
+  now: () => Date.now(),
+  after: (delayMs: number, run: () => void) => {
+    const timer = setTimeout(run, Math.min(delayMs / 10, 2 ** 31 - 1))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Durations of the quick clock. Heartbeats come by the server's, every 100 s of this one. */
+export const quick = {
+  clock: quickClock,
+  backOff: { minMs: 50, maxMs: 500 },
+  silenceMs: 1_000_000,
+  deadlineMs: 100_000,
+  connectTimeoutMs: 100_000,
+} satisfies Partial<ConnectOptions>
+
+export interface LivePlan {
+  /** Which script; default "rich". */
+  readonly script?: string
+  readonly faults?: readonly Fault[]
+  readonly connect?: Partial<ConnectOptions>
+  /** Told of each frame after it went out. */
+  readonly onFrame?: ((frame: PassedFrame, proxy: FaultProxy) => void) | undefined
+  /** The server is restarted meanwhile, so that the reply may end as lost. */
+  readonly restarts?: boolean
+  /** What a person does while it runs. */
+  readonly act?: (scene: Scene) => Promise<void>
+}
+
+export interface Scene {
+  readonly stream: ReplyStream
+  readonly proxy: FaultProxy
+  readonly opencode: OpenCode
+}
+
+export interface LivePlayed extends Judged {
+  /** Events on the first connection. */
+  readonly events: number
+  /** What the prompt's stream told, in order. */
+  readonly changes: readonly Change[]
+}
+
+/** Sends one prompt through a proxy of its own to the warm server, in a new session, and waits for its end. */
+export async function playLive({ server }: Faulty, plan: LivePlan): Promise<LivePlayed> {
+  let events = 0
+  const onFrame = (frame: PassedFrame): void => {
+    if (frame.connection === 1) events = frame.event
+    plan.onFrame?.(frame, proxy)
+  }
+  const proxy: FaultProxy = await startProxy({ target: server.url, faults: plan.faults ?? [], onFrame })
+  const errors: ReplyError[] = []
+  const opencode = connect({
+    url: proxy.url,
+    directory: server.directory,
+    ...quick,
+    ...plan.connect,
+    onError: (error) => errors.push(error),
+  })
+  const watched = new Map<string, Heard>()
+  opencode.watch(
+    {},
+    {
+      observe: (reply) => {
+        const { heard, observer } = createListener()
+        watched.set(reply.sessionID, heard)
+        return [observer]
+      },
+    },
+  )
+  const own = createListener()
+  const stream = opencode.prompt(
+    { text: `Go. ${scenarioToken(plan.script ?? 'rich')}` },
+    { observe: () => [own.observer] },
+  )
+  try {
+    const changes = gather(stream)
+    const acting = plan.act?.({ stream, proxy, opencode })
+    const reply = await within(
+      plan.restarts ? 60_000 : 15_000,
+      stream.result,
+      () => `no end; its newest: ${JSON.stringify(brief(stream.reply))}`,
+    )
+    await acting
+    // What an aborted run is told of after its end amends the reply.
+    await eventually(1000, async () => {
+      const found = await differences(server, own.heard.newest ?? reply)
+      return found.length === 0 ? true : undefined
+    }).catch(() => {})
+    const seen = watched.get(reply.sessionID)
+    return {
+      reply: own.heard.newest ?? reply,
+      heard: [own.heard, ...(seen ? [seen] : [])],
+      ends: (await changes).filter((change) => change.type === 'replySettled').length,
+      changes: await changes,
+      errors,
+      posts: proxy.count('POST', /\/prompt_async$/),
+      events,
+    }
+  } finally {
+    await opencode.close()
+    await proxy.close()
+  }
+}
+
+async function gather(stream: ReplyStream): Promise<readonly Change[]> {
+  const changes: Change[] = []
+  for await (const change of stream) changes.push(change)
+  return changes
+}
+
+function brief(reply: Reply | undefined): unknown {
+  if (!reply) return 'none'
+  const { sessionID, phase, connection, messages } = reply
+  return { sessionID, phase, connection, messages: messages.map(({ finish, parts }) => [finish, parts.length]) }
+}

@@ -1,0 +1,113 @@
+import type { Fault, FaultProxy, PassedFrame, Place } from '@reply/testing'
+import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.ts'
+import { judge, timelessPicture } from './live-truth.ts'
+
+export interface SeededPlan extends LivePlan {
+  /** In words, for the report of a failure. */
+  readonly words: string
+}
+
+/** What is wrong with how a plan was played; empty when nothing is. */
+export async function problemsOfLive(faulty: Faulty, plan: LivePlan, whole: LivePlayed): Promise<string[]> {
+  let played: LivePlayed
+  try {
+    played = await playLive(faulty, plan)
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+  const found = await judge(faulty.server, played)
+  if (plan.restarts && played.reply.outcome === 'lost') return [...found, ...lostProblems(played, whole)]
+  return [...found, ...unequal(timelessPicture(played.reply), timelessPicture(whole.reply), 'reply')]
+}
+
+/** Where two values of plain data differ, the first few places. */
+function unequal(mine: unknown, wanted: unknown, path: string): string[] {
+  if (typeof mine !== 'object' || typeof wanted !== 'object' || mine === null || wanted === null) {
+    return mine === wanted ? [] : [`${path} is ${JSON.stringify(mine)}, uncut ${JSON.stringify(wanted)}`]
+  }
+  const [ours, theirs] = [new Map(Object.entries(mine)), new Map(Object.entries(wanted))]
+  const keys = [...new Set([...ours.keys(), ...theirs.keys()])]
+  return keys.flatMap((key) => unequal(ours.get(key), theirs.get(key), `${path}.${key}`)).slice(0, 4)
+}
+
+/** A run that died with its server has said a beginning of what it would have said. */
+function lostProblems({ reply }: LivePlayed, whole: LivePlayed): string[] {
+  const all = whole.reply.messages.flatMap((message) => message.parts)
+  const said = reply.messages.flatMap((message) => message.parts)
+  return said.flatMap((part, index) => {
+    const other = all[index]
+    if (other?.type !== part.type) return [`part ${index} is a ${part.type}, not a ${other?.type}`]
+    if (!('text' in part) || !('text' in other) || other.text.startsWith(part.text)) return []
+    return [`part ${index} says ${JSON.stringify(part.text)}, which is no beginning of ${JSON.stringify(other.text)}`]
+  })
+}
+
+/** Plans by chance: the same seed makes the same one. `events` is how long an uncut run is. */
+export function livePlanBySeed(
+  seed: number,
+  options: { readonly events: number; readonly restart?: () => Promise<void> },
+): SeededPlan {
+  const { events, restart } = options
+  const random = randomBy(seed)
+  const pick = (below: number): number => Math.floor(random() * below)
+  const from = <T>(list: readonly [T, ...T[]]): T => list[pick(list.length)] ?? list[0]
+  const faults = Array.from({ length: 1 + pick(3) }, () => faultBy(pick, from, events))
+  const hasStall = faults.some((fault) => fault.type === 'stall')
+  const refuseAt = random() < 0.2 ? 1 + pick(events) : undefined
+  const restartAt = restart && events / 4 + pick(events / 2)
+  const times = { refuseAt, restartAt: restartAt && Math.round(restartAt) }
+  let restarting: Promise<void> | undefined
+  return {
+    words: JSON.stringify({ faults, ...times }, (_, value) => (value instanceof RegExp ? String(value) : value)),
+    faults,
+    restarts: restart !== undefined,
+    // Silence is noticed after three tenths of a second.
+    ...(hasStall && { connect: { silenceMs: 3000 } }),
+    // A server that is just starting (1.18.33) takes requests that it never answers.
+    ...(restart && { connect: { silenceMs: 30_000, deadlineMs: 30_000 } }),
+    onFrame: (frame: PassedFrame, proxy: FaultProxy) => {
+      if (frame.connection > 1) return
+      if (frame.event === times.refuseAt) refuseFor(proxy, 20 + (seed % 100))
+      if (restart && frame.event === times.restartAt) restarting ??= restart()
+    },
+    act: async ({ stream }) => {
+      await stream.result
+      await restarting
+    },
+  }
+}
+
+function faultBy(pick: (below: number) => number, from: <T>(list: readonly [T, ...T[]]) => T, events: number): Fault {
+  const connection = 1 + pick(3)
+  const at: Place = from([{ events: 1 + pick(events) }, { bytes: 200 + pick(events * 300) }])
+  const reading = /^\/(session\/.+|session\/status|question|permission)$/
+  return from<Fault>([
+    { type: 'cut', at, how: from(['break', 'end']), connection },
+    { type: 'cut', at, how: from(['break', 'end']), connection },
+    { type: 'stall', at, connection },
+    { type: 'drop', connection },
+    { type: 'delay', delayMs: 1 + pick(60), connection },
+    { type: 'duplicate', event: 1 + pick(events), connection },
+    { type: 'duplicate', connection },
+    { type: 'answer', with: from<500 | 'html'>([500, 'html']), path: /\/event$/, times: 1 + pick(3) },
+    { type: 'answer', with: from<500 | 'html'>([500, 'html']), method: 'GET', path: reading, times: 1 + pick(3) },
+    { type: 'reset', method: 'GET', path: reading, times: 1 + pick(4) },
+    { type: 'reset', path: /\/event$/, times: 1 + pick(3) },
+    { type: 'lose-answer', method: 'POST', path: /\/prompt_async$/ },
+  ])
+}
+
+function refuseFor(proxy: FaultProxy, durationMs: number): void {
+  void proxy.refuse().then(() => setTimeout(() => void proxy.resume(), durationMs))
+}
+
+/** Mulberry32: 32 bits of state are plenty for a plan. */
+function randomBy(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Ask, Change, ReplyStream } from '../../src/index.ts'
+import { type Faulty, playLive } from './faulty.ts'
+import { ask, judge } from './live-truth.ts'
+import { eventually } from './patience.ts'
+
+export async function firstAsk(stream: ReplyStream): Promise<Ask> {
+  for await (const change of stream.filter(['questionAsked', 'permissionAsked'])) return change.ask
+  throw new Error('The reply settled without an ask.')
+}
+
+/** The stream was lost and is up again. */
+export async function restored(stream: ReplyStream): Promise<void> {
+  let wasLost = false
+  for await (const change of stream) {
+    if (change.type !== 'connectionChanged') continue
+    if (stream.reply?.connection === 'lost') wasLost = true
+    else if (wasLost) return
+  }
+  throw new Error('The reply settled before the connection came back.')
+}
+
+export const typesOf = (changes: readonly Change[], ...types: readonly Change['type'][]): readonly string[] =>
+  changes.map((change) => change.type).filter((type) => types.includes(type))
+
+/** Waits until the server, asked without the proxy, has something pending, or nothing. */
+export async function pendingAt(
+  { server }: Faulty,
+  path: '/permission' | '/question',
+  count: number,
+): Promise<unknown[]> {
+  return await eventually(10_000, async () => {
+    const list = await ask<unknown[]>(server, path)
+    return list.length === count ? list : undefined
+  })
+}
+
+/** Allows a permission by hand, as another client would. Gives the status of the answer. */
+export async function approve({ server }: Faulty, requestID: string): Promise<number> {
+  const url = `${server.url}/permission/${requestID}/reply?directory=${encodeURIComponent(server.directory)}`
+  const headers = { 'content-type': 'application/json' }
+  return (await fetch(url, { method: 'POST', headers, body: JSON.stringify({ reply: 'once' }) })).status
+}
+
+/**
+ * Aborts while a command waits for its permission, and allows it by hand as soon as the abort is through. Gives what is
+ * wrong afterwards; empty when nothing is.
+ */
+export async function approveLate(faulty: Faulty, script: 'late' | 'lateChild'): Promise<string[]> {
+  const { server } = faulty
+  let status = 0
+  const played = await playLive(faulty, {
+    script,
+    act: async ({ stream }) => {
+      const { requestID } = await firstAsk(stream)
+      await stream.abort()
+      status = await approve(faulty, requestID)
+    },
+  })
+  // A whole further turn: were the command to start, it would have by now.
+  await playLive(faulty, { script: 'plain' })
+  const found = await judge(server, played)
+  if (status !== 404 && status !== 200) found.push(`the late approval got ${status}`)
+  if (played.reply.outcome !== 'aborted') found.push(`the reply is ${played.reply.outcome}`)
+  if (existsSync(join(server.directory, 'late.txt'))) found.push('the command ran')
+  return found
+}

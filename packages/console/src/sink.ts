@@ -119,7 +119,8 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     // The stream says when it can take more; by then there may be a newer picture.
     if (surface.congested()) return
     paint(newest, false)
-    if (live) schedule(TICK_MS)
+    const wait = live ? TICK_MS : troubles.waitMs(paintedAt)
+    if (wait !== undefined) schedule(wait)
   }
 
   function paint(reply: Reply, ended: boolean): void {
@@ -132,7 +133,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       live,
       reasoning: options.reasoning === true,
       prompt: options.prompt === true,
-      troubles: troubles.list(),
+      troubles: troubles.list(paintedAt),
       shown,
       size,
       ended,

@@ -23,42 +23,72 @@ export interface Trouble {
  */
 export interface Troubles {
   see(reply: Reply, now: number): void
-  list(): readonly Trouble[]
+  list(now: number): readonly Trouble[]
+  /** So long until the list says more although nothing new was seen. Absent where it won't. */
+  waitMs(now: number): number | undefined
 }
+
+// The core looks once more two seconds after a connection is back, and a second apart at work that has no end.
+const SURE_MS = 3_500
 
 export function createTroubles(): Troubles {
   const troubles = new Map<string, Trouble>()
   let lostAt: number | undefined
   let outages = 0
+  /** The connection is back; whether something was missed is not certain yet. */
+  let back: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
 
-  function add(trouble: Omit<Trouble, 'after'>, after: string | undefined): void {
-    if (!troubles.has(trouble.key)) troubles.set(trouble.key, { ...trouble, after })
+  function add(trouble: Trouble): void {
+    if (!troubles.has(trouble.key)) troubles.set(trouble.key, trouble)
   }
 
   function see(reply: Reply, now: number): void {
     const after = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
+    const added = { tone: 'yellow', ahead: false, after } as const
     if (reply.retry !== undefined) {
       const { attempt, message, nextAt } = reply.retry
       const key = `retry:${after ?? ''}:${attempt ?? nextAt ?? message}`
-      add({ key, text: `↻ ${retryText(reply, now)}`, tone: 'yellow', passing: false, ahead: false }, after)
+      add({ ...added, key, text: `↻ ${retryText(reply, now)}`, passing: false })
     }
     if (reply.stalled) {
-      const key = `stalled:${reply.messages.length}`
-      add({ key, text: '! no progress for a while', tone: 'yellow', passing: true, ahead: false }, after)
+      add({ ...added, key: `stalled:${reply.messages.length}`, text: '! no progress for a while', passing: true })
     }
     if (reply.connection === 'lost' && lostAt === undefined && reply.phase !== 'settled') {
+      restored('')
       lostAt = now
       outages++
-      add({ key: `lost:${outages}`, text: `! ${RECONNECTING}`, tone: 'yellow', passing: true, ahead: false }, after)
+      add({ ...added, key: `lost:${outages}`, text: `! ${RECONNECTING}`, passing: true })
     } else if (lostAt !== undefined && isBack(reply)) {
-      const text = `✓ connection restored after ${duration(now - lostAt)}${missedText(reply)}`
-      add({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead: true }, after)
+      back = { at: now, lasted: duration(now - lostAt), after }
       lostAt = undefined
+      if (hasHole(reply)) restored('; text that was missed follows when its part ends', true)
     }
+    if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING)
   }
 
-  return { see, list: () => [...troubles.values()] }
+  /** What is announced comes after the note, so that doesn't wait for the text above it. */
+  function restored(missed: string, ahead = false): void {
+    if (back === undefined) return
+    const text = `✓ connection restored after ${back.lasted}${missed}`
+    add({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead, after: back.after })
+    back = undefined
+  }
+
+  function waitMs(now: number): number | undefined {
+    return back === undefined ? undefined : Math.max(0, back.at + SURE_MS - now)
+  }
+
+  return {
+    see,
+    waitMs,
+    list(now) {
+      if (waitMs(now) === 0) restored(NOTHING)
+      return [...troubles.values()]
+    },
+  }
 }
+
+const NOTHING = ', nothing missed'
 
 /** The note of a trouble, to stand where it came. */
 export function troubleBlock({ key, text, tone, ahead }: Trouble, live: boolean): Block {
@@ -69,10 +99,6 @@ export function troubleBlock({ key, text, tone, ahead }: Trouble, live: boolean)
 /** Only the server can have told of these ends, also where the reply never heard that it is connected again. */
 function isBack({ connection, outcome }: Reply): boolean {
   return connection === 'live' || outcome === 'completed' || outcome === 'stopped'
-}
-
-function missedText(reply: Reply): string {
-  return hasHole(reply) ? '; text that was missed follows when its part ends' : ', nothing missed'
 }
 
 function hasHole(reply: Reply): boolean {

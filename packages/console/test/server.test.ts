@@ -154,8 +154,10 @@ test('a session that the server does not know ends the command, with what lists 
 })
 
 test('a watch outlives its server and says so', async () => {
-  const { done, stdout, stderr, signal } = start('watch')
-  await until(() => stdout().includes('watching every session'))
+  // A session of its own: what other tests left behind may be still at work.
+  const [, id = ''] = /"id":"(ses_\w+)"/.exec(await (await request('/session', {})).text()) ?? []
+  const { done, stdout, stderr, signal } = start('watch', '--session', id)
+  await until(() => stdout().includes(`watching ${id}`))
   await opencode.kill()
   await until(() => stdout().includes('connection lost, reconnecting …\n'))
   await opencode.restart()

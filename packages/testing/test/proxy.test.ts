@@ -127,6 +127,13 @@ describe('an event stream', () => {
     await expect.poll(() => typesIn(heard.said)).toEqual(['one', 'two'])
   })
 
+  test('loses the next so many events of a type', async () => {
+    const { url } = await start([{ type: 'drop', event: 'one', times: 2 }])
+    const { heard } = await listen(url)
+    send(frame('one'), frame('two'), frame('one'), frame('one'), frame('two'))
+    await expect.poll(() => typesIn(heard.said)).toEqual(['two', 'one', 'two'])
+  })
+
   test('comes later, in order, its end as well', async () => {
     const clock = createHandClock()
     const { url } = await start([{ type: 'delay', delayMs: 50 }], { clock })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Fault } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Ask, connect, type ReplyStream } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, openFaulty, playLive, quick } from './faulty.ts'
@@ -55,6 +56,22 @@ test.each([1, 5, 30, 60])('a stream that falls silent after event %d is noticed 
   expect(await judge(faulty.server, played)).toEqual([])
   expect(timelessPicture(played.reply)).toEqual(timelessPicture(whole.reply))
   expect(played.errors.map((error) => error.message)).toContainEqual(expect.stringContaining('was silent for 3000 ms'))
+})
+
+describe('what a server does while its stream says that it is connected and tells nothing yet', () => {
+  const lost = (event: string, times: number): Fault => ({ type: 'drop', event, times, connection: 1 })
+  const missed = async (...faults: readonly Fault[]) =>
+    expect(await problemsOfLive(faulty, { faults }, whole)).toEqual([])
+
+  test('is not missed when it is the making of the session', async () => await missed(lost('session.created', 1)))
+
+  // Bug of the drive: a user message that comes by a snapshot after the assistant's is never counted as the prompt.
+  // When this passes, take the exception for it out of live-plans.ts as well.
+  test.fails('is not missed when it is the prompt', async () => await missed(lost('message.updated', 1)))
+
+  // Bug of the drive: parts that a snapshot tells of come behind those that the stream told, or not at all.
+  test.fails('is not missed when it is the first parts of the answer', async () =>
+    await missed(lost('message.updated', 2), lost('message.part.updated', 2), lost('session.status', 2)))
 })
 
 describe('an ask', () => {

@@ -50,7 +50,7 @@ interface Mark {
 /** Carries one event stream, frame by frame, and does to it what its faults say. */
 export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carrier {
   const marks = new Set<Mark>()
-  const dropped = new Set<string>()
+  const dropping = new Map<string, number>()
   const repeated = new Set<number>()
   const delayed: (() => void)[] = []
   const stops = new Set<() => void>()
@@ -74,7 +74,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
         return reach()
       }
       case 'drop':
-        dropped.add(fault.event ?? 'server.heartbeat')
+        dropping.set(fault.event ?? 'server.heartbeat', fault.times ?? Number.POSITIVE_INFINITY)
         return
       case 'delay':
         delayMs = fault.delayMs
@@ -133,7 +133,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
       return
     }
     const { type, data } = read(frame)
-    if (dropped.has(type)) return
+    if (isDropped(type)) return
     const isCounted = type !== 'server.heartbeat' && type !== 'sync'
     const isTwice = isCounted && (doubles || repeated.has(events + 1))
     write(frame)
@@ -141,6 +141,12 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     if (!isOver) onFrame({ event: events, type, data })
     reach()
     if (isTwice) write(frame)
+  }
+
+  function isDropped(type: string): boolean {
+    const left = dropping.get(type) ?? 0
+    dropping.set(type, left - 1)
+    return left > 0
   }
 
   /** Writes as far as the next byte at which something happens. */

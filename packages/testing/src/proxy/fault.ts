@@ -15,8 +15,8 @@ export type StreamFault = OnConnection &
       }
     /** The connection stays open and carries nothing, until `resume()`; then all that was held back comes. */
     | { readonly type: 'stall'; readonly at: Place }
-    /** Events of a type are filtered out. Default "server.heartbeat". */
-    | { readonly type: 'drop'; readonly event?: string }
+    /** Events of a type are filtered out: all of them, or the next so many. Default "server.heartbeat". */
+    | { readonly type: 'drop'; readonly event?: string; readonly times?: number }
     /** All comes so much later, in order. */
     | { readonly type: 'delay'; readonly delayMs: number }
     /** The nth event comes twice; without a number each one. */

@@ -1,5 +1,8 @@
-/** Long runs over every recording have a script of their own; see `npm run test:nightly`. */
-const include = process.env.REPLY_NIGHTLY === undefined ? ['test/**/*.test.ts'] : ['test/**/*.nightly.ts']
+const { REPLY_NIGHTLY, REPLY_MATRIX } = process.env
+
+/** Long runs have scripts of their own: `npm run test:nightly`, and `npm run test:matrix` for every server version. */
+const kind = REPLY_MATRIX !== undefined ? 'matrix' : REPLY_NIGHTLY !== undefined ? 'nightly' : 'test'
+const include = [`test/**/*.${kind}.ts`]
 
 /** One project a package that has tests. `vitest.config.ts` reads the list. */
 export default ['packages/reply', 'packages/testing', 'packages/console'].map((root) => ({

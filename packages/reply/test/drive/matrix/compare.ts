@@ -1,0 +1,98 @@
+import { lasting } from '@reply/testing'
+import type { Reply } from '../../../src/index.ts'
+import { textOf } from '../../../src/index.ts'
+import { outcomesOf, tellOutcomes } from '../../outcomes.ts'
+import {
+  allReplies,
+  lastTold,
+  ourMessage,
+  remembered,
+  repliesIn,
+  toldMessage,
+  toldMessages,
+  toldText,
+} from '../../truth.ts'
+import type { MatrixRun, Observed } from './play.ts'
+
+/** What is wrong with a run; empty when nothing is. */
+export function compare(version: string, scenario: string, run: MatrixRun): string[] {
+  const { watched, prompted } = run
+  const outcomes = tellOutcomes(watched.map(({ reply }) => reply))
+  const wanted = liveOutcomes(version, scenario)
+  return [
+    ...(outcomes === wanted ? [] : [`the outcomes are ${outcomes}, not ${wanted}`]),
+    ...once('watch()', watched),
+    ...once('prompt()', prompted),
+    ...asServed(run),
+    ...alike(watched, prompted),
+  ]
+}
+
+/** The live stream survives an instance's end; that of the recordings does not. */
+function liveOutcomes(version: string, scenario: string): string | undefined {
+  return scenario === 'disposed' ? 'aborted' : outcomesOf(version, scenario)
+}
+
+function once(who: string, observed: readonly Observed[]): string[] {
+  return observed.flatMap(({ ends }, index) => (ends === 1 ? [] : [`${who}: reply ${index} ended ${ends} times`]))
+}
+
+/** Every message, part, text and checklist as the server has it. */
+function asServed({ watched, sessions, frames }: MatrixRun): string[] {
+  const all = allReplies(watched.map(({ reply }) => reply))
+  return sessions.flatMap((told) => {
+    const own = repliesIn(all, told.id)
+    const ours = own.flatMap((reply) => reply.messages.map((message) => ({ message, reply })))
+    const theirs = toldMessages(told)
+    if (ours.length !== theirs.length) return [`${ours.length} messages in ${told.id}, the server has ${theirs.length}`]
+    const pairs = theirs.flatMap(({ head, parts }, index) => {
+      const our = ours[index]
+      if (!our) return []
+      const whole = parts.map((part) => remembered(part, our.message, our.reply, frames))
+      return [{ our, head, whole }]
+    })
+    const messages = pairs.flatMap(({ our, head, whole }) =>
+      unlike(ourMessage(our.message), toldMessage(lastTold(head, our.reply, frames), whole), 'message'),
+    )
+    const todos = own.at(-1)?.todos.map(({ content, status, priority }) => ({ content, status, priority })) ?? []
+    const text = own.map(textOf).filter((words) => words !== '')
+    const served = pairs.map(({ whole }) => toldText(whole)).filter((words) => words !== '')
+    return [
+      ...messages,
+      ...unlike(
+        todos,
+        told.todos.map(({ content, status, priority }) => ({ content, status, priority })),
+        'todos',
+      ),
+      ...unlike(text.join('\n\n'), served.join('\n\n'), 'text'),
+    ]
+  })
+}
+
+/**
+ * Each reply of `prompt()` is one that `watch()` saw. What the person said is known here in other words, as a command. A
+ * prompt that wants no reply is settled before the server tells its id, and watchers can't tell it from another.
+ */
+function alike(watched: readonly Observed[], prompted: readonly Observed[]): string[] {
+  return prompted.flatMap(({ reply }) => {
+    if (reply.promptIDs.length === 0 && reply.messages.length === 0 && reply.outcome === 'completed') return []
+    const same = watched.find((other) => isSameRun(other.reply, reply))
+    if (!same) return [`watch() saw nothing of the reply to ${JSON.stringify(reply.prompt?.text)}`]
+    const [mine, theirs] = [reply, same.reply].map((each) => lasting({ ...each, prompt: undefined }))
+    return unlike(mine, theirs, 'prompt() against watch()')
+  })
+}
+
+function isSameRun(one: Reply, other: Reply): boolean {
+  return one.sessionID === other.sessionID && one.promptIDs.some((id) => other.promptIDs.includes(id))
+}
+
+/** Where two values of plain data differ, the first places. */
+export function unlike(mine: unknown, wanted: unknown, path: string): string[] {
+  if (typeof mine !== 'object' || typeof wanted !== 'object' || mine === null || wanted === null) {
+    return mine === wanted ? [] : [`${path} is ${JSON.stringify(mine)}, not ${JSON.stringify(wanted)}`]
+  }
+  const [ours, theirs] = [new Map(Object.entries(mine)), new Map(Object.entries(wanted))]
+  const keys = [...new Set([...ours.keys(), ...theirs.keys()])]
+  return keys.flatMap((key) => unlike(ours.get(key), theirs.get(key), `${path}.${key}`)).slice(0, 4)
+}

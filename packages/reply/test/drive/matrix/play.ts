@@ -1,0 +1,151 @@
+import type { Event } from '@opencode-ai/sdk/v2'
+import { launchOpencode, promptFor, type Scenario, startModel } from '@reply/testing'
+import { driverFor } from '../../../../testing/scripts/drivers/all.ts'
+import { createKit, type Kit } from '../../../../testing/scripts/kit.ts'
+import { startTape } from '../../../../testing/scripts/tape.ts'
+import { connect, type OpenCode, type PromptInput, type Reply, type ReplyStream } from '../../../src/index.ts'
+import { observing } from '../../observing.ts'
+import type { Told } from '../../recorded.ts'
+import { eventually, within } from '../patience.ts'
+
+export interface Observed {
+  readonly reply: Reply
+  /** How often it was told as settled. */
+  readonly ends: number
+}
+
+export interface MatrixRun {
+  /** What `watch()` came to, in order of opening. */
+  readonly watched: readonly Observed[]
+  /** What `prompt()` and `command()` came to. */
+  readonly prompted: readonly Observed[]
+  readonly sessions: readonly Told[]
+  /** What a plain reader of `/event` saw. */
+  readonly frames: readonly Event[]
+}
+
+/** Plays a scenario on a server of its own, prompted through `prompt()`, watched by another client's `watch()`. */
+export async function playScenario(version: string, scenario: Scenario): Promise<MatrixRun> {
+  const { config, files, env, keepAlive = true } = scenario
+  const model = await startModel({ scripts: scenario.scripts, fallback: scenario.name, keepAlive })
+  const undo: (() => Promise<void>)[] = [() => model.close()]
+  try {
+    const opencode = await launchOpencode({
+      version,
+      model,
+      ...(config && { config }),
+      ...(files && { files }),
+      ...(env && { env }),
+    })
+    undo.unshift(opencode.stop)
+    const { url, directory } = opencode
+    const tape = await startTape(`${url}/event?directory=${encodeURIComponent(directory)}`)
+    undo.unshift(tape.stop)
+    // A server that is just starting takes connections that it never answers: after a kill that must not take minutes.
+    const patience = scenario.name.startsWith('killed') ? { silenceMs: 3000, deadlineMs: 5000 } : {}
+    const options = { url, directory, backOff: { minMs: 50, maxMs: 500 }, ...patience }
+    const watcher = connect(options)
+    undo.unshift(watcher.close)
+    const watched = watchAll(watcher)
+    await watcher.ready
+    const posts = countPosts()
+    const client = connect({ ...options, fetch: posts.fetch })
+    undo.unshift(client.close)
+    const plain = createKit({ opencode, model, tape, others: [], scenario })
+    const { kit, prompted } = throughPrompt(plain, { client, posts, directory })
+    await driverFor(scenario.name)(kit)
+    await kit.settled()
+    await allSettled(() => [...watched(), ...prompted()])
+    const { sessions } = await kit.truth()
+    return {
+      watched: watched(),
+      prompted: prompted(),
+      sessions: Object.entries(sessions).map(([id, told]) => ({ id, ...told }) as unknown as Told),
+      frames: tape.frames as unknown as readonly Event[],
+    }
+  } finally {
+    for (const each of undo) await each()
+  }
+}
+
+async function allSettled(observed: () => readonly Observed[]): Promise<void> {
+  await eventually(45_000, async () => (observed().every(({ ends }) => ends > 0) ? true : undefined)).catch(() => {})
+  // Late news amend.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+}
+
+/** Keeps the newest of each reply. */
+function keep(list: Observed[], first: Reply) {
+  const index = list.push({ reply: first, ends: 0 }) - 1
+  return observing(({ type, reply }) => {
+    const ends = (list[index]?.ends ?? 0) + (type === 'replySettled' ? 1 : 0)
+    list[index] = { reply, ends }
+  })
+}
+
+function watchAll(opencode: OpenCode): () => readonly Observed[] {
+  const replies: Observed[] = []
+  opencode.watch({}, { observe: (first) => [keep(replies, first)] })
+  return () => replies
+}
+
+interface Posts {
+  readonly fetch: typeof fetch
+  /** Resolves when so many prompts have been answered by the server. */
+  answered(count: number): Promise<void>
+}
+
+function countPosts(): Posts {
+  let count = 0
+  const counted: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const response = await fetch(request)
+    if (request.method === 'POST' && request.url.includes('/prompt_async')) count += 1
+    return response
+  }
+  return {
+    fetch: counted,
+    answered: async (wanted) => {
+      await eventually(20_000, async () => (count >= wanted ? true : undefined))
+    },
+  }
+}
+
+/** A driver's kit whose prompts and commands go through our own `prompt()` and `command()`. */
+function throughPrompt(
+  plain: Kit,
+  options: { readonly client: OpenCode; readonly posts: Posts; readonly directory: string },
+): { readonly kit: Kit; readonly prompted: () => readonly Observed[] } {
+  const { client, posts } = options
+  const replies: Observed[] = []
+  let posted = 0
+  const observe = (first: Reply) => [keep(replies, first)]
+  const prompt: Kit['prompt'] = async (
+    sessionID,
+    { script = plain.scenario.name, words, parts = [], more = {} } = {},
+  ) => {
+    posted += 1
+    const input = { sessionID, text: promptFor(script, words), parts, ...more } as PromptInput
+    client.prompt(input, { observe })
+    await posts.answered(posted)
+  }
+  const command = async (sessionID: string, body: unknown): Promise<Reply> => {
+    const { command: name, arguments: words } = body as { command: string; arguments: string }
+    const stream: ReplyStream = client.command({ sessionID, command: name, arguments: words }, { observe })
+    return await within(60_000, stream.result, () => 'the command did not end')
+  }
+  const kit: Kit = {
+    ...plain,
+    prompt,
+    turn: async (sessionID, more) => {
+      const since = plain.tape.frames.length
+      await prompt(sessionID, more)
+      await plain.event('session.idle', (properties) => properties.sessionID === sessionID, since)
+    },
+    post: async (path, body) => {
+      const sessionID = /^\/session\/([^/]+)\/command$/.exec(path)?.[1]
+      return sessionID === undefined ? await plain.post(path, body) : await command(sessionID, body)
+    },
+  }
+  return { kit, prompted: () => replies }
+}

@@ -1,0 +1,3 @@
+import { testVersion } from './version.ts'
+
+testVersion('1.17.19')

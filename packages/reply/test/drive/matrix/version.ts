@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { scenarios, unsupportedReason } from '@reply/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+import { compare } from './compare.ts'
+import { playScenario } from './play.ts'
+
+/** Names, separated by commas; default all. */
+const wanted = process.env.REPLY_MATRIX_SCENARIOS?.split(',')
+
+/** Plays every scenario on a version and writes down how many went as the server says, for the README. */
+export function testVersion(version: string): void {
+  const chosen = scenarios.filter(({ name }) => wanted?.includes(name) ?? true)
+  const supported = chosen.filter(({ name }) => unsupportedReason(version, name) === undefined)
+  const failed: Record<string, string> = {}
+  let passed = 0
+
+  describe(`OpenCode ${version}, through prompt() and watch()`, () => {
+    test.each(supported.map((scenario) => [scenario.name, scenario] as const))(
+      '%s',
+      { timeout: 180_000 },
+      async (name, scenario) => {
+        const problems = await playScenario(version, scenario)
+          .then((run) => compare(version, name, run))
+          .catch((error: unknown) => [error instanceof Error ? error.message : String(error)])
+        if (problems[0] === undefined) passed += 1
+        else failed[name] = problems[0]
+        expect(problems).toEqual([])
+      },
+    )
+  })
+
+  afterAll(() => {
+    if (wanted || passed + Object.keys(failed).length < supported.length) return
+    const folder = new URL('./results/', import.meta.url)
+    mkdirSync(folder, { recursive: true })
+    const leftOut = chosen.length - supported.length
+    const result = { version, scenarios: supported.length, passed, leftOut, failed }
+    writeFileSync(new URL(`${version}.json`, folder), `${JSON.stringify(result, undefined, 2)}\n`)
+  })
+}

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Ask, connect, type ReplyStream } from '../../src/index.ts'
+import { type Ask, connect, type Reply, type ReplyStream } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, openFaulty, playLive, quick } from './faulty.ts'
 import { livePlanBySeed, problemsOfLive } from './live-plans.ts'
 import { ask, judge, timelessPicture } from './live-truth.ts'
@@ -36,6 +36,26 @@ async function same(plan: LivePlan, without: LivePlan): Promise<LivePlayed> {
 test('an uncut run is what the server says', async () => {
   expect(await judge(faulty.server, whole)).toEqual([])
   expect(whole.reply.outcome).toBe('completed')
+})
+
+// Bug of the drive: the prompt's own message comes after the reply was settled, and opens another one, without a prompt.
+test.fails('a prompt that wants no reply makes one reply', async () => {
+  const opencode = connect({ url: faulty.server.url, directory: faulty.server.directory, ...quick })
+  try {
+    await opencode.prompt({ text: 'Go. [scenario:plain]' }).result
+    const opened: string[] = []
+    const observe = (reply: Reply) => {
+      opened.push(reply.sessionID)
+      return []
+    }
+    opencode.watch({}, { observe })
+    const { sessionID } = await opencode.prompt({ text: 'Just so you know.', noReply: true }).result
+    // What the server tells of it has been told when another turn is over.
+    await opencode.prompt({ text: 'Go. [scenario:plain]' }).result
+    expect(opened.filter((id) => id === sessionID)).toEqual([sessionID])
+  } finally {
+    await opencode.close()
+  }
 })
 
 test('a run that is cut after any of its events is the same', async () => {
@@ -156,8 +176,7 @@ describe('an ask', () => {
   test('that two clients answer at once is answered by one of them', async () => {
     const other = connect({ url: faulty.server.url, directory: faulty.server.directory, ...quick })
     const theirs = new Promise<Ask>((resolve) => {
-      const stop = other.watch({}, { observe: () => [{ permissionAsked: ({ ask: heard }) => resolve(heard) }] })
-      void other.ready.catch(stop)
+      other.watch({}, { observe: () => [{ permissionAsked: ({ ask: heard }) => resolve(heard) }] })
     })
     await other.ready
     let answers: readonly PromiseSettledResult<void>[] = []

@@ -83,6 +83,8 @@ export interface SnapshotEvent extends SessionFields {
   readonly children: readonly SnapshotEvent[]
   /** Events may have been missed before it: an open text has a hole until its seal. */
   readonly gap: boolean
+  /** The newest that was heard before a gap, in ms since the epoch by the server's clock: unknown prompts after it are news, even in an idle session. */
+  readonly since?: number | undefined
   /** Nothing newer has been applied since it was read: what it lacks is no longer there. */
   readonly complete: boolean
 }
@@ -143,5 +145,7 @@ export type ReplyEvent =
   | SessionScopedEvent
   | (EventFields & { readonly type: 'connected' })
   | (EventFields & { readonly type: 'heartbeat' })
+  /** What the server held when we began to listen: prompts up to `from`, by its clock, are no news. */
+  | (EventFields & { readonly type: 'listening'; readonly from: number })
   /** The server dropped an instance: what was pending in it is gone. */
   | (EventFields & { readonly type: 'disposed'; readonly directory?: string | undefined })

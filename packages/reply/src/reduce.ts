@@ -146,8 +146,16 @@ function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]):
   const place = childAt(reply, event.sessionID, messageIDOf(event))
   const child = reply.children[place]
   if (!child) return reply
-  const next = adoptChild(reply, place, reduce(child.reply, event), changes)
+  const next = adoptChild(reply, place, reduceChild(child.reply, event), changes)
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
+}
+
+/** A sub-agent's error before anything of it was heard is not its end: it may have run before anybody listened. */
+function reduceChild(child: Reply, event: SessionScopedEvent): Step {
+  if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
+    return reduce(child, event)
+  const changes: Change[] = []
+  return { reply: tellError(child, event.error, changes), changes, raw: event.raw }
 }
 
 function applyOwnPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
@@ -182,7 +190,12 @@ function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHe
  * announced, or after a background sub-agent went on: it is the end only of what has begun and is complete.
  */
 function endsAtIdle(reply: Reply): boolean {
-  return reply.phase !== 'waiting' && isFinished(reply) && !isOfChildren(reply)
+  return reply.phase !== 'waiting' && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
+}
+
+/** Nothing was ever heard of a sub-agent that has to have run before this idle: it ended before anybody listened. */
+function hasUnheard(reply: Reply): boolean {
+  return reply.children.some((child) => !child.background && child.reply.phase === 'waiting')
 }
 
 /** A reply that only its background sub-agents' work had opened ends with them. */

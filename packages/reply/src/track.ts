@@ -2,8 +2,8 @@ import type { ReplyEvent, SessionScopedEvent } from './event.ts'
 import type { Reply } from './reply.ts'
 import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
-import { giveUp, hold } from './track/hold.ts'
-import { placeMessage, placeRemoval } from './track/message.ts'
+import { giveUp, hold, resume } from './track/hold.ts'
+import { isPrompt, placeMessage, placeRemoval } from './track/message.ts'
 import { open, reopen, step } from './track/open.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
 import { learn, placeSession, touch } from './track/session.ts'
@@ -16,6 +16,7 @@ import {
   type Draft,
   draftOf,
   getCell,
+  type Idle,
   pathOf,
   type Tracked,
   type TrackState,
@@ -30,6 +31,7 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   if (grown) return grown
   const draft = draftOf(state)
   if (event.type === 'connected') changeState(draft, { epoch: state.epoch + 1 })
+  else if (event.type === 'listening') changeState(draft, { listeningFrom: event.from })
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
   // What was held, and can be placed now.
   for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
@@ -92,15 +94,18 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       open(draft, path, event.at)
       return step(draft, rootID, event)
     case 'opened':
-    case 'retry':
       open(draft, path, event.at)
+      return step(draft, rootID, event)
+    case 'retry':
+      if (!getCell(draft, event.sessionID).trailing) open(draft, path, event.at)
       return step(draft, rootID, event)
     case 'status': {
       const cell = getCell(draft, event.sessionID)
-      const idle = event.status === 'idle'
+      const idle = event.status === 'idle' ? 'heard' : undefined
       if (cell.idle !== idle || (idle && cell.trailing))
         changeCell(draft, cell, { idle, trailing: cell.trailing && !idle })
       if (!idle && !cell.trailing) open(draft, path, event.at)
+      if (!idle) resume(draft, event.sessionID, isPrompt)
       // What waits may be of this run: it is looked for before the run ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
@@ -124,9 +129,9 @@ function knowsAsk({ reply, past }: Cell, requestID: string): boolean {
   return (reply !== undefined && isIn(reply)) || past.some((one) => isIn(one.reply))
 }
 
-/** Whether the last that was heard of a session's status is that it is idle. */
-export function isIdle(state: TrackState, sessionID: string): boolean {
-  return cellOf(state.cells, sessionID)?.idle === true
+/** Whether the last that is known of a session's status is that it is idle, and how it is known. */
+export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
+  return cellOf(state.cells, sessionID)?.idle
 }
 
 /** A sign that the session's run is alive on this connection. A new prompt, or a look that finds it idle, is none. */

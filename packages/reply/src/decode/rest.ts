@@ -38,6 +38,21 @@ export function toReadSession(value: unknown): ({ readonly id: string } & Snapsh
   return session.success ? { id: session.data.id, ...toSession(session.data) } : undefined
 }
 
+export interface ListedSession {
+  readonly id: string
+  readonly parentID?: string | undefined
+  readonly updatedAt?: number | undefined
+}
+
+export function toReadSessions(value: unknown): readonly ListedSession[] {
+  return listOf(value).flatMap((item) => {
+    const session = sessionSchema.safeParse(item)
+    return session.success
+      ? [{ id: session.data.id, parentID: session.data.parentID ?? undefined, updatedAt: session.data.time?.updated }]
+      : []
+  })
+}
+
 export function toReadTodos(value: unknown): readonly Todo[] {
   const todos = todosSchema.safeParse(value)
   return todos.success ? todos.data.map(({ content, status, priority }) => ({ content, status, priority })) : []

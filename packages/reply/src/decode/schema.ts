@@ -51,7 +51,7 @@ export const sessionSchema = z.looseObject({
   parentID: z.string().nullish(),
   title: z.string().optional(),
   directory: z.string().optional(),
-  time: z.looseObject({ created: z.number().optional() }).optional(),
+  time: z.looseObject({ created: z.number().optional(), updated: z.number().optional() }).optional(),
   revert: z.looseObject({ messageID: z.string() }).nullish(),
 })
 

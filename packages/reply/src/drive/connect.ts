@@ -59,7 +59,7 @@ export function connect(options: ConnectOptions): OpenCode {
     read: (reply) => read({ sessionID: reply.sessionID, reply, gap: false }),
     apply: engine.apply,
     openReply: engine.openReply,
-    isIdle: engine.isIdle,
+    idleOf: engine.idleOf,
     isExpected: (sessionID) => expected.has(sessionID),
   })
   const progress = createProgress({
@@ -72,11 +72,10 @@ export function connect(options: ConnectOptions): OpenCode {
     rest,
     read,
     onError,
-    clock,
     directory: options.directory,
     isLive: () => line.isLive(),
   })
-  const line: Line = createLine({ options, settings, engine, rest, read, watching, onIdle: ending.suspect })
+  const line: Line = createLine({ options, settings, engine, rest, read, watching })
   createLimits({ engine, rest, clock })
   engine.onStep((step) => {
     progress.note(step)

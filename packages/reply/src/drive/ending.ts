@@ -3,6 +3,7 @@ import type { ReplyEvent, SnapshotEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
+import type { Idle } from '../track/state.ts'
 import type { Clock } from './clock.ts'
 
 export interface EndingOptions {
@@ -15,7 +16,7 @@ export interface EndingOptions {
   readonly read: (reply: Reply) => Promise<SnapshotEvent>
   readonly apply: (events: readonly ReplyEvent[]) => void
   readonly openReply: (sessionID: string) => Reply | undefined
-  readonly isIdle: (sessionID: string) => boolean
+  readonly idleOf: (sessionID: string) => Idle | undefined
   /** Somebody here posted a prompt for it, so something has to run. */
   readonly isExpected: (sessionID: string) => boolean
 }
@@ -23,14 +24,11 @@ export interface EndingOptions {
 export interface Ending {
   /** Looks whether the session's reply may have ended unseen, and begins to find out. Call it when the session took a turn. */
   review(sessionID: string): void
-  /** REST just showed this session idle, after a gap in which its end may have been. */
-  suspect(sessionID: string): void
-  forget(sessionID: string): void
   stop(): void
 }
 
 interface Case {
-  reason: 'idle' | 'gap' | 'waiting'
+  readonly reason: 'idle' | 'waiting'
   looks: number
   stop: () => void
 }
@@ -45,24 +43,23 @@ const maxLooks = 6
 export function createEnding(options: EndingOptions): Ending {
   const { clock, graceMs, waitMs } = options
   const cases = new Map<string, Case>()
-  return { review, suspect: (sessionID) => begin(sessionID, 'gap'), forget, stop }
+  return { review, stop }
 
   function review(sessionID: string): void {
     const reply = options.openReply(sessionID)
     if (!reply) return forget(sessionID)
     // A background sub-agent's end comes by itself.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
-    const isIdle = options.isIdle(sessionID)
     // Servers from 1.17 on say that they are connected some moments before they are: what they tell in between is lost.
     const isUntold = options.isExpected(sessionID) && reply.promptIDs.length === 0
     if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUntold)) begin(sessionID, 'waiting')
-    else if (isIdle) begin(sessionID, 'idle')
-    else if (cases.get(sessionID)?.reason !== 'gap') forget(sessionID)
+    else if (options.idleOf(sessionID)) begin(sessionID, 'idle')
+    else forget(sessionID)
   }
 
   function begin(sessionID: string, reason: Case['reason']): void {
     const known = cases.get(sessionID)
-    if (known && (known.reason === reason || known.reason === 'gap')) return
+    if (known?.reason === reason) return
     known?.stop()
     const next: Case = { reason, looks: 0, stop: () => {} }
     cases.set(sessionID, next)
@@ -76,8 +73,9 @@ export function createEnding(options: EndingOptions): Ending {
   }
 
   async function look(sessionID: string, open: Case): Promise<void> {
+    if (cases.get(sessionID) !== open) return
     const reply = options.openReply(sessionID)
-    if (!reply || cases.get(sessionID) !== open) return
+    if (!reply) return forget(sessionID)
     open.looks += 1
     let snapshot: SnapshotEvent | undefined
     try {
@@ -88,8 +86,9 @@ export function createEnding(options: EndingOptions): Ending {
     }
     if (cases.get(sessionID) !== open) return
     options.apply([snapshot])
+    if (cases.get(sessionID) !== open) return
     const after = options.openReply(sessionID)
-    if (!after || cases.get(sessionID) !== open) return
+    if (!after) return forget(sessionID)
     if (snapshot.status !== 'idle') return forget(sessionID)
     decide(after, open, snapshot)
   }
@@ -116,7 +115,7 @@ export function createEnding(options: EndingOptions): Ending {
     }
     // Seen twice, a grace apart: a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
-    const by = open.reason === 'idle' ? 'grace' : 'rest'
+    const by = options.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
     const ended = endedBelow(reply, snapshot.children)
     options.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
     const after = options.openReply(sessionID)
@@ -135,7 +134,7 @@ export function createEnding(options: EndingOptions): Ending {
 }
 
 function isAtWork(snapshot: SnapshotEvent): boolean {
-  return snapshot.status !== 'idle' || snapshot.asks.length > 0 || snapshot.children.some(isAtWork)
+  return snapshot.status !== 'idle' || snapshot.children.some(isAtWork)
 }
 
 /** The sub-agents that we know as open and REST knows as idle, the deepest first. */

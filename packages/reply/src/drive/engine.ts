@@ -1,9 +1,10 @@
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
-import type { TrackedStep } from '../track/state.ts'
+import type { Idle, TrackedStep } from '../track/state.ts'
 import { emptyTrack } from '../track/state.ts'
-import { isIdle, track, unknownSessions } from '../track.ts'
+import { idleOf, track, unknownSessions } from '../track.ts'
+import { latest, timeOf } from './newest.ts'
 import { createReplies, type Replies } from './replies.ts'
 
 /** All that is known of one server's sessions, and the one place where events are applied to it. */
@@ -25,8 +26,10 @@ export interface Engine {
   hasHeld(): boolean
   /** The sessions whose events wait. */
   waiting(): readonly string[]
-  /** The session's last status was idle. */
-  isIdle(sessionID: string): boolean
+  /** Whether the session is known to be idle: from the stream, or from REST alone. */
+  idleOf(sessionID: string): Idle | undefined
+  /** The newest time that an event told of, by the server's clock. */
+  newestAt(): number | undefined
   openReplies(): readonly Reply[]
   openReply(sessionID: string): Reply | undefined
 }
@@ -38,6 +41,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
   const turnListeners: ((sessionID: string) => void)[] = []
   const appliedListeners: (() => void)[] = []
   let state = emptyTrack({ keepSettled: options.keepSettled })
+  let newestAt: number | undefined
   let pending: ReplyEvent[] = []
   let isApplying = false
   let isStopped = false
@@ -53,7 +57,8 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     unknown: () => unknownSessions(state),
     hasHeld: () => state.waiting.length > 0,
     waiting: () => state.waiting,
-    isIdle: (sessionID) => isIdle(state, sessionID),
+    idleOf: (sessionID) => idleOf(state, sessionID),
+    newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),
     openReply,
   }
@@ -87,8 +92,9 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
       for (const listener of stepListeners) listener(step)
     }
     if (event.type === 'delta') return
+    newestAt = latest(newestAt, timeOf(event))
     const turned = new Set(tracked.steps.map((step) => step.reply.sessionID))
-    if (event.type === 'status') turned.add(event.sessionID)
+    if (event.type === 'status' || event.type === 'snapshot') turned.add(event.sessionID)
     for (const sessionID of turned) for (const listener of turnListeners) listener(sessionID)
   }
 

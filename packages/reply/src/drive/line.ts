@@ -1,9 +1,10 @@
-import { toReadVersion } from '../decode/rest.ts'
+import { toReadSessions, toReadVersion } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../event.ts'
 import { toAddress } from './address.ts'
 import type { Engine } from './engine.ts'
 import { createFeed, type Feed } from './feed.ts'
+import { newestOf } from './newest.ts'
 import type { ConnectOptions, Settings } from './options.ts'
 import { createOrphans } from './orphans.ts'
 import type { ReadRequest } from './read.ts'
@@ -27,21 +28,22 @@ export interface LineOptions {
   readonly rest: Rest
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   readonly watching: Watching
-  /** REST showed the session idle after a gap. */
-  readonly onIdle: (sessionID: string) => void
 }
 
 /** So long after a connection it is certain to be heard. Measured: 50 ms, on a cold and busy server above 500 ms. */
 const checkMs = 2000
 
 /** The connection to the server: feed, resync after each gap, and what the replies are told of it. */
-export function createLine({ options, settings, engine, rest, read, watching, onIdle }: LineOptions): Line {
+export function createLine({ options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
   let isUp = false
+  let hasListened = false
   let isClosed = false
   let silenceMs = options.silenceMs ?? 75_000
   let stopLost: (() => void) | undefined
   let stopCheck: (() => void) | undefined
+  /** The newest that was heard before the stream was lost, by the server's clock. */
+  let missedSince: number | undefined
   let lastReason: ReplyError | undefined
   let waiting: { readonly resolve: () => void; readonly reject: (error: ReplyError) => void }[] = []
   let settleReady: { resolve: () => void; reject: (error: ReplyError) => void } | undefined
@@ -57,7 +59,6 @@ export function createLine({ options, settings, engine, rest, read, watching, on
     apply: engine.apply,
     read,
     sessions,
-    onIdle,
     onFailed: (reason) => feed.reconnect(reason),
     onSynced,
   })
@@ -75,10 +76,18 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   async function sessions(): Promise<readonly ReadRequest[]> {
     if (options.silenceMs === undefined) silenceMs = await learnSilence()
-    const open = engine.openReplies().map((reply) => ({ sessionID: reply.sessionID, reply, gap: true, complete: true }))
-    const known = new Set(open.map((request) => request.sessionID))
-    const others = (await watching.atWork()).filter((request) => !known.has(request.sessionID))
-    return [...open, ...new Map(others.map((request) => [request.sessionID, request])).values()]
+    const open = engine.openReplies().map((reply): ReadRequest => ({ sessionID: reply.sessionID, reply, gap: true }))
+    if (!hasListened) await beginToListen()
+    const all = [...(await watching.atWork(missedSince)), ...open]
+    const requests = new Map(all.map((request) => [request.sessionID, request])).values()
+    return [...requests].map((request) => ({ ...request, since: missedSince, complete: true }))
+  }
+
+  /** What the server holds already is no news. */
+  async function beginToListen(): Promise<void> {
+    const from = newestOf(toReadSessions(await rest.newestSession(options.directory)))
+    hasListened = true
+    if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
   }
 
   /** Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
@@ -89,6 +98,7 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   function onSynced(): void {
     isUp = true
+    missedSince = undefined
     feed.succeed()
     stopLost?.()
     stopLost = undefined
@@ -111,9 +121,7 @@ export function createLine({ options, settings, engine, rest, read, watching, on
       if (!isUp) return
       const { sessionID } = reply
       try {
-        const snapshot = await read({ sessionID, reply, gap: true })
-        engine.apply([snapshot])
-        if (snapshot.status === 'idle') onIdle(sessionID)
+        engine.apply([await read({ sessionID, reply, gap: true })])
       } catch (error) {
         if (error instanceof ReplyError && error.type !== 'gone') onError(error)
       }
@@ -122,6 +130,7 @@ export function createLine({ options, settings, engine, rest, read, watching, on
 
   function onLost(reason: ReplyError): void {
     lastReason = reason
+    if (isUp) missedSince ??= engine.newestAt() ?? 0
     isUp = false
     resync.lost()
     settleReady?.reject(reason)

@@ -8,9 +8,9 @@ import {
 } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
-import type { Part } from '../part.ts'
 import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
+import { sessionOf } from '../track/resumed.ts'
 import { runStart } from '../track/runs.ts'
 import type { Clock } from './clock.ts'
 import type { Rest } from './rest.ts'
@@ -26,6 +26,8 @@ export interface ReadRequest {
   /** What is known of the run so far: its open children are read along. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
+  /** See `SnapshotEvent`. */
+  readonly since?: number | undefined
   /** The events that came since the reading began are kept back and applied after it. */
   readonly complete?: boolean | undefined
 }
@@ -40,7 +42,7 @@ export async function readSnapshot(options: ReadOptions, request: ReadRequest): 
 
 async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<string>): Promise<SnapshotEvent> {
   const { rest, clock, onError } = options
-  const { sessionID, reply, gap, complete = false } = request
+  const { sessionID, reply, gap, since, complete = false } = request
   let isWhole = true
   const note: OnError = (error) => {
     isWhole = false
@@ -63,14 +65,15 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   const at = clock.now()
   const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
   const childIDs = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child)?.id ?? [])
-  const asking = new Set(asks.map((ask) => ask.sessionID))
   const read = toReadMessages(messages, note)
-  const linked = new Set(read.slice(Math.max(0, runStart(read))).flatMap(({ parts }) => parts.flatMap(linkedBy)))
-  const isAtWork = (id: string): boolean => statuses.has(id) || asking.has(id) || isOpenIn(reply, id)
+  const linked = new Set(
+    read.slice(Math.max(0, runStart(read))).flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
+  )
+  const isAtWork = (id: string): boolean => statuses.has(id) || isOpenIn(reply, id)
   // A sub-agent of this run that has ended is read once, so that nothing of the run is missing.
   const isWanted = (id: string): boolean => isAtWork(id) || (linked.has(id) && !(reply && findReply(reply, id)))
   const placed = new Set([...seen, ...childIDs])
-  const isSearching = [...statuses.keys(), ...asking].some((id) => !placed.has(id))
+  const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const children: SnapshotEvent[] = []
   for (const id of childIDs) {
     if (seen.has(id)) continue
@@ -88,10 +91,12 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
     messages: read,
     status: status?.status ?? 'idle',
     ...(status?.retry && { retry: status.retry }),
-    asks: asks.filter((ask) => ask.sessionID === sessionID),
+    // An aborted run leaves its asks behind, on servers up to 1.2 for ever: whoever is idle asks nothing.
+    asks: status ? asks.filter((ask) => ask.sessionID === sessionID) : [],
     todos: toReadTodos(todos),
     children,
     gap,
+    since,
     complete: complete && isWhole,
   }
 
@@ -103,11 +108,6 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
       return known !== undefined && isAtWork(known.id)
     })
   }
-}
-
-function linkedBy(part: Part): string[] {
-  const childID = part.type === 'tool' && part.tool === 'task' ? part.state.metadata?.sessionId : undefined
-  return typeof childID === 'string' ? [childID] : []
 }
 
 /** What was deleted in the meantime is left out; only the session itself being gone is news. */

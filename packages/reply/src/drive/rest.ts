@@ -37,6 +37,9 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
   })
   return {
     health: () => call('GET /global/health', client.global.health()),
+    sessions: (since: number, directory?: string) =>
+      call('GET /session', client.session.list({ start: since, ...at(directory) })),
+    newestSession: (directory?: string) => call('GET /session', client.session.list({ limit: 1, ...at(directory) })),
     session: (sessionID: string) => call('GET /session/:id', client.session.get({ sessionID })),
     messages: (sessionID: string) => call('GET /session/:id/message', client.session.messages({ sessionID })),
     todos: (sessionID: string) => call('GET /session/:id/todo', client.session.todo({ sessionID })),
@@ -87,7 +90,10 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
     const stop = clock.after(deadlineMs, () => abort.abort(late))
     try {
-      return await fetchOnce(request, { signal: abort.signal })
+      const response = await fetchOnce(request, { signal: abort.signal })
+      // A body that stands still is no answer either.
+      const bytes = await response.arrayBuffer()
+      return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
       stop()
     }

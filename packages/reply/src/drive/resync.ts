@@ -9,8 +9,6 @@ export interface ResyncOptions {
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   /** What has to be read after a gap: the open replies' sessions, and those that somebody watches and that are at work. */
   readonly sessions: () => Promise<readonly ReadRequest[]>
-  /** REST shows the session idle although its reply is open. */
-  readonly onIdle: (sessionID: string) => void
   /** The snapshots could not be had: the connection is of no use. */
   readonly onFailed: (reason: ReplyError) => void
   /** What was missed has been read and applied. */
@@ -55,9 +53,6 @@ export function createResync(options: ResyncOptions): Resync {
       const found = snapshots.filter((snapshot) => snapshot !== undefined)
       options.apply([...(first ? [first] : []), ...found, ...rest])
       options.onSynced()
-      for (const snapshot of found) {
-        if (snapshot.type === 'snapshot' && snapshot.status === 'idle') options.onIdle(snapshot.sessionID)
-      }
     } catch (cause) {
       if (mine !== generation) return
       const reason =

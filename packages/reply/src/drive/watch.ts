@@ -1,9 +1,8 @@
-import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
+import { toReadSessions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
 import type { ReplyObserver } from '../observer.ts'
 import type { Reply } from '../reply.ts'
-import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { observersOf } from './observers.ts'
 import type { ReadRequest } from './read.ts'
@@ -23,8 +22,8 @@ export interface WatchOptions {
 
 export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
-  /** The sessions at work that somebody watches, as REST tells of them. */
-  atWork(): Promise<readonly ReadRequest[]>
+  /** The sessions that somebody watches and that are at work, or were since then, as REST tells of them. */
+  atWork(since?: number): Promise<readonly ReadRequest[]>
 }
 
 export interface WatchingOptions {
@@ -32,7 +31,6 @@ export interface WatchingOptions {
   readonly rest: Rest
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   readonly onError: OnError
-  readonly clock: Clock
   readonly directory?: string | undefined
   /** The stream is up, and what was missed before has been read. */
   readonly isLive: () => boolean
@@ -82,17 +80,30 @@ export function createWatching(options: WatchingOptions): Watching {
     }
   }
 
-  async function atWork(): Promise<readonly ReadRequest[]> {
-    const requests = await Promise.all([...targets].map(working))
+  async function atWork(since?: number): Promise<readonly ReadRequest[]> {
+    const requests = await Promise.all([...targets].map((target) => working(target, since)))
     return requests.flat()
   }
 
-  async function working(target: WatchTarget): Promise<readonly ReadRequest[]> {
+  async function working(target: WatchTarget, since?: number): Promise<readonly ReadRequest[]> {
     const asked = target.directory === undefined ? [...directories] : [target.directory]
-    if (target.sessionID !== undefined) return [{ sessionID: target.sessionID, gap: true }]
-    const lists = await Promise.all(asked.map((directory) => idsAtWork(directory).catch(complain)))
+    if (target.sessionID !== undefined) return [{ sessionID: target.sessionID, gap: true, since }]
+    const lists = await Promise.all(
+      asked.flatMap((directory) => [
+        idsAtWork(directory).catch(complain),
+        since === undefined ? [] : idsSince(since, directory).catch(complain),
+      ]),
+    )
     const ids = new Set(lists.flat())
-    return [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true }))
+    return [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true, since }))
+  }
+
+  /** What has come and gone since then. Sub-agents are read with their roots; older servers list every session. */
+  async function idsSince(since: number, directory: string | undefined): Promise<readonly string[]> {
+    const sessions = toReadSessions(await rest.sessions(since, directory))
+    return sessions
+      .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
+      .map(({ id }) => id)
   }
 
   /** A directory that cannot be asked leaves the others to be watched. */
@@ -102,14 +113,7 @@ export function createWatching(options: WatchingOptions): Watching {
   }
 
   async function idsAtWork(directory: string | undefined): Promise<readonly string[]> {
-    const at = options.clock.now()
-    const [statuses, questions, permissions] = await Promise.all([
-      rest.status(directory),
-      rest.questions(directory),
-      rest.permissions(directory),
-    ])
-    const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
-    return [...toReadStatuses(statuses).keys(), ...asks.map((ask) => ask.sessionID)]
+    return [...toReadStatuses(await rest.status(directory)).keys()]
   }
 }
 

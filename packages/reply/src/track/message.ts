@@ -1,7 +1,8 @@
 import type { MessageEvent, SessionScopedEvent } from '../event.ts'
+import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
-import { resume } from './hold.ts'
+import { hold, resume } from './hold.ts'
 import { amendPast, isOpen, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
@@ -16,13 +17,35 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     // A fork begins with copies of another session's messages: they are older than the session itself, and no news.
     if (createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt)
       return remember(draft, event, -1)
-    endUnseen(draft, rootID, event)
-    open(draft, path, event.at)
+    if (isAnswered(draft, rootID, event)) remember(draft, event, run)
+    else if (isStale(draft, event) && !isOpen(getCell(draft, rootID).reply)) return hold(draft, event)
+    else {
+      endUnseen(draft, rootID, event)
+      open(draft, path, event.at)
+    }
   }
   const cell = getCell(draft, sessionID)
   if (known?.role !== roleOf(message)) remember(draft, event, cell.run)
   step(draft, rootID, event)
   if (cell.held.length > 0) resume(draft, sessionID, (held) => messageIDOf(held) === message.id)
+}
+
+/** A prompt that comes after its answer: the answer's run is its own. */
+function isAnswered(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
+  const root = getCell(draft, rootID).reply
+  const reply = root && message.role === 'user' ? findReply(root, sessionID) : undefined
+  return reply?.messages.some(({ parentID }) => parentID === message.id) ?? false
+}
+
+/** A prompt from before anybody listened opens nothing: it waits for its session to go to work, or to be read. */
+function isStale(draft: Draft, { message }: MessageEvent): boolean {
+  const { listeningFrom } = draft.state
+  if (listeningFrom === undefined || message.createdAt === undefined) return false
+  return message.role === 'user' && message.createdAt <= listeningFrom
+}
+
+export function isPrompt(event: SessionScopedEvent): boolean {
+  return event.type === 'message' && event.message.role === 'user'
 }
 
 /** A message that was removed stays so: what is told of it later is old. */

@@ -35,7 +35,7 @@ function beginRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
   const { sessionID, title, directory } = change.child.reply
   const child = getCell(draft, sessionID)
-  changeCell(draft, child, { run: child.run + 1 })
+  changeCell(draft, child, { run: child.run + 1, idle: undefined })
   if (!child.known || (child.title === title && child.directory === directory)) return
   draft.queue.unshift({ type: 'session', at, sessionID, title: child.title, directory: child.directory })
 }
@@ -46,7 +46,13 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
   if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
   const root = getCell(draft, rootID)
   if (!isOpen(root.reply))
-    changeCell(draft, root, { run: root.run + 1, trailing: false, reply: nextReply(root), past: pastOf(root) })
+    changeCell(draft, root, {
+      run: root.run + 1,
+      idle: undefined,
+      trailing: false,
+      reply: nextReply(root),
+      past: pastOf(root),
+    })
   for (const [depth, childID] of path.entries()) {
     const parentID = path[depth - 1]
     if (parentID === undefined) continue

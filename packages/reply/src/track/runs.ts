@@ -13,6 +13,12 @@ export function runStart(messages: readonly Read[]): number {
   return messages.findIndex((message) => message.head.role === 'user')
 }
 
+/** Where each of the session's runs begins. */
+export function runStarts(messages: readonly Read[]): readonly number[] {
+  const first = messages.findIndex((message) => message.head.role === 'user')
+  return messages.flatMap((_, at) => (at === first || (at > first && beginsRun(messages, at)) ? [at] : []))
+}
+
 /** A run that is followed by another one, and how it ended. */
 export interface RunEnd {
   /** The user message that begins the next one. */
@@ -44,6 +50,8 @@ function beginsRun(messages: readonly Read[], at: number): boolean {
   const before = messages[at - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant' || isInserted(asked.parts)) return false
   if (!hasEnded(before.head)) return false
+  // Read in the moment before its part was stored: what follows on a summary that was written in mid-run.
+  if (before.head.summary && asked.parts.length === 0) return false
   if (before.head.error === undefined && before.head.finish === 'tool-calls') return false
   const { completedAt } = before.head
   const { createdAt } = asked.head

@@ -8,9 +8,9 @@ import { changeCell, type Draft, getCell } from './state.ts'
 
 /** Before a reply ends for good: what never learned whose or what it is. */
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
-  // What has just been adopted goes in before the end.
-  if (draft.queue.length > 0) return void draft.queue.push(event)
-  const { idle } = getCell(draft, event.sessionID)
+  // What has just been adopted goes in before the end; one end does not wait for another.
+  if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
+  const idle = getCell(draft, event.sessionID).idle === 'heard'
   const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
   if (!isExplained && adoptMessages(draft, event)) draft.queue.push(event)
   else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(event)

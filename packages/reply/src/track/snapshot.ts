@@ -2,7 +2,9 @@ import type { SnapshotEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
 import { resume } from './hold.ts'
+import { placeRemoval } from './message.ts'
 import { isOpen, open, step } from './open.ts'
+import { earlierRuns } from './resumed.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
 import { runEnd, runStart } from './runs.ts'
 import { type Cell, changeCell, type Draft, getCell } from './state.ts'
@@ -12,27 +14,38 @@ import { type Cell, changeCell, type Draft, getCell } from './state.ts'
  * Where the open run has ended and another has begun in the meantime, each is read for itself.
  */
 export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
+  placeRead(draft, path, event)
+  const { sessionID, at, status } = event
+  const root = path.length > 1 && status === 'idle' ? getCell(draft, path[0] ?? sessionID).reply : undefined
+  const child = root && findReply(root, sessionID)
+  if (child && child.phase !== 'waiting' && isFinished(child))
+    draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
+}
+
+function placeRead(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
   const { sessionID, messages, at } = event
   const rootID = path[0] ?? sessionID
-  const isRunning = event.status !== 'idle' || event.asks.length > 0
+  const isRunning = event.status !== 'idle'
   const before = getCell(draft, sessionID)
   if (before.removed) changeCell(draft, before, { removed: undefined })
-  if (isRunning && hasNews(before, event) && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
+  const isNews = (isRunning && hasNews(before, event)) || (sessionID === rootID && firstMissed(before, event) !== -1)
+  if (isNews && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
   const cell = getCell(draft, sessionID)
   const known = messages.findIndex(({ head }) => roleIn(cell.roles, head.id)?.run === cell.run)
   const older = messages.findLastIndex(({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run)
-  const start = known === -1 ? Math.max(runStart(messages), older + 1) : known
-  const hasOwn = isRunning || known !== -1 || isOpenIn(draft, rootID, sessionID)
+  const missed = firstMissed(cell, event)
+  const start = known === -1 ? Math.max(missed === -1 ? runStart(messages) : missed, older + 1) : known
+  const hasOwn = isRunning || known !== -1 || isOpenIn(draft, rootID, sessionID) || lacksPrompt(cell, event)
   const isKnown = (id: string): boolean => roleIn(cell.roles, id)?.run === cell.run
   const end = sessionID === rootID && isOpen(cell.reply) ? runEnd(event, start, isKnown) : undefined
   if (end) {
     const { next, by } = end
     const run = { ...event, messages: messages.slice(0, next), status: 'idle' as const, asks: [], children: [] }
-    placeSnapshot(draft, path, run)
+    placeRead(draft, path, run)
     step(draft, rootID, { type: 'settle', sessionID, at, by })
     // What began after it is read as a run of its own, also if it has ended by now.
     if (!isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
-    return placeSnapshot(draft, path, event)
+    return placeRead(draft, path, event)
   }
   const answered = messages.findLastIndex(({ head }) => head.role === 'assistant')
   let { roles } = cell
@@ -40,23 +53,63 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
     const isOwn = hasOwn && index >= start
     // A prompt that nothing answers yet may be news that the stream is about to tell.
     if (roleIn(roles, head.id) || (!isOwn && index > answered)) continue
+    // A sub-agent's that ended before its task's part named it belong to a run that is about to be known.
+    if (!isOwn && sessionID !== rootID && isOpenIn(draft, rootID, rootID)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
   }
   // What the stream still tells of a run that REST knows as over is no new one.
   const trailing = isRunning ? cell.trailing : cell.trailing || !isOpenIn(draft, rootID, sessionID)
-  changeCell(draft, cell, { roles, todos: event.todos, idle: !isRunning, trailing })
+  changeCell(draft, cell, { roles, todos: event.todos, idle: isRunning ? undefined : (cell.idle ?? 'read'), trailing })
+  if (event.complete && sessionID === rootID) removeFromPast(draft, event)
+  if (hasOwn) placeEarlier(draft, path, event)
   step(draft, rootID, { ...event, messages: hasOwn ? messages.slice(start) : [], children: [] })
   draft.queue.push(...event.children)
   resume(draft, sessionID, () => true)
-  const reply = getCell(draft, rootID).reply
-  const child = sessionID !== rootID && !isRunning && reply ? findReply(reply, sessionID) : undefined
-  if (child && child.phase !== 'waiting' && isFinished(child))
-    draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
 }
 
 /** Busy may be what a run was that has ended on the stream since: only what the stream hasn't told opens a reply. */
 function hasNews({ roles, run }: Cell, { messages, asks }: SnapshotEvent): boolean {
   return run === 0 || asks.length > 0 || messages.some(({ head }) => !roleIn(roles, head.id))
+}
+
+/** The prompt of a run of which only its error was heard. */
+function lacksPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
+  const last = messages.at(-1)?.head
+  if (!reply || last?.role !== 'user' || roleIn(roles, last.id)) return false
+  return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
+}
+
+/** The runs of sub-agents whose sessions were used again, of which nothing was heard. */
+function placeEarlier(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
+  const [rootID = event.sessionID] = path
+  for (const { parent, child } of earlierRuns(event)) {
+    const { sessionID, at } = child
+    const root = getCell(draft, rootID).reply
+    if (root && findReply(root, sessionID)) continue
+    step(draft, rootID, parent)
+    placeRead(draft, [...path, sessionID], child)
+    step(draft, rootID, { type: 'settle', sessionID, at, by: 'rest' })
+  }
+}
+
+/** What earlier runs have and the server no longer knows: it was reverted while nobody listened. */
+function removeFromPast(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
+  const cell = getCell(draft, sessionID)
+  const gone = cell.past.flatMap(({ reply }) =>
+    [...reply.promptIDs, ...reply.messages.map(({ id }) => id)].filter(
+      (id) => !messages.some(({ head }) => head.id === id),
+    ),
+  )
+  for (const messageID of gone) placeRemoval(draft, sessionID, { type: 'message-removed', sessionID, messageID, at })
+}
+
+/** The first prompt that came while nobody listened, and is no copy that a fork began with; -1 without one. */
+function firstMissed({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number {
+  if (since === undefined) return -1
+  const from = Math.max(since, createdAt - 1)
+  return messages.findIndex(
+    ({ head }) => head.role === 'user' && (head.createdAt ?? 0) > from && !roleIn(roles, head.id),
+  )
 }
 
 function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {

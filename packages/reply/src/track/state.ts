@@ -16,6 +16,8 @@ export interface TrackState {
   readonly settled: readonly string[]
   /** Counts the connections: what was last heard of before this one may be over. */
   readonly epoch: number
+  /** What the server had when we began to listen, by the time of its newest session: older prompts are no news. */
+  readonly listeningFrom?: number | undefined
   /** The next count of cells at which those of quiet sessions are forgotten. */
   readonly sweepAt: number
   readonly limits: TrackLimits
@@ -42,8 +44,8 @@ export interface Cell {
   /** It was deleted: nothing that is heard of it later opens a reply. */
   readonly removed?: true | undefined
   readonly todos: readonly Todo[]
-  /** Its last status on the wire was idle. */
-  readonly idle: boolean
+  /** Its run has come to rest: so the stream said, or so REST showed it alone. */
+  readonly idle?: Idle | undefined
   /** Its run was ended by looking, not by the stream, which may still tell the last of it: a busy that comes alone opens nothing. */
   readonly trailing: boolean
   /** Counts the session's runs. */
@@ -58,6 +60,8 @@ export interface Cell {
   /** Of a root: the replies before, newest last, for late news of them. */
   readonly past: readonly PastReply[]
 }
+
+export type Idle = 'heard' | 'read'
 
 export interface PastReply {
   readonly run: number
@@ -99,6 +103,7 @@ export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
     heldUnits: 0,
     settled: [],
     epoch: 0,
+    listeningFrom: undefined,
     sweepAt: maxQuiet,
     limits: { keepSettled, maxHeld, maxQuiet },
   }
@@ -114,7 +119,7 @@ export function emptyCell(id: string): Cell {
     createdAt: undefined,
     removed: undefined,
     todos: [],
-    idle: false,
+    idle: undefined,
     trailing: false,
     run: 0,
     roles: [],
@@ -143,8 +148,8 @@ export function changeState(draft: Draft, fields: Partial<TrackState>): void {
 
 /** A literal, as is `withReply`: these two are made for every event; see `reduce/shape.ts`. */
 export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
-  const { waiting, heldUnits, settled, epoch, sweepAt, limits } = state
-  return { cells, waiting, heldUnits, settled, epoch, sweepAt, limits }
+  const { waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits } = state
+  return { cells, waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits }
 }
 
 export function withReply(cell: Cell, reply: Cell['reply']): Cell {

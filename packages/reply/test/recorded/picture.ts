@@ -1,7 +1,7 @@
 import type { Change, Observation, Part, Reply, ReplyObserver } from '../../src/index.ts'
 
 /** What of a reply must be the same whether or not its stream was whole. Times, asks that came and went, and what a retry took back are not. */
-export function comparable(reply: Reply): unknown {
+export function comparable(reply: Reply): Picture {
   return {
     outcome: reply.outcome,
     finish: reply.finish,
@@ -11,22 +11,108 @@ export function comparable(reply: Reply): unknown {
       id: message.id,
       error: message.error?.name,
       finish: message.finish,
-      // What a server that died had not stored is known to those alone who listened.
-      parts: message.parts
-        .filter((part) => part.status !== 'abandoned')
-        .map((part) => comparablePart(part, reply.outcome === 'lost')),
+      parts: message.parts.filter((part) => part.status !== 'abandoned').map(comparablePart),
     })),
     // A background sub-agent that outlived the reply goes on in the next one.
     children: reply.children
       .filter((child) => child.reply.phase === 'settled')
-      .map((child) => [child.callID, child.title, comparable(child.reply)]),
+      .map((child) => ({ callID: child.callID, title: child.title, reply: comparable(child.reply) })),
   }
 }
 
-function comparablePart(part: Part, isLost: boolean): unknown {
-  const { id, type, status } = part
-  if (part.type === 'tool') return [id, type, status, part.tool, part.state.status, part.state.output, part.state.error]
-  return [id, type, status, 'text' in part && !isLost ? part.text : undefined]
+export interface Picture {
+  readonly outcome: string | undefined
+  readonly finish: string | undefined
+  readonly todos: unknown
+  readonly steps: number
+  readonly messages: readonly MessagePicture[]
+  readonly children: readonly ChildPicture[]
+}
+
+interface ChildPicture {
+  readonly callID: string | undefined
+  readonly title: string | undefined
+  readonly reply: Picture
+}
+
+interface MessagePicture {
+  readonly id: string
+  readonly error: string | undefined
+  readonly finish: string | undefined
+  readonly parts: readonly PartPicture[]
+}
+
+interface PartPicture {
+  readonly id: string
+  readonly type: string
+  readonly status: string
+  readonly text?: string | undefined
+  readonly hole?: true | undefined
+  readonly tool?: unknown
+}
+
+function comparablePart(part: Part): PartPicture {
+  const { id, type, status, hole } = part
+  if (part.type === 'tool') {
+    const { tool, state } = part
+    return { id, type, status, tool: [tool, state.status, state.output, state.error] }
+  }
+  return { id, type, status, text: textIn(part), hole }
+}
+
+/**
+ * What was expected, as far as anybody could know it who missed a stretch. A text that its server never stored is known
+ * only to those who listened: it may lack what they missed, and says so by its hole. Of a run that was lost with its
+ * server, or deleted, even whole parts may be missing.
+ */
+export function knowable(expected: Picture, got: Picture | undefined): Picture {
+  if (!got) return expected
+  // An idle that fell into the gap, and nothing stored: an abort then looks like the end of a server.
+  const isUntold = expected.outcome === 'aborted' && got.outcome === 'lost' && !expected.messages.some(hasEnded)
+  return {
+    ...expected,
+    outcome: isUntold ? 'lost' : expected.outcome,
+    messages: expected.messages.map((message, index) => {
+      const seen = got.messages[index]
+      if (!seen || seen.id !== message.id) return message
+      const isLost = expected.outcome === 'lost'
+      const parts = message.parts.filter((part) => !isLost || seen.parts.some(({ id }) => id === part.id))
+      return {
+        ...message,
+        parts: parts.map((part) =>
+          knowablePart(
+            part,
+            seen.parts.find(({ id }) => id === part.id),
+            isLost,
+          ),
+        ),
+      }
+    }),
+    children: expected.children.map((child, index) => ({
+      ...child,
+      reply: knowable(child.reply, got.children[index]?.reply),
+    })),
+  }
+}
+
+function hasEnded({ error, finish }: MessagePicture): boolean {
+  return error !== undefined || (finish !== undefined && finish !== 'tool-calls')
+}
+
+function knowablePart(part: PartPicture, seen: PartPicture | undefined, isLost: boolean): PartPicture {
+  const isForgiven = seen?.hole === true || isLost
+  return seen && isForgiven && isPieceOf(seen.text ?? '', part.text ?? '') ? seen : part
+}
+
+/** All of it is in the whole, in order: nothing doubled, nothing foreign. */
+function isPieceOf(piece: string, whole: string): boolean {
+  let from = 0
+  for (const unit of piece) {
+    const found = whole.indexOf(unit, from)
+    if (found === -1) return false
+    from = found + unit.length
+  }
+  return true
 }
 
 /** What one observer was told of one reply, and what was wrong with the telling. */

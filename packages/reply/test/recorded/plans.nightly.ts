@@ -1,6 +1,6 @@
 import { listRecordings } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { comparable } from './picture.ts'
+import { comparable, type Picture } from './picture.ts'
 import { play } from './play.ts'
 import { planBySeed, problemsOf } from './sweep.ts'
 
@@ -13,7 +13,7 @@ const recordings = listRecordings().filter(({ scenario }) => scenario !== 'burst
 test(`${runs} plans by chance from seed ${firstSeed} on lose nothing, double nothing and end once`, {
   timeout: 3_600_000,
 }, async () => {
-  const expectedOf = new Map<string, readonly unknown[]>()
+  const expectedOf = new Map<string, readonly Picture[]>()
   const failures: string[] = []
   for (let seed = firstSeed; seed < firstSeed + runs && failures.length < 25; seed++) {
     const plan = planBySeed(seed, recordings)

@@ -1,6 +1,6 @@
 import { createRecordedServer, listRecordings, type RecordingName, readRecording } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { comparable } from './picture.ts'
+import { comparable, type Picture } from './picture.ts'
 import { type Fault, judge, type Plan, type Played, play } from './play.ts'
 
 /** A recording in which thousands of deltas of one part follow on each other: a cut among them is like its neighbours. */
@@ -45,7 +45,7 @@ async function sweep(recording: RecordingName, planAt: (at: number) => Plan): Pr
 }
 
 /** What is wrong with how a plan was played; empty when nothing is. */
-export async function problemsOf(plan: Plan, expected: readonly unknown[]): Promise<string[]> {
+export async function problemsOf(plan: Plan, expected: readonly Picture[]): Promise<string[]> {
   let played: Played
   try {
     played = await play(plan)

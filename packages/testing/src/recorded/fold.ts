@@ -13,6 +13,7 @@ interface StoredMessage {
  */
 export interface Fold {
   apply(frame: Frame): void
+  sessions(): readonly unknown[]
   session(id: string): unknown
   messages(id: string): readonly unknown[] | undefined
   children(id: string): readonly unknown[]
@@ -20,6 +21,9 @@ export interface Fold {
   statuses(): Fields
   questions(): readonly unknown[]
   permissions(): readonly unknown[]
+  knows(messageID: string): boolean
+  /** A session is idle although a message of the assistant's is open: it passes through this on its way to most ends. */
+  isEnding(): boolean
 }
 
 export function createFold(): Fold {
@@ -31,6 +35,7 @@ export function createFold(): Fold {
   const permissions = new Map<string, unknown>()
   return {
     apply,
+    sessions: () => [...sessions.values()],
     session: (id) => sessions.get(id),
     messages: (id) =>
       sessions.has(id)
@@ -41,6 +46,8 @@ export function createFold(): Fold {
     statuses: () => Object.fromEntries(statuses),
     questions: () => [...questions.values()],
     permissions: () => [...permissions.values()],
+    knows: (messageID) => [...messages.values()].some((stored) => stored.has(messageID)),
+    isEnding: () => [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].some(isUnfinished)),
   }
 
   function apply(frame: Frame): void {
@@ -103,4 +110,9 @@ export function createFold(): Fold {
       for (const [id, ask] of pending) if (fieldsOf(ask).sessionID === sessionID) pending.delete(id)
     }
   }
+}
+
+function isUnfinished({ info, parts }: StoredMessage): boolean {
+  if ([...parts.values()].some((part) => fieldsOf(fieldsOf(part).state).status === 'running')) return true
+  return info.role === 'assistant' && info.error === undefined && fieldsOf(info.time).completed === undefined
 }

@@ -5,8 +5,21 @@ export interface Frame {
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-/** The frames of raw recorded bytes, without heartbeats and without the first `server.connected`, which a server sends by itself. */
+const parsed = new WeakMap<Uint8Array, readonly Frame[]>()
+
+/**
+ * The frames of raw recorded bytes, without heartbeats and without the first `server.connected`, which a server sends by
+ * itself. Of the same array they are read once: one recording is played thousands of times.
+ */
 export function framesOf(bytes: Uint8Array): readonly Frame[] {
+  const known = parsed.get(bytes)
+  if (known) return known
+  const frames = parse(bytes)
+  parsed.set(bytes, frames)
+  return frames
+}
+
+function parse(bytes: Uint8Array): readonly Frame[] {
   const lines = new TextDecoder().decode(bytes).split('\n')
   const frames = lines.filter((line) => line.startsWith('data: ')).map((line) => toFrame(line.slice(6)))
   const start = frames[0]?.type === 'server.connected' ? 1 : 0

@@ -1,5 +1,5 @@
-import { createFold } from './fold.ts'
-import { fieldsOf, framesOf, isRestart } from './frames.ts'
+import { createFold, type Fold } from './fold.ts'
+import { type Frame, fieldsOf, framesOf, isRestart } from './frames.ts'
 
 export interface RecordedServerOptions {
   /** Raw server-sent events, as `readRecording` gives them. */
@@ -26,9 +26,11 @@ export interface RecordedServer {
   readonly isHeard: boolean
   /** How many requests are being answered. */
   readonly answering: number
+  /** REST shows a run in the midst of its end: idle, with an open message. On a real server that lasts for milliseconds. */
+  readonly isEnding: boolean
   /** Sends the next events, to whoever listens. Where the server of the recording was restarted, all streams end. Returns how many it sent. */
   publish(count?: number): number
-  /** Sends the newest event once more. */
+  /** Sends the newest event once more, unless it is a delta without an id: nobody could tell that from the next one. */
   repeat(): void
   /** Sends something that is not in the recording to whoever listens. */
   inject(text: string): void
@@ -48,7 +50,8 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   const fold = createFold()
   const posts: string[] = []
   const encoder = new TextEncoder()
-  let listeners = new Set<Controller>()
+  // With their requests: the signal of one that nobody holds any more is deaf.
+  let listeners = new Map<Controller, Request>()
   let stalled = new Set<Controller>()
   let published = 0
   let folded = 0
@@ -78,15 +81,20 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     get answering() {
       return answering
     },
+    get isEnding() {
+      foldUp()
+      const next = frames[folded]
+      return fold.isEnding() && next !== undefined && !beginsAnother(next, fold)
+    },
     publish,
     repeat: () => {
       const frame = frames[published - 1]
-      if (frame && !isRestart(frame)) send(`data: ${frame.data}\n\n`)
+      if (frame && !isRestart(frame) && isRepeatable(frame)) send(`data: ${frame.data}\n\n`)
     },
     inject: (text) => send(text),
     cut,
     stall: () => {
-      stalled = new Set(listeners)
+      stalled = new Set(listeners.keys())
     },
     fail: (count, how) => {
       failing = { count, how }
@@ -115,16 +123,16 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   function send(text: string): void {
     if (text === '') return
     const bytes = encoder.encode(text)
-    for (const listener of listeners) if (!stalled.has(listener)) listener.enqueue(bytes)
+    for (const listener of listeners.keys()) if (!stalled.has(listener)) listener.enqueue(bytes)
   }
 
   function cut(how: 'end' | 'error' = 'end'): void {
-    for (const listener of listeners) {
+    for (const listener of listeners.keys()) {
       if (how === 'end') listener.close()
       // An error takes back what is not read yet; a broken connection does not.
       else setImmediate(() => listener.error(new TypeError('terminated')))
     }
-    listeners = new Set()
+    listeners = new Map()
     stalled = new Set()
   }
 
@@ -148,12 +156,13 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       if (failing.how === 'html') return new Response('<html></html>', { headers: { 'content-type': 'text/html' } })
       return json({ name: 'UnknownError', data: { message: 'A failure that was asked for.' } }, 500)
     }
-    if (pathname === '/global/event' || pathname === '/event') return listen(request.signal)
+    if (pathname === '/global/event' || pathname === '/event') return listen(request)
     foldUp()
     return request.method === 'GET' ? read(pathname) : post(request.method, pathname)
   }
 
-  function listen(signal: AbortSignal): Response {
+  function listen(request: Request): Response {
+    const { signal } = request
     streams += 1
     let mine: Controller | undefined
     const leave = (): void => {
@@ -164,7 +173,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         mine = controller
-        listeners.add(controller)
+        listeners.set(controller, request)
         controller.enqueue(encoder.encode('data: {"type":"server.connected","properties":{}}\n\n'))
         signal.addEventListener('abort', () => {
           stalled.delete(controller)
@@ -184,6 +193,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     if (pathname === '/question') return json(fold.questions())
     if (pathname === '/permission') return json(fold.permissions())
     if (pathname === '/config/providers') return json({ providers: [], default: {} })
+    if (pathname === '/session') return json(fold.sessions())
     if (first !== 'session' || fold.session(id) === undefined) return missing(pathname)
     if (rest === undefined) return json(fold.session(id))
     if (rest === 'message') return json(fold.messages(id))
@@ -202,6 +212,18 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
     return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
   }
+}
+
+function isRepeatable({ type, data }: Frame): boolean {
+  return type !== 'message.part.delta' || data.includes('"id":"evt_')
+}
+
+/** From here on the run does not end any more: another begins. */
+function beginsAnother(frame: Frame, fold: Fold): boolean {
+  if (isRestart(frame)) return true
+  if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
+  const { id, role } = fieldsOf(frame.properties.info)
+  return frame.type === 'message.updated' && role === 'user' && !fold.knows(String(id))
 }
 
 function json(value: unknown, status = 200): Response {

@@ -1,0 +1,33 @@
+import type { ListedSession } from '../decode/rest.ts'
+import type { MessageHead, ReplyEvent } from '../event.ts'
+
+/** The later of two times; undefined without any. */
+export function latest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return Math.max(a, b)
+}
+
+/** The newest time that an event tells of, by the server's clock. `event.at` is by ours, and says nothing of it. */
+export function timeOf(event: ReplyEvent): number | undefined {
+  switch (event.type) {
+    case 'listening':
+      return event.from
+    case 'message':
+      return timeOfHead(event.message)
+    case 'snapshot':
+      return event.messages.reduce<number | undefined>(
+        (newest, { head }) => latest(newest, timeOfHead(head)),
+        undefined,
+      )
+    default:
+      return undefined
+  }
+}
+
+export function newestOf(sessions: readonly ListedSession[]): number | undefined {
+  return sessions.reduce<number | undefined>((newest, { updatedAt }) => latest(newest, updatedAt), undefined)
+}
+
+function timeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {
+  return latest(createdAt, completedAt)
+}

@@ -15,18 +15,23 @@ export async function problemsOfLive(faulty: Faulty, plan: LivePlan, whole: Live
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)]
   }
+  return await problemsOfPlayed(faulty, { plan, played, whole })
+}
+
+/** What is wrong with a run that was played: against the server, and against the same without faults. */
+export async function problemsOfPlayed(
+  faulty: Faulty,
+  run: { readonly plan: LivePlan; readonly played: LivePlayed; readonly whole: LivePlayed },
+): Promise<string[]> {
+  const { plan, played, whole } = run
   const found = await judge(faulty.server, played)
   if (plan.restarts && played.reply.outcome === 'lost') return [...found, ...lostProblems(played, whole)]
   const differences = unequal(timelessPicture(played.reply), timelessPicture(whole.reply), 'reply')
-  return [...found, ...differences.filter((difference) => plan.faults?.some(isLoss) || !difference.startsWith(known))]
+  return [...found, ...differences.filter((difference) => !known.test(difference))]
 }
 
-/** A bug of the drive that has a test of its own; a busy server makes it happen in one run of twenty. */
-const known = 'reply.prompts is 0'
-
-function isLoss(fault: Fault): boolean {
-  return fault.type === 'drop' && fault.times !== undefined
-}
+/** A bug of the drive that has a test of its own in faults.test.ts; on a busy server it happens now and then. */
+const known = /^reply\.asks\.\d\.1 is "withdrawn", uncut "answered"/
 
 /** Where two values of plain data differ, the first few places. */
 function unequal(mine: unknown, wanted: unknown, path: string): string[] {

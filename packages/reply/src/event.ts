@@ -145,7 +145,7 @@ export type ReplyEvent =
   | SessionScopedEvent
   | (EventFields & { readonly type: 'connected' })
   | (EventFields & { readonly type: 'heartbeat' })
-  /** What the server held when we began to listen: prompts up to `from`, by its clock, are no news. */
+  /** We begin to listen to a server whose newest session is of `from`, by its clock: what older ones hold is no news. */
   | (EventFields & { readonly type: 'listening'; readonly from: number })
   /** The server dropped an instance: what was pending in it is gone. */
   | (EventFields & { readonly type: 'disposed'; readonly directory?: string | undefined })

@@ -2,11 +2,11 @@ import type { ReplyEvent, SessionScopedEvent } from './event.ts'
 import type { Reply } from './reply.ts'
 import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
-import { giveUp, hold, resume } from './track/hold.ts'
-import { isPrompt, placeMessage, placeRemoval } from './track/message.ts'
+import { giveUp, hold } from './track/hold.ts'
+import { placeMessage, placeRemoval } from './track/message.ts'
 import { open, reopen, step } from './track/open.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
-import { learn, placeSession, touch } from './track/session.ts'
+import { isUnread, learn, placeSession, touch } from './track/session.ts'
 import { isTelling, placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
 import {
@@ -97,15 +97,14 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       open(draft, path, event.at)
       return step(draft, rootID, event)
     case 'retry':
-      if (!getCell(draft, event.sessionID).trailing) open(draft, path, event.at)
+      if (!isTrailing(draft, event.sessionID)) open(draft, path, event.at)
       return step(draft, rootID, event)
     case 'status': {
       const cell = getCell(draft, event.sessionID)
       const idle = event.status === 'idle' ? 'heard' : undefined
       if (cell.idle !== idle || (idle && cell.trailing))
         changeCell(draft, cell, { idle, trailing: cell.trailing && !idle })
-      if (!idle && !cell.trailing) open(draft, path, event.at)
-      if (!idle) resume(draft, event.sessionID, isPrompt)
+      if (!idle && !isTrailing(draft, event.sessionID)) open(draft, path, event.at)
       // What waits may be of this run: it is looked for before the run ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
@@ -121,6 +120,12 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     default:
       return step(draft, rootID, event)
   }
+}
+
+/** A status of its own opens nothing: it may be the last that the stream tells of a run that is over. */
+function isTrailing(draft: Draft, sessionID: string): boolean {
+  const cell = getCell(draft, sessionID)
+  return cell.trailing || isUnread(draft, cell)
 }
 
 /** An ask that is told again is no news, and opens nothing. */

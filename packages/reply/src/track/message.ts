@@ -2,9 +2,10 @@ import type { MessageEvent, SessionScopedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
-import { hold, resume } from './hold.ts'
+import { resume } from './hold.ts'
 import { amendPast, isOpen, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
+import { isUnread } from './session.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
 export function placeMessage(draft: Draft, path: readonly string[], event: MessageEvent): void {
@@ -17,8 +18,8 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     // A fork begins with copies of another session's messages: they are older than the session itself, and no news.
     if (createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt)
       return remember(draft, event, -1)
+    if (isOld(draft, event)) return remember(draft, event, -1)
     if (isAnswered(draft, rootID, event)) remember(draft, event, run)
-    else if (isStale(draft, event) && !isOpen(getCell(draft, rootID).reply)) return hold(draft, event)
     else {
       endUnseen(draft, rootID, event)
       open(draft, path, event.at)
@@ -37,15 +38,10 @@ function isAnswered(draft: Draft, rootID: string, { sessionID, message }: Messag
   return reply?.messages.some(({ parentID }) => parentID === message.id) ?? false
 }
 
-/** A prompt from before anybody listened opens nothing: it waits for its session to go to work, or to be read. */
-function isStale(draft: Draft, { message }: MessageEvent): boolean {
-  const { listeningFrom } = draft.state
-  if (listeningFrom === undefined || message.createdAt === undefined) return false
-  return message.role === 'user' && message.createdAt <= listeningFrom
-}
-
-export function isPrompt(event: SessionScopedEvent): boolean {
-  return event.type === 'message' && event.message.role === 'user'
+/** It was there before anybody listened, and its session was not at work then. */
+function isOld(draft: Draft, { sessionID, message }: MessageEvent): boolean {
+  const { listeningFrom = -1 } = draft.state
+  return (message.createdAt ?? listeningFrom) <= listeningFrom && isUnread(draft, getCell(draft, sessionID))
 }
 
 /** A message that was removed stays so: what is told of it later is old. */

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../event.ts'
 import { resume } from './hold.ts'
 import { step } from './open.ts'
-import { changeCell, type Draft, getCell, pathOf } from './state.ts'
+import { type Cell, changeCell, type Draft, getCell, pathOf } from './state.ts'
 
 export function placeSession(draft: Draft, event: SessionEvent): void {
   learn(draft, event.sessionID, event)
@@ -27,6 +27,11 @@ export function learn(
   changeCell(draft, cell, { known: true, parentID, title, directory, createdAt })
   if (cell.known) return
   for (const waiting of draft.state.waiting) if (pathOf(draft, waiting)) resume(draft, waiting, () => true)
+}
+
+/** A session from before anybody listened, of which nothing was read: what is heard of it may be of a run that is over. */
+export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): boolean {
+  return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }
 
 export function touch(draft: Draft, sessionID: string): void {

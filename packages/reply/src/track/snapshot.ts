@@ -6,7 +6,7 @@ import { placeRemoval } from './message.ts'
 import { isOpen, open, step } from './open.ts'
 import { earlierRuns } from './resumed.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
-import { runEnd, runStart } from './runs.ts'
+import { runEnd, runStart, runStarts } from './runs.ts'
 import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
 /**
@@ -31,7 +31,7 @@ function placeRead(draft: Draft, path: readonly string[], event: SnapshotEvent):
   const isNews = (isRunning && hasNews(before, event)) || (sessionID === rootID && firstMissed(before, event) !== -1)
   if (isNews && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
   const cell = getCell(draft, sessionID)
-  const known = messages.findIndex(({ head }) => roleIn(cell.roles, head.id)?.run === cell.run)
+  const known = firstKnown(cell, event)
   const older = messages.findLastIndex(({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run)
   const missed = firstMissed(cell, event)
   const start = known === -1 ? Math.max(missed === -1 ? runStart(messages) : missed, older + 1) : known
@@ -59,12 +59,26 @@ function placeRead(draft: Draft, path: readonly string[], event: SnapshotEvent):
   }
   // What the stream still tells of a run that REST knows as over is no new one.
   const trailing = isRunning ? cell.trailing : cell.trailing || !isOpenIn(draft, rootID, sessionID)
-  changeCell(draft, cell, { roles, todos: event.todos, idle: isRunning ? undefined : (cell.idle ?? 'read'), trailing })
+  changeCell(draft, cell, {
+    roles,
+    todos: event.todos,
+    idle: isRunning ? undefined : (cell.idle ?? 'read'),
+    trailing,
+    read: true,
+  })
   if (event.complete && sessionID === rootID) removeFromPast(draft, event)
   if (hasOwn) placeEarlier(draft, path, event)
   step(draft, rootID, { ...event, messages: hasOwn ? messages.slice(start) : [], children: [] })
   draft.queue.push(...event.children)
   resume(draft, sessionID, () => true)
+}
+
+/** Where the run begins, as far as it is known: with the prompt of its first message. -1 without any. */
+function firstKnown({ roles, run }: Cell, { messages }: SnapshotEvent): number {
+  const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
+  const [prompt, first] = [messages[at - 1]?.head, messages[at]?.head]
+  const isUntold = prompt !== undefined && first?.parentID === prompt.id && roleIn(roles, prompt.id) === undefined
+  return isUntold ? at - 1 : at
 }
 
 /** Busy may be what a run was that has ended on the stream since: only what the stream hasn't told opens a reply. */
@@ -103,13 +117,12 @@ function removeFromPast(draft: Draft, { sessionID, messages, at }: SnapshotEvent
   for (const messageID of gone) placeRemoval(draft, sessionID, { type: 'message-removed', sessionID, messageID, at })
 }
 
-/** The first prompt that came while nobody listened, and is no copy that a fork began with; -1 without one. */
+/** Where the first run begins of which something came while nobody listened, copies that a fork began with left out; -1 without one. */
 function firstMissed({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number {
   if (since === undefined) return -1
   const from = Math.max(since, createdAt - 1)
-  return messages.findIndex(
-    ({ head }) => head.role === 'user' && (head.createdAt ?? 0) > from && !roleIn(roles, head.id),
-  )
+  const missed = messages.findIndex(({ head }) => (head.createdAt ?? 0) > from && !roleIn(roles, head.id))
+  return runStarts(messages).findLast((start) => start <= missed) ?? -1
 }
 
 function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {

@@ -16,7 +16,7 @@ export interface TrackState {
   readonly settled: readonly string[]
   /** Counts the connections: what was last heard of before this one may be over. */
   readonly epoch: number
-  /** What the server had when we began to listen, by the time of its newest session: older prompts are no news. */
+  /** What the server had when we began to listen, by the time of its newest session. */
   readonly listeningFrom?: number | undefined
   /** The next count of cells at which those of quiet sessions are forgotten. */
   readonly sweepAt: number
@@ -41,6 +41,8 @@ export interface Cell {
   readonly title?: string | undefined
   readonly directory?: string | undefined
   readonly createdAt?: number | undefined
+  /** It was read over REST: its history is known. */
+  readonly read?: true | undefined
   /** It was deleted: nothing that is heard of it later opens a reply. */
   readonly removed?: true | undefined
   readonly todos: readonly Todo[]
@@ -117,6 +119,7 @@ export function emptyCell(id: string): Cell {
     title: undefined,
     directory: undefined,
     createdAt: undefined,
+    read: undefined,
     removed: undefined,
     todos: [],
     idle: undefined,
@@ -160,6 +163,7 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     title: cell.title,
     directory: cell.directory,
     createdAt: cell.createdAt,
+    read: cell.read,
     removed: cell.removed,
     todos: cell.todos,
     idle: cell.idle,

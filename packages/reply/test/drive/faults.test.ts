@@ -86,6 +86,17 @@ describe('what a server does while its stream says that it is connected and tell
 
   test('is not missed when it is the prompt', async () => await missed(lost('message.updated', 1)))
 
+  // Bug of the drive: what a look would have told of is not looked at again once the reply has settled.
+  // When this passes, take the exception for it out of live-plans.ts as well.
+  test.fails('is not missed when it is the prompt, and REST fails as long as the run takes', async () => {
+    const faults: readonly Fault[] = [
+      lost('message.updated', 1),
+      { type: 'answer', with: 500, method: 'GET', path: /\/message$/, times: 12 },
+    ]
+    const { reply } = await playLive(faulty, { faults })
+    expect([reply.outcome, reply.promptIDs.length]).toEqual(['completed', 1])
+  })
+
   // Bug of the drive: parts that a snapshot tells of come behind those that the stream told, or not at all.
   test.fails('is not missed when it is the first parts of the answer', async () =>
     await missed(lost('message.updated', 2), lost('message.part.updated', 2), lost('session.status', 2)))

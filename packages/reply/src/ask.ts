@@ -53,3 +53,9 @@ export interface QuestionOption {
   readonly label: string
   readonly description: string
 }
+
+/** The same permission, asked for by another call: a person is asked once, and the answer goes to both. */
+export function isEqualAsk(a: Ask, b: Ask): boolean {
+  if (a.type !== 'permission' || b.type !== 'permission' || a.permission !== b.permission) return false
+  return a.patterns.length === b.patterns.length && a.patterns.every((pattern) => b.patterns.includes(pattern))
+}

@@ -41,6 +41,8 @@ export interface MessageEvent extends SessionFields {
 export interface PartEvent extends SessionFields {
   readonly type: 'part'
   readonly part: Part
+  /** Read over REST: the ids of all parts of its message, in the server's order. */
+  readonly order?: readonly string[] | undefined
 }
 
 export interface DeltaEvent extends SessionFields {

@@ -1,6 +1,5 @@
 import type { Change } from './change.ts'
-import type { MessageHead, SessionScopedEvent, SnapshotEvent } from './event.ts'
-import type { Part } from './part.ts'
+import type { MessageHead, PartEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 import { applyAskClosed, applyAsked } from './reduce/ask.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
@@ -82,7 +81,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       return grown?.reply ?? reply
     }
     case 'part':
-      return applyOwnPart(reply, event.part, event.at, changes)
+      return applyOwnPart(reply, event, changes)
     case 'message': {
       const next = applyMessage(reply, event.message, changes)
       return endsCompaction(next, event.message) ? applyCompacted(next, event.at, changes) : next
@@ -158,10 +157,10 @@ function reduceChild(child: Reply, event: SessionScopedEvent): Step {
   return { reply: tellError(child, event.error, changes), changes, raw: event.raw }
 }
 
-function applyOwnPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
+function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Change[]): Reply {
   if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
   if (messageAt(reply.messages, part.messageID) === -1) return reply
-  const next = applyPart(abandonOpen(reply, part, changes), part, changes)
+  const next = applyPart(abandonOpen(reply, part, changes), part, order, changes)
   return part.type === 'tool' ? linkChild(next, part, at, changes) : next
 }
 

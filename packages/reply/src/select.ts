@@ -1,4 +1,4 @@
-import type { Ask } from './ask.ts'
+import { type Ask, isEqualAsk } from './ask.ts'
 import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Usage } from './reply.ts'
 
@@ -40,7 +40,8 @@ export function toolsOf(reply: Reply): readonly ToolPart[] {
 
 /** The asks that wait for a person, the oldest first, descendants' included. */
 export function pendingAsks(reply: Reply): readonly Ask[] {
-  return reply.asks.filter((ask) => ask.status === 'pending')
+  const pending = reply.asks.filter((ask) => ask.status === 'pending')
+  return pending.filter((ask, at) => !pending.slice(0, at).some((other) => isEqualAsk(ask, other)))
 }
 
 /** This reply's usage with every descendant's added. The context is the reply's own. */

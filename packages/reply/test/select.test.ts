@@ -17,6 +17,7 @@ import {
   message,
   part,
   permission,
+  question,
   reasoning,
   reduced,
   run,
@@ -109,9 +110,17 @@ describe('currentActivity', () => {
 
 describe('pendingAsks and totalUsage', () => {
   test('give what waits for a person, descendants included, the oldest first', () => {
-    const { reply } = run([...delegated, permission('p2', 'child'), permission('p1')])
-    expect(pendingAsks(reply).map(({ requestID }) => requestID)).toEqual(['p2', 'p1'])
+    const { reply } = run([...delegated, permission('p2', 'child'), question('q1')])
+    expect(pendingAsks(reply).map(({ requestID }) => requestID)).toEqual(['p2', 'q1'])
     expect(pendingAsks(run([settle('lost')], run([session(), permission('p1')])).reply)).toEqual([])
+  })
+
+  test('give equal permissions once, until both are answered', () => {
+    const asked = run([...delegated, permission('p2', 'child'), permission('p1')])
+    expect(pendingAsks(asked.reply).map(({ requestID }) => requestID)).toEqual(['p2'])
+    const how = { type: 'permission', reply: 'once' } as const
+    const { reply } = run([{ type: 'ask-closed', at: 3, sessionID: 'child', requestID: 'p2', how }], asked)
+    expect(pendingAsks(reply).map(({ requestID }) => requestID)).toEqual(['p1'])
   })
 
   test('add up all descendants, and keep the context of the root', () => {

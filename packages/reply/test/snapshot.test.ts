@@ -56,7 +56,11 @@ describe('a reading over REST', () => {
     ['a prompt in mid-run', [read(ended('m1', { finish: 'tool-calls' })), read(user('u2')), read(message('m2'))]],
     [
       'what the server put in',
-      [read(ended('m1')), read(user('s1'), text('s1', 'Go on', { ...sealed, synthetic: true }))],
+      [
+        read(ended('m1', { finish: 'tool-calls' })),
+        read(ended('m2', { summary: true })),
+        read(user('s1'), text('s1', 'Go on', { ...sealed, synthetic: true })),
+      ],
     ],
   ])('goes on with the run over %s', (_, messages) => {
     const { reply } = run([snapshot({ messages: [prompt, ...messages, read(message('m9'))] })])
@@ -84,11 +88,14 @@ describe('a reading over REST', () => {
 
   test('after a gap marks an open text, until its seal heals it', () => {
     const live = [...running, text('m1', ''), delta('m1', 'Hel')]
-    const { reply } = run([...live, snapshot({ gap: true, messages: [prompt, read(message('m1'), text('m1', ''))] })])
+    const { reply } = run([
+      ...live,
+      snapshot({ gap: true, complete: true, messages: [prompt, read(message('m1'), text('m1', ''))] }),
+    ])
     expect(partsOf(reply)).toMatchObject([{ text: 'Hel', hole: true }])
     const grown = run([
       ...live,
-      snapshot({ gap: true, messages: [prompt, read(message('m1'), text('m1', ''))] }),
+      snapshot({ gap: true, complete: true, messages: [prompt, read(message('m1'), text('m1', ''))] }),
       delta('m1', 'o'),
     ])
     expect(partsOf(grown.reply)).toMatchObject([{ text: 'Helo', hole: true }])

@@ -2,7 +2,6 @@ import type { Ask } from '../ask.ts'
 import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
-import { pendingAsks } from '../select.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { LiveReply } from './replies.ts'
@@ -70,7 +69,7 @@ export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: 
   const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
   // Where the server gives no list, what we know of has to do.
   const isBlind = questions === undefined || permissions === undefined
-  const known = isBlind ? pendingAsks(reply).filter((ask) => !isListed(ask)) : []
+  const known = isBlind ? reply.asks.filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
   const asks = [...listed, ...known].filter((ask) => tree.has(ask.sessionID))
   for (const ask of asks) {
     try {

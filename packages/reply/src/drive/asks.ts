@@ -1,28 +1,39 @@
-import type { Ask, PermissionAsk, QuestionAsk } from '../ask.ts'
+import { type Ask, isEqualAsk, type PermissionAsk, type PermissionReply, type QuestionAsk } from '../ask.ts'
 import { ReplyError } from '../error.ts'
+import type { AskClosedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
+import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { Rest } from './rest.ts'
 
 /** To a question: one list per question, labels or free text. To a permission: `once` or `always`. */
 export type Answer = readonly (readonly string[])[] | 'once' | 'always'
 
+export interface AsksOptions {
+  readonly engine: Engine
+  readonly rest: Rest
+  readonly clock: Clock
+}
+
 export interface Asks {
   answer(ask: Ask, answer: Answer): Promise<void>
   reject(ask: Ask, message?: string): Promise<void>
 }
 
-/** Sends people's answers. Each is checked first: the server takes anything. */
-export function createAsks({ engine, rest }: { readonly engine: Engine; readonly rest: Rest }): Asks {
+/**
+ * Sends people's answers. Each is checked first: the server takes anything. What the server took is told at once; its own
+ * event may fall into a gap, and says the same.
+ */
+export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   return { answer, reject }
 
   async function answer(ask: Ask, given: Answer): Promise<void> {
     requirePending(ask)
-    const directory = directoryOf(ask)
     if (ask.type === 'question') {
       const answers = checkAnswers(ask, given)
-      return await send(ask, () => rest.answerQuestion(ask.requestID, answers, directory))
+      const post = () => rest.answerQuestion(ask.requestID, answers, directoryOf(ask))
+      return await send(ask, { type: 'answered', answers }, post)
     }
     if (given !== 'once' && given !== 'always') {
       throw new ReplyError(
@@ -30,20 +41,28 @@ export function createAsks({ engine, rest }: { readonly engine: Engine; readonly
         `A permission takes "once" or "always", not ${JSON.stringify(given)}; use reject() to refuse it.`,
       )
     }
-    await send(ask, () => replyPermission(ask, given, undefined))
+    await permit(ask, given, undefined)
   }
 
   async function reject(ask: Ask, message?: string): Promise<void> {
     requirePending(ask)
-    if (ask.type === 'permission') return await send(ask, () => replyPermission(ask, 'reject', message))
-    await send(ask, () => rest.rejectQuestion(ask.requestID, directoryOf(ask)))
+    if (ask.type === 'permission') return await permit(ask, 'reject', message)
+    await send(ask, { type: 'rejected' }, () => rest.rejectQuestion(ask.requestID, directoryOf(ask)))
   }
 
-  async function replyPermission(
-    ask: PermissionAsk,
-    reply: 'once' | 'always' | 'reject',
-    message: string | undefined,
-  ): Promise<unknown> {
+  /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
+  async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
+    const equal = (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqualAsk(ask, other))
+    await send(ask, { type: 'permission', reply }, () => replyPermission(ask, reply, message))
+    const others = equal.filter((other) => other.requestID !== ask.requestID)
+    const posts = others.map((other) =>
+      send(other, { type: 'permission', reply }, () => replyPermission(other, reply, message)),
+    )
+    // The first answer may have settled the others too: `always` and a refusal do.
+    await Promise.all(posts.map((post) => post.catch(unlessResolved)))
+  }
+
+  async function replyPermission(ask: Ask, reply: PermissionReply, message: string | undefined): Promise<unknown> {
     const directory = directoryOf(ask)
     try {
       return await rest.replyPermission(ask.requestID, reply, { message, directory })
@@ -53,9 +72,11 @@ export function createAsks({ engine, rest }: { readonly engine: Engine; readonly
     }
   }
 
-  async function send(ask: Ask, post: () => Promise<unknown>): Promise<void> {
+  async function send(ask: Ask, how: AskClosedEvent['how'], post: () => Promise<unknown>): Promise<void> {
     try {
       await post()
+      const { sessionID, requestID } = ask
+      engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])
     } catch (error) {
       if (error instanceof ReplyError && error.type === 'gone') throw alreadyResolved(ask)
       throw error
@@ -78,6 +99,10 @@ export function createAsks({ engine, rest }: { readonly engine: Engine; readonly
     const root = rootOf(ask)
     return root && (findReply(root, ask.sessionID)?.directory ?? root.directory)
   }
+}
+
+function unlessResolved(error: unknown): void {
+  if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
 }
 
 function alreadyResolved(ask: Ask): ReplyError {

@@ -64,7 +64,11 @@ export function connect(options: ConnectOptions): OpenCode {
   })
   const progress = createProgress({
     ...settings,
-    onStalled: (sessionID, stalled) => engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }]),
+    onStalled: (sessionID, stalled) => {
+      engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
+      // Its end may have been lost on a stream that is up.
+      if (stalled) void refresh(sessionID)
+    },
     onTimeOut: (sessionID) => void timeOut(sessionID),
   })
   const watching = createWatching({
@@ -74,6 +78,7 @@ export function connect(options: ConnectOptions): OpenCode {
     onError,
     directory: options.directory,
     isLive: () => line.isLive(),
+    keepSettled: settings.keepSettled,
   })
   const line: Line = createLine({ options, settings, engine, rest, read, watching })
   createLimits({ engine, rest, clock })
@@ -96,7 +101,7 @@ export function connect(options: ConnectOptions): OpenCode {
     limit: progress.limit,
     expect: (sessionID) => expected.add(sessionID),
   }
-  const asks = createAsks({ engine, rest })
+  const asks = createAsks({ engine, rest, clock })
   return { ready: line.ready, prompt, command, watch: watching.watch, answer: asks.answer, reject: asks.reject, close }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {

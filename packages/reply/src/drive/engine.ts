@@ -32,6 +32,8 @@ export interface Engine {
   newestAt(): number | undefined
   openReplies(): readonly Reply[]
   openReply(sessionID: string): Reply | undefined
+  /** The newest reply of a session, open or settled. */
+  newestReply(sessionID: string): Reply | undefined
 }
 
 export function createEngine(options: { readonly onError: OnError; readonly keepSettled: number }): Engine {
@@ -61,6 +63,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),
     openReply,
+    newestReply: (sessionID) => replies.newest(sessionID)?.reply(),
   }
 
   function apply(events: readonly ReplyEvent[]): void {

@@ -19,6 +19,8 @@ export interface FeedOptions {
   readonly receive: (events: readonly ReplyEvent[]) => void
   /** The stream ended, failed or fell silent. A new connection is under way. */
   readonly onLost: (reason: ReplyError) => void
+  /** No first frame for so long: nobody will answer. */
+  readonly firstFrameMs: number
   /** No frame for so long: the connection is dead. Asked anew for each connection. */
   readonly silenceMs: () => number
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
@@ -72,7 +74,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   /** One connection from its beginning to its end; the reason why it ended. */
   async function readOnce(abort: AbortController): Promise<ReplyError> {
-    let stopSilence = watchSilence(abort)
+    let stopSilence = watchSilence(abort, Math.min(options.firstFrameMs, options.silenceMs()))
     let isOpen = false
     try {
       const body = await openStream(abort.signal)
@@ -80,7 +82,7 @@ export function createFeed(options: FeedOptions): Feed {
       const reader = createEventReader({ onError, onFrame: options.onFrame, decoder })
       for await (const chunk of body) {
         stopSilence()
-        stopSilence = watchSilence(abort)
+        stopSilence = watchSilence(abort, options.silenceMs())
         const events = reader.push(chunk, clock.now())
         options.receive(events)
       }
@@ -100,8 +102,7 @@ export function createFeed(options: FeedOptions): Feed {
     }
   }
 
-  function watchSilence(abort: AbortController): () => void {
-    const silenceMs = options.silenceMs()
+  function watchSilence(abort: AbortController, silenceMs: number): () => void {
     return clock.after(silenceMs, () =>
       abort.abort(new ReplyError('unreachable', `The event stream of ${address.url} was silent for ${silenceMs} ms.`)),
     )

@@ -1,10 +1,10 @@
-import { toReadSessions, toReadVersion } from '../decode/rest.ts'
+import { toReadMessages, toReadSessions, toReadVersion } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../event.ts'
 import { toAddress } from './address.ts'
 import type { Engine } from './engine.ts'
 import { createFeed, type Feed } from './feed.ts'
-import { newestOf } from './newest.ts'
+import { latest, newestOf, timeOfMessages } from './newest.ts'
 import type { ConnectOptions, Settings } from './options.ts'
 import { createOrphans } from './orphans.ts'
 import type { ReadRequest } from './read.ts'
@@ -36,6 +36,9 @@ const checkMs = 2000
 /** The connection to the server: feed, resync after each gap, and what the replies are told of it. */
 export function createLine({ options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
+  /** The sessions at work since the connection came up, until it is certain to be heard. */
+  const turned = new Set<string>()
+  let listenUntil = 0
   let isUp = false
   let hasListened = false
   let isClosed = false
@@ -62,13 +65,16 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     onFailed: (reason) => feed.reconnect(reason),
     onSynced,
   })
+  engine.onTurned((sessionID) => {
+    if (isUp && clock.now() < listenUntil) turned.add(sessionID)
+  })
   const orphans = createOrphans({ engine, read, clock, onError, isLive: () => isUp })
   const feed: Feed = createFeed({
     ...settings,
     address: toAddress(options),
     directory: options.directory,
     onFrame: options.onFrame,
-    receive: resync.receive,
+    receive,
     onLost,
     silenceMs: () => silenceMs,
   })
@@ -85,7 +91,10 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
 
   /** What the server holds already is no news. */
   async function beginToListen(): Promise<void> {
-    const from = newestOf(toReadSessions(await rest.newestSession(options.directory)))
+    const newest = newestOf(toReadSessions(await rest.newestSession(options.directory)))
+    // The session itself may be told to be older than what was said in it.
+    const said = newest && toReadMessages(await rest.newestMessage(newest.id), onError)
+    const from = latest(newest?.updatedAt, said && timeOfMessages(said))
     hasListened = true
     if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
   }
@@ -107,29 +116,51 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     for (const { resolve } of waiting) resolve()
     waiting = []
     orphans.review()
+    options.onConnection?.('live')
     stopCheck?.()
-    stopCheck = clock.after(checkMs, () => void check())
+    stopCheck = undefined
+    turned.clear()
+    for (const { sessionID } of engine.openReplies()) turned.add(sessionID)
+    listenUntil = clock.now() + checkMs
+    checkLater()
   }
 
   /**
    * Servers from 1.17 on say that they are connected some moments before they listen to themselves. What they did in
-   * between is on no stream, so the open replies are read once more.
+   * between is on no stream, so what was at work in these moments is read once more, even if it has ended by then.
    */
   async function check(): Promise<void> {
     stopCheck = undefined
-    for (const reply of engine.openReplies()) {
+    const sessions = [...turned]
+    turned.clear()
+    for (const sessionID of sessions) {
       if (!isUp) return
-      const { sessionID } = reply
       try {
-        engine.apply([await read({ sessionID, reply, gap: true })])
+        engine.apply([await read({ sessionID, reply: engine.newestReply(sessionID), gap: true })])
       } catch (error) {
-        if (error instanceof ReplyError && error.type !== 'gone') onError(error)
+        if (!(error instanceof ReplyError) || error.type === 'gone') continue
+        onError(error)
+        turned.add(sessionID)
       }
     }
+    if (turned.size > 0 && isUp) checkLater()
+  }
+
+  function checkLater(): void {
+    stopCheck ??= clock.after(checkMs, () => void check())
+  }
+
+  function receive(events: readonly ReplyEvent[]): void {
+    resync.receive(events)
+    // What was pending in an instance that is disposed of is gone, and nothing tells.
+    if (!events.some((event) => event.type === 'disposed')) return
+    for (const { sessionID } of engine.openReplies()) turned.add(sessionID)
+    checkLater()
   }
 
   function onLost(reason: ReplyError): void {
     lastReason = reason
+    if (isUp) options.onConnection?.('lost', reason)
     if (isUp) missedSince ??= engine.newestAt() ?? 0
     isUp = false
     resync.lost()

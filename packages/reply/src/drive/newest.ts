@@ -1,5 +1,5 @@
 import type { ListedSession } from '../decode/rest.ts'
-import type { MessageHead, ReplyEvent } from '../event.ts'
+import type { MessageHead, ReplyEvent, SnapshotEvent } from '../event.ts'
 
 /** The later of two times; undefined without any. */
 export function latest(a: number | undefined, b: number | undefined): number | undefined {
@@ -24,8 +24,16 @@ export function timeOf(event: ReplyEvent): number | undefined {
   }
 }
 
-export function newestOf(sessions: readonly ListedSession[]): number | undefined {
-  return sessions.reduce<number | undefined>((newest, { updatedAt }) => latest(newest, updatedAt), undefined)
+export function timeOfMessages(messages: SnapshotEvent['messages']): number | undefined {
+  return messages.reduce<number | undefined>((newest, { head }) => latest(newest, timeOfHead(head)), undefined)
+}
+
+/** The session that was touched last; old servers list all of them, in an order of their own. */
+export function newestOf(sessions: readonly ListedSession[]): ListedSession | undefined {
+  return sessions.reduce<ListedSession | undefined>(
+    (newest, session) => ((session.updatedAt ?? 0) > (newest?.updatedAt ?? -1) ? session : newest),
+    undefined,
+  )
 }
 
 function timeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {

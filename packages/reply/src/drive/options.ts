@@ -14,6 +14,8 @@ export interface ConnectOptions {
   readonly fetch?: typeof fetch | undefined
   /** Told of what stops nothing: lost connections, bad frames, failing observers. Default: nobody is. */
   readonly onError?: OnError | undefined
+  /** Told when the event stream is up and what was missed has been read, and when it is lost, with the reason. */
+  readonly onConnection?: ((connection: 'live' | 'lost', reason?: ReplyError) => void) | undefined
   /** Every frame's data as it came, with the time of its arrival; for recording. */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
   readonly clock?: Clock | undefined
@@ -23,6 +25,8 @@ export interface ConnectOptions {
   readonly connectTimeoutMs?: number | undefined
   /** No frame for so long: the connection is dead. Default 25,000 (servers send a heartbeat every 10,000), 75,000 for servers before 1.2 (every 30,000). */
   readonly silenceMs?: number | undefined
+  /** A stream that brings no first frame for so long is given up: a server that is just being started may never answer. Default 5,000. */
+  readonly firstFrameMs?: number | undefined
   /** Between attempts, doubling from the first to the second, with jitter. Default 500 to 10,000. */
   readonly backOff?: { readonly minMs: number; readonly maxMs: number } | undefined
   /** Without a connection for so long, open replies end as `lost`. Default 300,000. */
@@ -42,7 +46,7 @@ export interface ConnectOptions {
 export type Settings = {
   readonly [K in keyof Omit<
     ConnectOptions,
-    'url' | 'directory' | 'username' | 'password' | 'onFrame' | 'silenceMs'
+    'url' | 'directory' | 'username' | 'password' | 'onFrame' | 'onConnection' | 'silenceMs'
   >]-?: NonNullable<ConnectOptions[K]>
 }
 
@@ -54,6 +58,7 @@ export function toSettings(options: ConnectOptions): Settings {
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    firstFrameMs: options.firstFrameMs ?? 5000,
     backOff: options.backOff ?? { minMs: 500, maxMs: 10_000 },
     lostAfterMs: options.lostAfterMs ?? 300_000,
     stalledAfterMs: options.stalledAfterMs ?? { first: 120_000, later: 300_000 },

@@ -64,18 +64,22 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   ])
   const at = clock.now()
   const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
-  const childIDs = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child)?.id ?? [])
+  const childSessions = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child) ?? [])
   const read = toReadMessages(messages, note)
-  const linked = new Set(
-    read.slice(Math.max(0, runStart(read))).flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
-  )
+  const run = read.slice(Math.max(0, runStart(read)))
+  const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
+  const linked = new Set([
+    ...run.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
+    // Its call may not name it: it is being made, or was aborted.
+    ...childSessions.flatMap(({ id, createdAt = -1 }) => (createdAt >= runStartedAt ? [id] : [])),
+  ])
   const isAtWork = (id: string): boolean => statuses.has(id) || isOpenIn(reply, id)
   // A sub-agent of this run that has ended is read once, so that nothing of the run is missing.
   const isWanted = (id: string): boolean => isAtWork(id) || (linked.has(id) && !(reply && findReply(reply, id)))
-  const placed = new Set([...seen, ...childIDs])
+  const placed = new Set([...seen, ...childSessions.map(({ id }) => id)])
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const children: SnapshotEvent[] = []
-  for (const id of childIDs) {
+  for (const { id } of childSessions) {
     if (seen.has(id)) continue
     if (isWanted(id) || (isSearching && (await hasWorkBelow(id)))) {
       const child = await readTree(options, { sessionID: id, reply, gap, complete }, seen).catch(unlessGone)

@@ -40,6 +40,8 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     sessions: (since: number, directory?: string) =>
       call('GET /session', client.session.list({ start: since, ...at(directory) })),
     newestSession: (directory?: string) => call('GET /session', client.session.list({ limit: 1, ...at(directory) })),
+    newestMessage: (sessionID: string) =>
+      call('GET /session/:id/message', client.session.messages({ sessionID, limit: 1 })),
     session: (sessionID: string) => call('GET /session/:id', client.session.get({ sessionID })),
     messages: (sessionID: string) => call('GET /session/:id/message', client.session.messages({ sessionID })),
     todos: (sessionID: string) => call('GET /session/:id/todo', client.session.todo({ sessionID })),

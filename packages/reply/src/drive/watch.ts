@@ -32,6 +32,8 @@ export interface WatchingOptions {
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   readonly onError: OnError
   readonly directory?: string | undefined
+  /** So many settled replies are kept for late news. */
+  readonly keepSettled: number
   /** The stream is up, and what was missed before has been read. */
   readonly isLive: () => boolean
 }
@@ -48,10 +50,11 @@ export function createWatching(options: WatchingOptions): Watching {
     let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
     const take = (live: LiveReply, reply: Reply): void => {
       if (!isWanted(target, reply)) return
-      stops = [
-        ...stops.filter((other) => other.live.reply().phase !== 'settled'),
-        { live, stop: live.observe(observersOf(observe, reply, onError)) },
-      ]
+      // Those whose replies are forgotten by now have nothing left to stop.
+      const mine = [...stops, { live, stop: live.observe(observersOf(observe, reply, onError)) }]
+      const settled = mine.filter((other) => other.live.reply().phase === 'settled')
+      const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
+      stops = gone.size === 0 ? mine : mine.filter((other) => !gone.has(other))
     }
     for (const live of engine.replies.open()) take(live, live.reply())
     const stopOpened = engine.replies.onOpened(take)

@@ -31,14 +31,19 @@ export function growPart(
 }
 
 /** A snapshot of a part of one of the reply's messages. */
-export function applyPart(reply: Reply, incoming: Part, changes: Change[]): Reply {
+export function applyPart(
+  reply: Reply,
+  incoming: Part,
+  order: readonly string[] | undefined,
+  changes: Change[],
+): Reply {
   const at = messageAt(reply.messages, incoming.messageID)
   const message = reply.messages[at]
   if (!message) return reply
   const place = partAt(message.parts, incoming.id)
   // A list is slow at -1, and that slows down every other reading of it here.
   const before = place === -1 ? undefined : message.parts[place]
-  if (!before) return addPart(reply, at, message, incoming, changes)
+  if (!before) return addPart(reply, at, { message, part: incoming, order }, changes)
   const part = mergePart(before, incoming)
   if (part === before) return reply
   const index = indexOf(reply.messages, at, place)
@@ -50,11 +55,25 @@ export function applyPart(reply: Reply, incoming: Part, changes: Change[]): Repl
   return part.type === 'step-finish' ? withStep(next, part, changes) : next
 }
 
-function addPart(reply: Reply, at: number, message: Message, part: Part, changes: Change[]): Reply {
-  const index = indexOf(reply.messages, at, message.parts.length)
-  tellPart(part, index, changes)
-  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, [...message.parts, part])))
+interface Addition {
+  readonly message: Message
+  readonly part: Part
+  readonly order: readonly string[] | undefined
+}
+
+function addPart(reply: Reply, at: number, { message, part, order }: Addition, changes: Change[]): Reply {
+  const place = order ? placeIn(message.parts, part.id, order) : message.parts.length
+  const parts = place === message.parts.length ? [...message.parts, part] : message.parts.toSpliced(place, 0, part)
+  tellPart(part, indexOf(reply.messages, at, place), changes)
+  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
   return part.type === 'step-finish' ? withStep(next, part, changes) : next
+}
+
+/** Before the first part that the server has after it. */
+function placeIn(parts: readonly Part[], id: string, order: readonly string[]): number {
+  const rank = order.indexOf(id)
+  const after = parts.findIndex((part) => order.indexOf(part.id) > rank)
+  return after === -1 ? parts.length : after
 }
 
 /** What observers hear of a part that they didn't know. */

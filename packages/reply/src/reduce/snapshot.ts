@@ -1,6 +1,7 @@
 import type { SessionScopedEvent, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Reply } from '../reply.ts'
+import { messageAt } from './part.ts'
 
 /**
  * A reading over REST as the events that it stands for, in the order in which the wire would have told them. Which
@@ -14,8 +15,13 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   else if (snapshot.status === 'busy') events.push({ type: 'status', at, raw, sessionID, status: 'busy' })
   for (const { head, parts } of messages) {
     events.push({ type: 'message', at, raw, sessionID, message: head })
-    for (const part of parts)
-      events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap ? withHole(part) : part })
+    const order = parts.map(({ id }) => id)
+    const known = reply.messages[messageAt(reply.messages, head.id)]?.parts ?? []
+    for (const part of parts) {
+      // What was heard from its beginning, on this connection, has none.
+      const isHeard = !snapshot.complete && known.some(({ id }) => id === part.id)
+      events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
+    }
   }
   if (snapshot.complete) events.push(...removals(reply, snapshot))
   events.push({ type: 'todos', at, raw, sessionID, todos })

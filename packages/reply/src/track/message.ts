@@ -19,7 +19,7 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     if (createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt)
       return remember(draft, event, -1)
     if (isOld(draft, event)) return remember(draft, event, -1)
-    if (isAnswered(draft, rootID, event)) remember(draft, event, run)
+    if (isAnswered(draft, rootID, event) || isAwaited(draft, rootID, event)) remember(draft, event, run)
     else {
       endUnseen(draft, rootID, event)
       open(draft, path, event.at)
@@ -36,6 +36,13 @@ function isAnswered(draft: Draft, rootID: string, { sessionID, message }: Messag
   const root = getCell(draft, rootID).reply
   const reply = root && message.role === 'user' ? findReply(root, sessionID) : undefined
   return reply?.messages.some(({ parentID }) => parentID === message.id) ?? false
+}
+
+/** Our own prompt, told of after its reply has settled: nothing ran for it. */
+function isAwaited(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
+  const { reply } = getCell(draft, rootID)
+  if (sessionID !== rootID || message.role !== 'user' || reply?.phase !== 'settled') return false
+  return reply.prompt?.parts.length === 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
 /** It was there before anybody listened, and its session was not at work then. */
@@ -66,11 +73,18 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
 /**
  * A new prompt may be the first that is heard of the end of the run before it. When REST showed the session idle and all
  * steps had ended, that run is over. When it was last heard of on an earlier connection, with a step that never ended,
- * the server was restarted in between, and it is lost.
+ * the server was restarted in between, and it is lost. So it is when a step begins for a prompt that nobody told of,
+ * although the one before never ended.
  */
 function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
-  const { reply, epoch, idle } = getCell(draft, rootID)
-  if (sessionID !== rootID || message.role !== 'user' || !reply || !isOpen(reply) || reply.phase === 'waiting') return
+  const { reply, epoch, idle, roles } = getCell(draft, rootID)
+  if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting') return
+  if (message.role === 'assistant') {
+    const { parentID, summary } = message
+    const isUntold = parentID !== undefined && !roleIn(roles, parentID) && reply.messages.at(-1)?.parentID !== parentID
+    if (!summary && isUntold && !isFinished(reply)) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
+    return
+  }
   if (isFinished(reply)) {
     if (idle) step(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })

@@ -48,23 +48,44 @@ export function runEnd(
 function beginsRun(messages: readonly Read[], at: number): boolean {
   const asked = messages[at]
   const before = messages[at - 1]
-  if (asked?.head.role !== 'user' || before?.head.role !== 'assistant' || isInserted(asked.parts)) return false
+  if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
+  if (isCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
   if (!hasEnded(before.head)) return false
-  // Read in the moment before its part was stored: what follows on a summary that was written in mid-run.
-  if (before.head.summary && asked.parts.length === 0) return false
   if (before.head.error === undefined && before.head.finish === 'tool-calls') return false
   const { completedAt } = before.head
   const { createdAt } = asked.head
   return completedAt === undefined || createdAt === undefined || createdAt >= completedAt
 }
 
+/**
+ * Without the prompts at the end that say nothing yet: those whose parts are not stored, and those after a step that has
+ * not ended while the session is busy. They may go on with its run, or follow on a server that was restarted. Whoever
+ * answers them will tell.
+ */
+export function withoutUndecided(
+  { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
+  isKnown: (id: string) => boolean,
+): readonly Read[] {
+  const last = messages.findLastIndex(({ head }) => head.role === 'assistant')
+  const before = messages[last]
+  const isUndecided = status !== 'idle' && before !== undefined && !hasEnded(before.head)
+  return messages.filter(
+    ({ head, parts }, at) =>
+      at <= last || isKnown(head.id) || !(parts.length === 0 || (isUndecided && !isInserted(parts))),
+  )
+}
+
 function hasEnded(head: MessageHead): boolean {
   return head.completedAt !== undefined || head.error !== undefined
 }
 
+/** The server put it in by itself: into a run, or as word of a background sub-agent's end. */
 function isInserted(parts: readonly Part[]): boolean {
   return (
-    parts.length > 0 &&
-    parts.every((part) => (part.type === 'compaction' ? part.auto : 'synthetic' in part && part.synthetic === true))
+    isCompaction(parts) || (parts.length > 0 && parts.every((part) => 'synthetic' in part && part.synthetic === true))
   )
+}
+
+function isCompaction(parts: readonly Part[]): boolean {
+  return parts.length > 0 && parts.every((part) => part.type === 'compaction' && part.auto)
 }

@@ -1,12 +1,13 @@
 import type { SnapshotEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
+import type { Reply } from '../reply.ts'
 import { resume } from './hold.ts'
 import { placeRemoval } from './message.ts'
 import { isOpen, open, step } from './open.ts'
 import { earlierRuns } from './resumed.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
-import { runEnd, runStart, runStarts } from './runs.ts'
+import { runEnd, runStart, runStarts, withoutUndecided } from './runs.ts'
 import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
 /**
@@ -22,13 +23,17 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
 }
 
-function placeRead(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
-  const { sessionID, messages, at } = event
+function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): void {
+  const { sessionID, at } = read
   const rootID = path[0] ?? sessionID
-  const isRunning = event.status !== 'idle'
+  const isRunning = read.status !== 'idle'
   const before = getCell(draft, sessionID)
+  const messages = withoutUndecided(read, (id) => roleIn(before.roles, id) !== undefined)
+  const event = { ...read, messages }
   if (before.removed) changeCell(draft, before, { removed: undefined })
-  const isNews = (isRunning && hasNews(before, event)) || (sessionID === rootID && firstMissed(before, event) !== -1)
+  const isNews =
+    (isRunning && hasNews(before, event)) ||
+    (sessionID === rootID ? firstMissed(before, event) !== -1 : isOfRun(before, getCell(draft, rootID).reply))
   if (isNews && !isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
   const cell = getCell(draft, sessionID)
   const known = firstKnown(cell, event)
@@ -71,6 +76,12 @@ function placeRead(draft: Draft, path: readonly string[], event: SnapshotEvent):
   step(draft, rootID, { ...event, messages: hasOwn ? messages.slice(start) : [], children: [] })
   draft.queue.push(...event.children)
   resume(draft, sessionID, () => true)
+}
+
+/** A sub-agent of which nothing was heard, of the run that is under way. */
+function isOfRun({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
+  const startedAt = root?.messages[0]?.createdAt
+  return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
 }
 
 /** Where the run begins, as far as it is known: with the prompt of its first message. -1 without any. */

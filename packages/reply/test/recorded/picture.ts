@@ -88,11 +88,14 @@ export function knowable(expected: Picture, got: Picture | undefined): Picture {
         ),
       }
     }),
-    children: expected.children.map((child, index) => ({
-      ...child,
-      reply: knowable(child.reply, got.children[index]?.reply),
-    })),
+    children: expected.children.map((child, index) => knowableChild(child, got.children[index])),
   }
+}
+
+/** Which call started a background sub-agent was told in a reply that was over before anybody listened. */
+function knowableChild(child: ChildPicture, got: ChildPicture | undefined): ChildPicture {
+  const reply = knowable(child.reply, got?.reply)
+  return got && got.callID === undefined ? { ...got, reply } : { ...child, reply }
 }
 
 function hasEnded({ error, finish }: MessagePicture): boolean {

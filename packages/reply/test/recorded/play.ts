@@ -178,8 +178,13 @@ function expectedFor(
   if (scenario === 'no-reply' && got.length === 0) return []
   const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
   const due = isUntold ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
-  if ((plan.attachAt ?? 0) === 0 && !isUntold) return due
+  if ((plan.attachAt ?? 0) === 0 && !isUntold) return got.length < due.length ? due.filter(isOfItsOwn) : due
   return due.slice(Math.max(0, due.length - got.length))
+}
+
+/** Work of background sub-agents alone opens a reply; whoever missed it reads it as part of the one that started them. */
+function isOfItsOwn({ messages, children }: Picture): boolean {
+  return messages.length > 0 || children.length === 0
 }
 
 function firstDifference(got: readonly unknown[], expected: readonly unknown[]): string {

@@ -1,12 +1,11 @@
 import { firstIssue, frameReaders } from './decode/read.ts'
 import { createSeen } from './decode/seen.ts'
-import { createSkip } from './decode/skip.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
 import { excerptOf, kindOf } from './excerpt.ts'
 
 export interface DecoderOptions {
-  /** Told of each known event that has not its shape, and of data that is no JSON. What begins as a type that is not known is not looked at. */
+  /** Told of each known event that has not its shape, and of data that is no JSON. */
   readonly onError?: OnError | undefined
 }
 
@@ -20,8 +19,6 @@ export interface Decoder {
   decodeValue(value: unknown, at: number): ReplyEvent | undefined
 }
 
-const isUnknown = createSkip([...frameReaders.keys(), 'message.part.delta', 'server.heartbeat', 'server.connected'])
-
 /**
  * Turns the wire's events, of every dialect known, into `ReplyEvent`s. It remembers the last event ids, nothing else:
  * keep one for a server across its connections.
@@ -31,7 +28,6 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   return { decode, decodeValue }
 
   function decode(data: string, at: number): ReplyEvent | undefined {
-    if (isUnknown(data)) return undefined
     let value: unknown
     try {
       value = JSON.parse(data)

@@ -4,7 +4,7 @@ import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
 import { giveUp, hold } from './track/hold.ts'
 import { placeMessage, placeRemoval } from './track/message.ts'
-import { open, reopen, step } from './track/open.ts'
+import { isOpenIn, isWaitingIn, open, reopen, step } from './track/open.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
 import { isUnread, learn, placeSession, touch } from './track/session.ts'
 import { isTelling, placeSettle } from './track/settle.ts'
@@ -91,6 +91,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       return placeSettle(draft, rootID, event)
     case 'asked':
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
+      if (isTrailing(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
       open(draft, path, event.at)
       return step(draft, rootID, event)
     case 'opened':
@@ -105,6 +106,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       if (cell.idle !== idle || (idle && cell.trailing))
         changeCell(draft, cell, { idle, trailing: cell.trailing && !idle })
       if (!idle && !isTrailing(draft, event.sessionID)) open(draft, path, event.at)
+      if (!idle && cell.trailing && isWaitingIn(draft, rootID, event.sessionID)) return
       // What waits may be of this run: it is looked for before the run ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
@@ -122,7 +124,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
   }
 }
 
-/** A status of its own opens nothing: it may be the last that the stream tells of a run that is over. */
+/** A status or an ask alone opens nothing: it may be the last that the stream tells of a run that is over. */
 function isTrailing(draft: Draft, sessionID: string): boolean {
   const cell = getCell(draft, sessionID)
   return cell.trailing || isUnread(draft, cell)

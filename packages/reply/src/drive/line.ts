@@ -92,9 +92,12 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
   /** What the server holds already is no news. */
   async function beginToListen(): Promise<void> {
     const newest = newestOf(toReadSessions(await rest.newestSession(options.directory)))
-    // The session itself may be told to be older than what was said in it.
-    const said = newest && toReadMessages(await rest.newestMessage(newest.id), onError)
-    const from = latest(newest?.updatedAt, said && timeOfMessages(said))
+    let from = newest?.updatedAt
+    // A session may be told to be older than what was said in it, and so may the one that it works for.
+    for (const id of [newest?.id, newest?.parentID]) {
+      if (id === undefined) continue
+      from = latest(from, timeOfMessages(toReadMessages(await rest.newestMessage(id), onError)))
+    }
     hasListened = true
     if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
   }

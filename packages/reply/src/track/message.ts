@@ -27,6 +27,7 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   }
   const cell = getCell(draft, sessionID)
   if (known?.role !== roleOf(message)) remember(draft, event, cell.run)
+  if (!known && cell.trailing) changeCell(draft, getCell(draft, sessionID), { trailing: false })
   step(draft, rootID, event)
   if (cell.held.length > 0) resume(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }

@@ -108,6 +108,18 @@ export function isOpen(reply: Reply | undefined): reply is Reply {
   return reply !== undefined && reply.phase !== 'settled'
 }
 
+/** The session's own run is under way. */
+export function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {
+  const root = getCell(draft, rootID).reply
+  return root !== undefined && isOpen(findReply(root, sessionID))
+}
+
+/** The session's own run is known, and nothing of it was heard. */
+export function isWaitingIn(draft: Draft, rootID: string, sessionID: string): boolean {
+  const root = getCell(draft, rootID).reply
+  return root !== undefined && findReply(root, sessionID)?.phase === 'waiting'
+}
+
 /** What belongs to the session goes over to its next run; so do background sub-agents that still work, with their asks. */
 function nextReply(root: Cell): Reply {
   const { title, directory, todos } = root

@@ -4,8 +4,8 @@ import { type Read, runStarts } from './runs.ts'
 
 /** What a reading tells of a sub-agent's run that was over before its session was used again. */
 export interface EarlierRun {
-  /** The parent as it was when the run was over. */
-  readonly parent: SnapshotEvent
+  /** The parent as it was when the run was over; undefined where no call of it names the run. */
+  readonly parent: SnapshotEvent | undefined
   readonly child: SnapshotEvent
 }
 
@@ -19,18 +19,17 @@ export function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
       parts.flatMap((part, place) => (sessionOf(part) === child.sessionID ? [{ at, place }] : [])),
     )
     const starts = runStarts(child.messages)
-    if (calls.length < 2 || starts.length !== calls.length) return []
-    return calls.slice(0, -1).map(({ at, place }, index) => ({
-      parent: { ...parent, messages: upTo(parent.messages, at, place), complete: false, children: [], asks: [] },
-      child: {
-        ...child,
-        messages: child.messages.slice(starts[index], starts[index + 1]),
-        status: 'idle' as const,
-        complete: false,
-        children: [],
-        asks: [],
-      },
-    }))
+    const earlier = Math.max(calls.length, starts.length) - 1
+    return Array.from({ length: Math.max(0, earlier) }, (_, index): EarlierRun => {
+      const call = calls[index]
+      const start = starts[index]
+      const messages = start === undefined ? [] : child.messages.slice(start, starts[index + 1])
+      const rest = { complete: false, children: [], asks: [] }
+      return {
+        parent: call && { ...parent, ...rest, messages: upTo(parent.messages, call.at, call.place) },
+        child: { ...child, ...rest, messages, status: 'idle' },
+      }
+    })
   })
 }
 

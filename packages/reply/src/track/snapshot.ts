@@ -4,7 +4,7 @@ import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { resume } from './hold.ts'
 import { placeRemoval } from './message.ts'
-import { isOpen, open, step } from './open.ts'
+import { isOpen, isOpenIn, isWaitingIn, open, step } from './open.ts'
 import { earlierRuns } from './resumed.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
 import { runEnd, runStart, runStarts, withoutUndecided } from './runs.ts'
@@ -26,9 +26,10 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
 function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): void {
   const { sessionID, at } = read
   const rootID = path[0] ?? sessionID
-  const isRunning = read.status !== 'idle'
+  const isRunning = read.status !== 'idle' || isEnding(read)
   const before = getCell(draft, sessionID)
-  const messages = withoutUndecided(read, (id) => roleIn(before.roles, id) !== undefined)
+  const decided = withoutUndecided(read, (id) => roleIn(before.roles, id) !== undefined)
+  const messages = sessionID === rootID || isOpenIn(draft, rootID, sessionID) ? decided : untilNextRun(before, decided)
   const event = { ...read, messages }
   if (before.removed) changeCell(draft, before, { removed: undefined })
   const isNews =
@@ -63,7 +64,9 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
   }
   // What the stream still tells of a run that REST knows as over is no new one.
-  const trailing = isRunning ? cell.trailing : cell.trailing || !isOpenIn(draft, rootID, sessionID)
+  const trailing = isRunning
+    ? cell.trailing
+    : cell.trailing || !isOpenIn(draft, rootID, sessionID) || isWaitingIn(draft, rootID, sessionID)
   changeCell(draft, cell, {
     roles,
     todos: event.todos,
@@ -82,6 +85,20 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
 function isOfRun({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
   const startedAt = root?.messages[0]?.createdAt
   return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
+}
+
+/** It is idle with an open step while its sub-agents are still at work: a run that is being ended. */
+function isEnding({ messages, children }: SnapshotEvent): boolean {
+  const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
+  const isOpenStep = last !== undefined && last.completedAt === undefined && last.error === undefined
+  return isOpenStep && children.some(({ status }) => status !== 'idle')
+}
+
+/** A sub-agent's run that has settled, without the next one of its session: which call that is, the stream will tell. */
+function untilNextRun({ roles, run }: Cell, messages: SnapshotEvent['messages']): SnapshotEvent['messages'] {
+  const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
+  const next = known === -1 ? undefined : runStarts(messages).find((start) => start > known)
+  return next === undefined ? messages : messages.slice(0, next)
 }
 
 /** Where the run begins, as far as it is known: with the prompt of its first message. -1 without any. */
@@ -111,7 +128,8 @@ function placeEarlier(draft: Draft, path: readonly string[], event: SnapshotEven
     const { sessionID, at } = child
     const root = getCell(draft, rootID).reply
     if (root && findReply(root, sessionID)) continue
-    step(draft, rootID, parent)
+    if (parent) step(draft, rootID, parent)
+    open(draft, [...path, sessionID], at)
     placeRead(draft, [...path, sessionID], child)
     step(draft, rootID, { type: 'settle', sessionID, at, by: 'rest' })
   }
@@ -134,9 +152,4 @@ function firstMissed({ roles, createdAt = 0 }: Cell, { messages, since }: Snapsh
   const from = Math.max(since, createdAt - 1)
   const missed = messages.findIndex(({ head }) => (head.createdAt ?? 0) > from && !roleIn(roles, head.id))
   return runStarts(messages).findLast((start) => start <= missed) ?? -1
-}
-
-function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {
-  const root = getCell(draft, rootID).reply
-  return root !== undefined && isOpen(findReply(root, sessionID))
 }

@@ -16,7 +16,9 @@ export function comparable(reply: Reply): Picture {
     // A background sub-agent that outlived the reply goes on in the next one.
     children: reply.children
       .filter((child) => child.reply.phase === 'settled')
-      .map((child) => ({ callID: child.callID, title: child.title, reply: comparable(child.reply) })),
+      .map((child) => ({ callID: child.callID, title: child.title, reply: comparable(child.reply) }))
+      // In the order of their calls: who came late heard of them in another.
+      .toSorted((a, b) => ((a.callID ?? '~') < (b.callID ?? '~') ? -1 : 1)),
   }
 }
 

@@ -1,30 +1,3 @@
-import { listRecordings } from '@reply/testing'
-import { expect, test } from 'vitest'
-import { comparable, type Picture } from './picture.ts'
-import { play } from './play.ts'
-import { planBySeed, problemsOf } from './sweep.ts'
+import { playPlans } from './plans.ts'
 
-const runs = Number(process.env.REPLY_PLANS ?? 500)
-const firstSeed = Number(process.env.REPLY_SEED ?? 1)
-
-/** The burst is one part's deltas over and over; the sweeps have it. */
-const recordings = listRecordings().filter(({ scenario }) => scenario !== 'burst')
-
-test(`${runs} plans by chance from seed ${firstSeed} on lose nothing, double nothing and end once`, {
-  timeout: 3_600_000,
-}, async () => {
-  const expectedOf = new Map<string, readonly Picture[]>()
-  const failures: string[] = []
-  for (let seed = firstSeed; seed < firstSeed + runs && failures.length < 25; seed++) {
-    const plan = planBySeed(seed, recordings)
-    const key = `${plan.recording.version}/${plan.recording.scenario}`
-    const expected = expectedOf.get(key) ?? (await play({ recording: plan.recording })).replies.map(comparable)
-    expectedOf.set(key, expected)
-    const problems = await problemsOf(plan, expected)
-    if (problems.length > 0)
-      failures.push(
-        `seed ${seed} (${key} ${JSON.stringify(plan.faults)} ahead ${plan.ahead} from ${plan.attachAt}): ${problems.slice(0, 2).join('; ')}`,
-      )
-  }
-  expect(failures).toEqual([])
-})
+playPlans({ first: Number(process.env.REPLY_SEED ?? 5001), count: Number(process.env.REPLY_PLANS ?? 50_000) })

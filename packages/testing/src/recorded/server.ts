@@ -16,6 +16,8 @@ export interface RecordedServer {
   readonly fetch: typeof fetch
   /** How many events the recording has. */
   readonly length: number
+  /** The events' types, in order. */
+  readonly types: readonly string[]
   /** How many of them have been published. */
   readonly published: number
   /** What was posted, in order: "POST /session/…/abort". */
@@ -68,6 +70,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       }
     },
     length: frames.length,
+    types: frames.map((frame) => frame.type),
     get published() {
       return published
     },

@@ -1,0 +1,3 @@
+import { playPlans } from './plans.ts'
+
+playPlans({ first: 2501, count: 2500 })

@@ -1,0 +1,3 @@
+import { playPlans } from './plans.ts'
+
+playPlans({ first: 1, count: 2500 })

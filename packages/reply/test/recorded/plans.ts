@@ -1,0 +1,30 @@
+import { listRecordings } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { comparable, type Picture } from './picture.ts'
+import { play } from './play.ts'
+import { planBySeed, problemsOf } from './sweep.ts'
+
+/** The burst is one part's deltas over and over; the sweeps have it. */
+const recordings = listRecordings().filter(({ scenario }) => scenario !== 'burst')
+
+/** Plans by chance, one a seed. What fails names its seed: `REPLY_SEED=<seed> REPLY_PLANS=1 npm run test:nightly` plays it again. */
+export function playPlans({ first, count }: { readonly first: number; readonly count: number }): void {
+  test(`${count} plans by chance from seed ${first} on lose nothing, double nothing and end once`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const expectedOf = new Map<string, readonly Picture[]>()
+    const failures: string[] = []
+    for (let seed = first; seed < first + count && failures.length < 25; seed++) {
+      const plan = planBySeed(seed, recordings)
+      const key = `${plan.recording.version}/${plan.recording.scenario}`
+      const expected = expectedOf.get(key) ?? (await play({ recording: plan.recording })).replies.map(comparable)
+      expectedOf.set(key, expected)
+      const problems = await problemsOf(plan, expected)
+      if (problems.length > 0)
+        failures.push(
+          `seed ${seed} (${key} ${JSON.stringify(plan.faults)} ahead ${plan.ahead} from ${plan.attachAt}): ${problems.slice(0, 2).join('; ')}`,
+        )
+    }
+    expect(failures).toEqual([])
+  })
+}

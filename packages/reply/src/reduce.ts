@@ -189,7 +189,13 @@ function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHe
  * announced, or after a background sub-agent went on: it is the end only of what has begun and is complete.
  */
 function endsAtIdle(reply: Reply): boolean {
-  return reply.phase !== 'waiting' && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
+  return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
+}
+
+/** Something came of it: a lone idle may be the last of the run before, where REST told of this one first. */
+function hasBegun({ phase, messages, children, error, compaction }: Reply): boolean {
+  if (phase === 'waiting') return false
+  return messages.length > 0 || children.length > 0 || error !== undefined || compaction !== undefined
 }
 
 /** Nothing was ever heard of a sub-agent that has to have run before this idle: it ended before anybody listened. */

@@ -56,7 +56,8 @@ export function connect(options: ConnectOptions): OpenCode {
   const read = (request: Parameters<typeof readSnapshot>[1]) => readSnapshot({ rest, clock, onError }, request)
   const ending = createEnding({
     ...settings,
-    read: (reply) => read({ sessionID: reply.sessionID, reply, gap: false }),
+    // An open text that only REST tells of at the end was missed.
+    read: (reply) => read({ sessionID: reply.sessionID, reply, gap: true }),
     apply: engine.apply,
     openReply: engine.openReply,
     idleOf: engine.idleOf,

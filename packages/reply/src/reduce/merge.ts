@@ -25,9 +25,10 @@ function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
   return sameOrNewer(before, seal)
 }
 
-/** The marks of the snapshot, the text that is longer. */
+/** The marks of the snapshot, the text that is longer. A hole that was known stays: the shorter text does not fill it. */
 function withMarks(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
-  return sameOrNewer(before, withText(incoming, before.text))
+  const marked = before.hole ? { ...incoming, hole: before.hole } : incoming
+  return sameOrNewer(before, withText(marked, before.text))
 }
 
 const rank: Record<ToolStatus, number> = { pending: 0, running: 1, completed: 2, error: 2 }

@@ -1,4 +1,4 @@
-import type { SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import type { MessageHead, SessionScopedEvent, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Reply } from '../reply.ts'
 import { messageAt } from './part.ts'
@@ -16,10 +16,12 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   for (const { head, parts } of messages) {
     events.push({ type: 'message', at, raw, sessionID, message: head })
     const order = parts.map(({ id }) => id)
-    const known = reply.messages[messageAt(reply.messages, head.id)]?.parts ?? []
+    const known = reply.messages[messageAt(reply.messages, head.id)]
+    // The server knows more of its end than we do: what came before that may not have been heard either.
+    const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
     for (const part of parts) {
       // What was heard from its beginning, on this connection, has none.
-      const isHeard = !snapshot.complete && known.some(({ id }) => id === part.id)
+      const isHeard = !snapshot.complete && !isBehind && known?.parts.some(({ id }) => id === part.id) === true
       events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
     }
   }
@@ -33,6 +35,10 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   }
   events.push(...children)
   return events
+}
+
+function hasEnded({ completedAt, error }: Pick<MessageHead, 'completedAt' | 'error'>): boolean {
+  return completedAt !== undefined || error !== undefined
 }
 
 /** What the reply has and the server no longer knows. */

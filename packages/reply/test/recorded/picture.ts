@@ -2,6 +2,7 @@ import type { Change, Observation, Part, Reply, ReplyObserver } from '../../src/
 
 /** What of a reply must be the same whether or not its stream was whole. Times, asks that came and went, and what a retry took back are not. */
 export function comparable(reply: Reply): Picture {
+  const isOfChildren = reply.messages.length === 0 && reply.children.length > 0
   return {
     outcome: reply.outcome,
     finish: reply.finish,
@@ -13,9 +14,13 @@ export function comparable(reply: Reply): Picture {
       finish: message.finish,
       parts: message.parts.filter((part) => part.status !== 'abandoned').map(comparablePart),
     })),
-    // A background sub-agent that outlived the reply goes on in the next one.
+    isOfChildren,
+    // Which reply a background sub-agent's work is told in depends on who heard of its end when.
     children: reply.children
-      .filter((child) => child.reply.phase === 'settled')
+      .filter(
+        (child) =>
+          child.reply.phase === 'settled' && !child.background && !(isOfChildren && child.callID === undefined),
+      )
       .map((child) => ({ callID: child.callID, title: child.title, reply: comparable(child.reply) }))
       // In the order of their calls: who came late heard of them in another.
       .toSorted((a, b) => ((a.callID ?? '~') < (b.callID ?? '~') ? -1 : 1)),
@@ -28,6 +33,8 @@ export interface Picture {
   readonly todos: unknown
   readonly steps: number
   readonly messages: readonly MessagePicture[]
+  /** Only sub-agents worked in it. */
+  readonly isOfChildren: boolean
   readonly children: readonly ChildPicture[]
 }
 

@@ -104,9 +104,9 @@ export async function play(plan: Plan): Promise<Played> {
     if (!server.isHeard) throw new Error(`${key}: nobody came back.`)
   }
 
-  /** Seconds will pass: no run stands still in the midst of its end for so long. */
-  function endWhatEnds(): void {
-    while (server.isEnding && server.published < server.length) server.publish()
+  /** Seconds will pass: no run stands still at its beginning or in the midst of its end for so long. */
+  function passOn(): void {
+    while (server.isPassing && server.published < server.length) server.publish()
   }
 
   async function suffer(fault: Fault): Promise<void> {
@@ -118,13 +118,13 @@ export async function play(plan: Plan): Promise<Played> {
       case 'stall':
         server.stall()
         server.publish(fault.missed)
-        endWhatEnds()
+        passOn()
         for (let waited = 0; waited < 100 && !server.isHeard; waited++) await clock.advance(1000, rest)
         return
       case 'refuse':
         server.cut('end')
         server.fail(fault.count, fault.how)
-        endWhatEnds()
+        passOn()
         return await reconnect()
       case 'double':
         server.repeat()
@@ -174,17 +174,16 @@ function expectedFor(
 ): readonly Picture[] {
   const { scenario } = plan.recording
   // Why nothing ran for a prompt only its error told: who missed that sees a prompt without an answer, or nothing.
-  // And what nothing answers is no news to who comes when it is there already.
-  if (scenario === 'no-reply' && got.length === 0) return []
+  // What nothing answers is no news to who comes when it is there already. Nor is what a person runs by hand: servers
+  // don't call that busy.
+  if ((scenario === 'no-reply' || scenario === 'shell') && got.length === 0) return []
   const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
   const due = isUntold ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
-  if ((plan.attachAt ?? 0) === 0 && !isUntold) return got.length < due.length ? due.filter(isOfItsOwn) : due
+  if ((plan.attachAt ?? 0) === 0 && !isUntold)
+    return got.length < due.length // Whoever missed the work of background sub-agents reads it as part of the reply that started them.
+      ? due.filter((one) => !one.isOfChildren)
+      : due
   return due.slice(Math.max(0, due.length - got.length))
-}
-
-/** Work of background sub-agents alone opens a reply; whoever missed it reads it as part of the one that started them. */
-function isOfItsOwn({ messages, children }: Picture): boolean {
-  return messages.length > 0 || children.length === 0
 }
 
 function firstDifference(got: readonly unknown[], expected: readonly unknown[]): string {

@@ -21,6 +21,8 @@ export interface Fold {
   statuses(): Fields
   questions(): readonly unknown[]
   permissions(): readonly unknown[]
+  /** A session is idle although its last message is a prompt. */
+  isBeginning(): boolean
   knows(messageID: string): boolean
   /** A session is idle although a message of the assistant's is open: it passes through this on its way to most ends. */
   isEnding(): boolean
@@ -47,6 +49,8 @@ export function createFold(): Fold {
     questions: () => [...questions.values()],
     permissions: () => [...permissions.values()],
     knows: (messageID) => [...messages.values()].some((stored) => stored.has(messageID)),
+    isBeginning: () =>
+      [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].at(-1)?.info.role === 'user'),
     isEnding: () => [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].some(isUnfinished)),
   }
 

@@ -28,8 +28,8 @@ export interface RecordedServer {
   readonly isHeard: boolean
   /** How many requests are being answered. */
   readonly answering: number
-  /** REST shows a run in the midst of its end: idle, with an open message. On a real server that lasts for milliseconds. */
-  readonly isEnding: boolean
+  /** REST shows what lasts for milliseconds on a real server: a run that is idle with an open message, or a prompt before its run. */
+  readonly isPassing: boolean
   /** Sends the next events, to whoever listens. Where the server of the recording was restarted, all streams end. Returns how many it sent. */
   publish(count?: number): number
   /** Sends the newest event once more, unless it is a delta without an id: nobody could tell that from the next one. */
@@ -84,10 +84,11 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     get answering() {
       return answering
     },
-    get isEnding() {
+    get isPassing() {
       foldUp()
       const next = frames[folded]
-      return fold.isEnding() && next !== undefined && !beginsAnother(next, fold)
+      if (next === undefined || isRestart(next)) return false
+      return fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold))
     },
     publish,
     repeat: () => {
@@ -223,7 +224,6 @@ function isRepeatable({ type, data }: Frame): boolean {
 
 /** From here on the run does not end any more: another begins. */
 function beginsAnother(frame: Frame, fold: Fold): boolean {
-  if (isRestart(frame)) return true
   if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
   const { id, role } = fieldsOf(frame.properties.info)
   return frame.type === 'message.updated' && role === 'user' && !fold.knows(String(id))

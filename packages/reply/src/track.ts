@@ -141,8 +141,9 @@ export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle
 }
 
-/** A sign that the session's run is alive on this connection. A new prompt is none. */
+/** A sign that the session's run is alive on this connection. A new prompt, or a look that finds it idle, is none. */
 function isWork(event: SessionScopedEvent): boolean {
+  if (event.type === 'snapshot') return event.status !== 'idle'
   return workTypes.has(event.type)
 }
 

@@ -2,6 +2,7 @@ import type { MessageEvent, SessionScopedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
+import type { Reply } from '../reply.ts'
 import { resume } from './hold.ts'
 import { amendPast, isOpen, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
@@ -78,15 +79,42 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
  * although the one before never ended.
  */
 function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
-  const { reply, epoch, idle, roles } = getCell(draft, rootID)
+  const { reply, epoch, idle } = getCell(draft, rootID)
   if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting') return
   if (message.role === 'assistant') {
-    const { parentID, summary } = message
-    const isUntold = parentID !== undefined && !roleIn(roles, parentID) && reply.messages.at(-1)?.parentID !== parentID
-    if (!summary && isUntold && !isFinished(reply)) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
+    if (!message.summary) splitLost(draft, { rootID, reply, parentID: message.parentID, at })
     return
   }
   if (isFinished(reply)) {
     if (idle) step(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
+}
+
+interface Lost {
+  readonly rootID: string
+  readonly reply: Reply
+  /** The prompt of the step that begins. */
+  readonly parentID: string | undefined
+  readonly at: number
+}
+
+/** A prompt that had joined a run, and is answered although a step of that never ended, begins the next run. */
+function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
+  const last = reply.messages.at(-1)
+  if (!last || hasEnded(last) || parentID === undefined || last.parentID === parentID) return
+  const { roles, run } = getCell(draft, rootID)
+  const parent = roleIn(roles, parentID)
+  if (parent && (parent.run !== run || reply.promptIDs.indexOf(parentID) < 1)) return
+  if (parent) step(draft, rootID, { type: 'message-removed', sessionID: rootID, messageID: parentID, at })
+  step(draft, rootID, { type: 'settle', sessionID: rootID, by: 'lost', at })
+  if (!parent) return
+  open(draft, [rootID], at)
+  const cell = getCell(draft, rootID)
+  changeCell(draft, cell, { roles: withRole(cell.roles, { ...parent, run: cell.run }) })
+  const prompt = { id: parentID, role: 'user', summary: false, raw: undefined } as const
+  step(draft, rootID, { type: 'message', sessionID: rootID, message: prompt, at })
+}
+
+function hasEnded({ completedAt, error }: Reply['messages'][number]): boolean {
+  return completedAt !== undefined || error !== undefined
 }

@@ -8,7 +8,6 @@ import { isOpen, isOpenIn, isWaitingIn, open, step } from './open.ts'
 import { earlierRuns } from './resumed.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
 import { runEnd, runStart, runStarts, withoutUndecided } from './runs.ts'
-import { touch } from './session.ts'
 import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
 /**
@@ -32,8 +31,6 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
   const decided = withoutUndecided(read, (id) => roleIn(before.roles, id) !== undefined)
   const messages = sessionID === rootID || isOpenIn(draft, rootID, sessionID) ? decided : untilNextRun(before, decided)
   const event = { ...read, messages }
-  // Busy with the run that is known, and not with what may follow on it.
-  if (read.status !== 'idle' && decided.length === read.messages.length) touch(draft, sessionID)
   if (before.removed) changeCell(draft, before, { removed: undefined })
   const isNews =
     (isRunning && hasNews(before, event)) ||

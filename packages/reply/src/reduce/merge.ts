@@ -14,7 +14,7 @@ export function mergePart(before: Part, incoming: Part): Part {
   if ((incoming.type === 'text' || incoming.type === 'reasoning') && 'text' in before) {
     if (incoming.status === 'sealed') return mergeSeal(before, incoming)
     if (before.status !== 'open') return before
-    if (incoming.text.length < before.text.length) return withMarks(before, incoming)
+    if (incoming.text.length <= before.text.length) return withMarks(before, incoming)
     return sameOrNewer(before, incoming)
   }
   return sameOrNewer(before, incoming)
@@ -25,7 +25,7 @@ function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
   return sameOrNewer(before, seal)
 }
 
-/** The marks of the snapshot, the text that is longer. A hole that was known stays: the shorter text does not fill it. */
+/** The marks of the snapshot, the text that is longer. A hole that was known stays: no shorter text fills it. */
 function withMarks(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
   const marked = before.hole ? { ...incoming, hole: before.hole } : incoming
   return sameOrNewer(before, withText(marked, before.text))

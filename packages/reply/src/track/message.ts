@@ -104,7 +104,7 @@ function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
   if (!last || hasEnded(last) || parentID === undefined || last.parentID === parentID) return
   const { roles, run } = getCell(draft, rootID)
   const parent = roleIn(roles, parentID)
-  if (parent && (parent.run !== run || reply.promptIDs.indexOf(parentID) < 1)) return
+  if (parent && (parent.run !== run || !reply.promptIDs.includes(parentID))) return
   if (parent) step(draft, rootID, { type: 'message-removed', sessionID: rootID, messageID: parentID, at })
   step(draft, rootID, { type: 'settle', sessionID: rootID, by: 'lost', at })
   if (!parent) return

@@ -42,8 +42,8 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
   const missed = firstMissed(cell, event)
   const start = known === -1 ? Math.max(missed === -1 ? runStart(messages) : missed, older + 1) : known
   const hasOwn = isRunning || known !== -1 || isOpenIn(draft, rootID, sessionID) || lacksPrompt(cell, event)
-  const isKnown = (id: string): boolean => roleIn(cell.roles, id)?.run === cell.run
-  const end = sessionID === rootID && isOpen(cell.reply) ? runEnd(event, start, isKnown) : undefined
+  const isOwnRun = (id: string): boolean => roleIn(cell.roles, id)?.run === cell.run
+  const end = sessionID === rootID && isOpen(cell.reply) ? runEnd(event, start, isOwnRun) : undefined
   if (end) {
     const { next, by } = end
     const run = { ...event, messages: messages.slice(0, next), status: 'idle' as const, asks: [], children: [] }
@@ -57,8 +57,9 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {
     const isOwn = hasOwn && index >= start
+    const isKnown = (roleIn(roles, head.id)?.run ?? -1) !== -1 || (roleIn(roles, head.id) && index !== start)
     // A prompt that nothing answers yet may be news that the stream is about to tell.
-    if (roleIn(roles, head.id) || (!isOwn && index > answered)) continue
+    if (isKnown || (!isOwn && index > answered)) continue
     // A sub-agent's that ended before its task's part named it belong to a run that is about to be known.
     if (!isOwn && sessionID !== rootID && isOpenIn(draft, rootID, rootID)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
@@ -105,7 +106,7 @@ function untilNextRun({ roles, run }: Cell, messages: SnapshotEvent['messages'])
 function firstKnown({ roles, run }: Cell, { messages }: SnapshotEvent): number {
   const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   const [prompt, first] = [messages[at - 1]?.head, messages[at]?.head]
-  const isUntold = prompt !== undefined && first?.parentID === prompt.id && roleIn(roles, prompt.id) === undefined
+  const isUntold = prompt !== undefined && first?.parentID === prompt.id && (roleIn(roles, prompt.id)?.run ?? -1) === -1
   return isUntold ? at - 1 : at
 }
 

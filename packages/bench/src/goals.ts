@@ -2,8 +2,18 @@ import type { Goal } from './goal.ts'
 import { byteGoals } from './goals/bytes.ts'
 import { growthGoals } from './goals/growth.ts'
 import { heapGoals } from './goals/heap.ts'
+import { liveGoals } from './goals/live.ts'
 import { peerGoals } from './goals/peer.ts'
+import { resyncGoals } from './goals/resync.ts'
 import { sessionGoals } from './goals/sessions.ts'
 
 /** All that is measured, in the order of the table. */
-export const goals: readonly Goal[] = [...byteGoals, ...growthGoals, ...peerGoals, ...sessionGoals, ...heapGoals]
+export const goals: readonly Goal[] = [
+  ...byteGoals,
+  ...growthGoals,
+  ...peerGoals,
+  ...sessionGoals,
+  ...liveGoals,
+  ...resyncGoals,
+  ...heapGoals,
+]

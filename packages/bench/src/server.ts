@@ -1,32 +1,44 @@
-/** An OpenCode server in this process: one event stream to write to, and no session at work when asked over REST. */
+/** An OpenCode server in this process: one event stream to write to, and what is asked over REST. */
 export interface Server {
   readonly fetch: typeof fetch
   /** The next chunks of the event stream. Each is handed over when the one before has been taken, as from a socket. */
   send(chunks: Iterable<Uint8Array>): void
+  /** Ends the event stream; whoever connects again gets a new one. */
+  cut(): void
 }
 
-export function createServer(): Server {
-  const waiting: Iterable<Uint8Array>[] = [
-    [new TextEncoder().encode('data: {"type":"server.connected","properties":{}}\n\n')],
-  ]
+/** How an event stream begins. */
+export const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
+
+/** `rest` are answers as JSON text, by path; without one no session is at work. */
+export function createServer(rest: Readonly<Record<string, string>> = {}): Server {
+  const waiting: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
-  return { fetch: answer, send }
+  let streams = 0
+  return { fetch: answer, send, cut }
 
   function send(chunks: Iterable<Uint8Array>): void {
     waiting.push(chunks)
     wake()
   }
 
+  function cut(): void {
+    streams += 1
+    wake()
+  }
+
   async function answer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const { pathname } = new URL(input instanceof Request ? input.url : input)
-    if (pathname !== '/global/event') return Response.json(restAnswers[pathname] ?? [])
+    if (pathname !== '/global/event') return restAnswer(rest[pathname] ?? answerOf(pathname))
     const body = ReadableStream.from(stream(init?.signal ?? undefined))
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
   async function* stream(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.addEventListener('abort', () => wake())
-    while (!signal?.aborted) {
+    const mine = streams
+    yield new TextEncoder().encode(connected)
+    while (!signal?.aborted && mine === streams) {
       yield* waiting.shift() ?? []
       if (waiting.length > 0) continue
       await new Promise<void>((resolve) => {
@@ -36,7 +48,18 @@ export function createServer(): Server {
   }
 }
 
-/** All else is an empty list. */
+function restAnswer(text: string | undefined): Response {
+  return new Response(text, {
+    status: text === undefined ? 404 : 200,
+    headers: { 'content-type': 'application/json' },
+  })
+}
+
+/** What a server says that has nothing to tell beside its stream, as JSON text: of single sessions nothing, and of lists that they are empty. */
+export function answerOf(pathname: string): string | undefined {
+  return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(restAnswers[pathname] ?? [])
+}
+
 const restAnswers: Readonly<Record<string, unknown>> = {
   '/global/health': { healthy: true, version: '1.18.33' },
   '/session/status': {},

@@ -6,7 +6,7 @@ import { chunksOf } from '../stream/chunk.ts'
 import { framesOf, generateTurn } from '../stream/turn.ts'
 
 /** The first of them fill what is kept on purpose: the last settled replies, the last ids of a session's messages. */
-const replies = { full: { first: 4000, all: 14_000 }, quick: { first: 2000, all: 4000 } }
+const replies = { full: { first: 2000, all: 12_000 }, quick: { first: 2000, all: 4000 } }
 
 /** What settled replies leave behind under `watch` with its defaults. */
 export const heapGoals: readonly Goal[] = [

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { connect, type ReplyObserver } from '@reply/core'
+
+export interface Load {
+  readonly sessions: number
+  /** Events of each session. */
+  readonly perSecond: number
+  readonly seconds: number
+}
+
+export interface Listening {
+  /** One for each reply. */
+  readonly observe: () => ReplyObserver
+  /** A chunk has been received. */
+  readonly onChunk?: (() => void) | undefined
+  /** The compiler has made of the code what it will: what came before doesn't count. */
+  readonly onWarm?: (() => void) | undefined
+}
+
+/** `connect()` and `watch()` on a server in another process that sends that load, to its end. */
+export async function underLoad(load: Load, listening: Listening): Promise<void> {
+  const script = fileURLToPath(new URL('./feeder.js', import.meta.url))
+  const numbers = [load.sessions, load.perSecond, load.seconds].map(String)
+  const feeder = spawn(process.execPath, [script, ...numbers], { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const port = await new Promise<string>((resolve, reject) => {
+      feeder.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString().trim()))
+      feeder.once('close', (code) => reject(new Error(`The feeder ended with exit code ${code}.`)))
+    })
+    await listen(`http://127.0.0.1:${port}`, load, listening)
+  } finally {
+    feeder.kill()
+  }
+}
+
+async function listen(url: string, { sessions, seconds }: Load, listening: Listening): Promise<void> {
+  const opencode = connect({ url, fetch: fetchNoting(listening.onChunk), onError: fail })
+  let settled = 0
+  const counter: ReplyObserver = {
+    replySettled: () => {
+      settled += 1
+    },
+  }
+  opencode.watch({}, { observe: () => [listening.observe(), counter] })
+  await opencode.ready
+  const start = performance.now()
+  await passed(1000 + seconds * 300)
+  listening.onWarm?.()
+  while (settled < sessions) {
+    // Half a second for the few events of a session that are no deltas.
+    if (performance.now() - start > 1000 * (seconds * 1.1 + 3))
+      throw new Error(`Only ${settled} of ${sessions} replies have settled in time: the stream was not kept up with.`)
+    await passed(50)
+  }
+  await opencode.close()
+}
+
+function fetchNoting(onChunk: (() => void) | undefined): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    const isStream = response.headers.get('content-type') === 'text/event-stream'
+    if (!onChunk || !isStream || !response.body) return response
+    return new Response(ReadableStream.from(noting(response.body, onChunk)), { headers: response.headers })
+  }
+}
+
+async function* noting(body: AsyncIterable<Uint8Array>, onChunk: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    onChunk()
+    yield chunk
+  }
+}
+
+function passed(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds)
+  })
+}
+
+function fail(error: Error): never {
+  throw error
+}

@@ -1,0 +1,57 @@
+import { connect } from '@reply/core'
+import type { Effort, Goal } from '../goal.ts'
+import { median } from '../rounds.ts'
+import { createServer } from '../server.ts'
+import { generateHistory } from '../stream/history.ts'
+
+const rounds = { full: 15, quick: 5 }
+
+/** Coming back after a lost connection. */
+export const resyncGoals: readonly Goal[] = [
+  {
+    id: 'resync.1000',
+    what: 'resync of a session with 1,000 messages (median), fetching and JSON.parse of the answers included',
+    unit: 'ms of CPU',
+    bound: { atMost: 150 },
+    measure: resyncs,
+  },
+]
+
+/** The stream is cut and comes back at once; from the cut until the reply is told to be live again. */
+async function resyncs(effort: Effort): Promise<number> {
+  const { sessionID, rest } = generateHistory(1000)
+  const server = createServer(rest)
+  let told = (): void => {}
+  const opencode = connect({
+    url: 'http://127.0.0.1:4096',
+    fetch: server.fetch,
+    backOff: { minMs: 1, maxMs: 1 },
+    // The lost connections are meant; a resync that fails never ends.
+    onError: () => {},
+  })
+  let heard = 0
+  opencode.watch(
+    { sessionID },
+    {
+      observe: (reply) => {
+        heard += reply.messages.length
+        return [{ connectionChanged: ({ connection }) => void (connection === 'live' && told()) }]
+      },
+    },
+  )
+  await opencode.ready
+  const times: number[] = []
+  // The first ones warm up.
+  for (let at = -3; at < rounds[effort]; at++) {
+    const before = process.cpuUsage()
+    await new Promise<void>((resolve) => {
+      told = resolve
+      server.cut()
+    })
+    const { user, system } = process.cpuUsage(before)
+    if (at >= 0) times.push((user + system) / 1000)
+  }
+  await opencode.close()
+  if (heard === 0) throw new Error('Nothing of the session under way was read.')
+  return median(times)
+}

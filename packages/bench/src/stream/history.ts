@@ -1,0 +1,57 @@
+import { generateTurn, type WireEvent } from './turn.ts'
+
+export interface History {
+  readonly sessionID: string
+  /** The server's answers over REST, as JSON text by path. */
+  readonly rest: Readonly<Record<string, string>>
+}
+
+const begin = 1_790_000_000_000
+const minuteMs = 60_000
+/** Of a turn: the prompt and three steps, two of which call a tool. */
+const perTurn = 4
+
+/** A session that is at work and holds so many messages. */
+export function generateHistory(messages: number): History {
+  const sessionID = 'ses_1fd20000historythathasgrown'
+  const turns = Array.from({ length: messages / perTurn }, (_, at) => {
+    const options = { deltas: 90, partDeltas: 30, seed: `${at}`, sessionID, isNew: false, at: begin + at * minuteMs }
+    return generateTurn(options).events
+  })
+  const last = turns.at(-1) ?? []
+  const underWay = last.slice(
+    0,
+    last.findLastIndex(({ type }) => type === 'message.part.delta'),
+  )
+  const session = { id: sessionID, projectID: 'global', directory: '/project', title: 'A long session' }
+  const time = { created: begin, updated: begin + turns.length * minuteMs }
+  return {
+    sessionID,
+    rest: {
+      [`/session/${sessionID}`]: JSON.stringify({ ...session, time }),
+      [`/session/${sessionID}/message`]: JSON.stringify([...turns.slice(0, -1), underWay].flatMap(storedMessages)),
+      '/session/status': JSON.stringify({ [sessionID]: { type: 'busy' } }),
+    },
+  }
+}
+
+/** What the server keeps of the events: the last that was told of each message and part. */
+function storedMessages(events: readonly WireEvent[]): readonly object[] {
+  const messages = new Map<string, { readonly info: object; readonly parts: Map<string, object> }>()
+  for (const { properties } of events) {
+    if ('info' in properties && hasID(properties.info)) {
+      const { info } = properties
+      messages.set(info.id, { info, parts: messages.get(info.id)?.parts ?? new Map() })
+    }
+    if ('part' in properties && hasID(properties.part)) {
+      const { part } = properties
+      if ('messageID' in part && typeof part.messageID === 'string')
+        messages.get(part.messageID)?.parts.set(part.id, part)
+    }
+  }
+  return [...messages.values()].map(({ info, parts }) => ({ info, parts: [...parts.values()] }))
+}
+
+function hasID(value: unknown): value is { readonly id: string } {
+  return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string'
+}

@@ -29,6 +29,8 @@ export interface FeedOptions {
 export interface Feed {
   /** Ends the present connection and begins another. */
   reconnect(reason: ReplyError): void
+  /** How long a silence may be is known better now. */
+  rearm(): void
   /** The connection is of use: the next back-off begins from the shortest. */
   succeed(): void
   close(): void
@@ -41,9 +43,10 @@ export function createFeed(options: FeedOptions): Feed {
   const decoder = createDecoder({ onError })
   let connection = new AbortController()
   let failures = 0
+  let rearm = (): void => {}
   let route = '/global/event'
   void run()
-  return { reconnect, succeed, close }
+  return { reconnect, succeed, rearm: () => rearm(), close }
 
   function succeed(): void {
     failures = 0
@@ -76,13 +79,16 @@ export function createFeed(options: FeedOptions): Feed {
   async function readOnce(abort: AbortController): Promise<ReplyError> {
     let stopSilence = watchSilence(abort, Math.min(options.firstFrameMs, options.silenceMs()))
     let isOpen = false
+    rearm = () => {
+      stopSilence()
+      stopSilence = watchSilence(abort, options.silenceMs())
+    }
     try {
       const body = await openStream(abort.signal)
       isOpen = true
       const reader = createEventReader({ onError, onFrame: options.onFrame, decoder })
       for await (const chunk of body) {
-        stopSilence()
-        stopSilence = watchSilence(abort, options.silenceMs())
+        rearm()
         const events = reader.push(chunk, clock.now())
         options.receive(events)
       }
@@ -97,6 +103,7 @@ export function createFeed(options: FeedOptions): Feed {
       const words = `No OpenCode server at ${address.url} (${reasonOf(cause)}): start one with "opencode serve", or give another url.`
       return new ReplyError('unreachable', words, { cause })
     } finally {
+      rearm = () => {}
       stopSilence()
       abort.abort()
     }

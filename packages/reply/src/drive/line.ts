@@ -81,7 +81,10 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
   return { ready, whenLive, isLive: () => isUp, close }
 
   async function sessions(): Promise<readonly ReadRequest[]> {
-    if (options.silenceMs === undefined) silenceMs = await learnSilence()
+    if (options.silenceMs === undefined) {
+      silenceMs = await learnSilence()
+      feed.rearm()
+    }
     const open = engine.openReplies().map((reply): ReadRequest => ({ sessionID: reply.sessionID, reply, gap: true }))
     if (!hasListened) await beginToListen()
     const all = [...(await watching.atWork(missedSince)), ...open]

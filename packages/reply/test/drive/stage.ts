@@ -1,0 +1,93 @@
+import {
+  createHandClock,
+  createRecordedServer,
+  type HandClock,
+  type RecordedServer,
+  readRecording,
+} from '@reply/testing'
+import { type ConnectOptions, connect, type OpenCode, type Reply, type ReplyError } from '../../src/index.ts'
+
+export interface Stage {
+  readonly server: RecordedServer
+  readonly clock: HandClock
+  readonly opencode: OpenCode
+  readonly errors: readonly ReplyError[]
+  /** When each event stream was asked for, in ms since the beginning. */
+  readonly opened: readonly number[]
+  /** Until nothing moves any more. */
+  readonly rest: () => Promise<void>
+  readonly advance: (durationMs: number) => Promise<void>
+}
+
+export interface StageOptions {
+  readonly scenario: string
+  readonly version?: string
+  readonly connect?: Partial<ConnectOptions>
+  /** Stands between the client and the server. */
+  readonly between?: (request: Request, answer: (request: Request) => Promise<Response>) => Promise<Response>
+  /** So many events happened before anybody came. */
+  readonly before?: number
+  /** Changes what was recorded. */
+  readonly edit?: (text: string) => string
+}
+
+/** A real client before a recorded server, on a clock that is moved by hand. */
+export function setStage({ scenario, version = '1.18.33', before = 0, edit, ...options }: StageOptions): Stage {
+  const recorded = readRecording({ version, scenario }).bytes
+  const bytes = edit ? new TextEncoder().encode(edit(new TextDecoder().decode(recorded))) : recorded
+  const server = createRecordedServer({ bytes, version })
+  server.publish(before)
+  const clock = createHandClock()
+  const startedAt = clock.now()
+  const errors: ReplyError[] = []
+  const opened: number[] = []
+  const answer = async (request: Request): Promise<Response> => {
+    if (new URL(request.url).pathname === '/global/event') opened.push(clock.now() - startedAt)
+    return await server.fetch(request)
+  }
+  const opencode = connect({
+    url: 'http://recorded',
+    clock,
+    random: () => 0,
+    onError: (error) => errors.push(error),
+    fetch: async (input, init) => {
+      const request = new Request(input, init)
+      return await (options.between ? options.between(request, answer) : answer(request))
+    },
+    ...options.connect,
+  })
+  const rest = async (): Promise<void> => {
+    for (let calm = 0; calm < 3; ) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      calm = server.answering === 0 ? calm + 1 : 0
+    }
+  }
+  return { server, clock, opencode, errors, opened, rest, advance: (durationMs) => clock.advance(durationMs, rest) }
+}
+
+/** The newest state of every reply that a watcher is told of. */
+export function watchAll(opencode: OpenCode): Reply[] {
+  const replies: Reply[] = []
+  opencode.watch(
+    {},
+    {
+      observe: (first) => {
+        const index = replies.push(first) - 1
+        const keep = ({ reply }: { readonly reply: Reply }): void => {
+          replies[index] = reply
+        }
+        return [
+          {
+            permissionAsked: keep,
+            messageUpdated: keep,
+            partChanged: keep,
+            replySettled: keep,
+            stalledChanged: keep,
+            replyAmended: keep,
+          },
+        ]
+      },
+    },
+  )
+  return replies
+}

@@ -1,9 +1,10 @@
-import { arch, cpus, platform, totalmem } from 'node:os'
+import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 
-/** What the figures were measured on, without a name of it. */
+/** What the figures were measured on, without a name of it, and how busy it was. The bench itself is a load of about 1. */
 export function machine(): string {
   const [first] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)
   const model = first?.model.trim() || 'unknown processor'
-  return `${cpus().length} cores (${model}), ${gigabytes} GB, ${platform()} ${arch()}, Node ${process.versions.node}, V8 ${process.versions.v8}`
+  const load = loadavg()[2]?.toFixed(1)
+  return `${cpus().length} cores (${model}), ${gigabytes} GB, ${platform()} ${arch()}, Node ${process.versions.node}, V8 ${process.versions.v8}, load average ${load}`
 }

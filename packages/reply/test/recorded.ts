@@ -24,8 +24,8 @@ export interface Told {
   readonly children: readonly string[]
 }
 
-export const recorded: readonly Recorded[] = listRecordings().flatMap(({ version, scenario, global: both }) =>
-  (both ? [false, true] : [false]).map((global) => ({
+export const recorded: readonly Recorded[] = listRecordings().flatMap(({ version, scenario, hasGlobal }) =>
+  (hasGlobal ? [false, true] : [false]).map((global) => ({
     name: `${version}/${scenario}${global ? ' global' : ''}`,
     version,
     scenario,

@@ -67,11 +67,8 @@ const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending)
 /** Versions in the order of their numbers. */
 const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
-/**
- * Every recording there is, by version and then scenario. `global` tells that `/global/event` was recorded, too, and as
- * an option of {@link readRecording} asks for that stream.
- */
-export const listRecordings = (): readonly (RecordingName & { readonly global: boolean })[] => {
+/** Every recording there is, by version and then scenario. `hasGlobal` tells that `/global/event` was recorded, too. */
+export const listRecordings = (): readonly (RecordingName & { readonly hasGlobal: boolean })[] => {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   return versions
@@ -82,7 +79,7 @@ export const listRecordings = (): readonly (RecordingName & { readonly global: b
         .filter((name) => name.endsWith(ending.truth))
         .sort()
         .map((name) => ({ version, scenario: name.slice(0, -ending.truth.length) }))
-        .map((name) => ({ ...name, global: existsSync(pathOf(name, 'global')) })),
+        .map((name) => ({ ...name, hasGlobal: existsSync(pathOf(name, 'global')) })),
     )
 }
 

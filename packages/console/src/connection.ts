@@ -2,11 +2,14 @@ import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/
 import { reasonText } from './failure.ts'
 import { createOutage } from './outage.ts'
 import { DEFAULT_URL, type ServerOptions } from './server.ts'
+import { NOTHING_MISSED } from './trouble.ts'
 import type { World } from './world.ts'
 
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
   /** Whether replies are on show: they say themselves that the connection is lost. Default: none is. */
   readonly isShowing?: () => boolean
+  /** What of a gap is not here, in words that begin with a comma or a semicolon. Default: nothing is missed. */
+  readonly missed?: () => string
   /** Hears of each failure first. Returns whether that was all there is to say. */
   readonly onFailure?: (error: ReplyError) => boolean
 }
@@ -19,16 +22,16 @@ export async function openServer(
   options: ServerOptions,
   world: World,
   remark: (text: string) => void,
-  { onFrame, onFailure, isShowing = () => false }: OpenOptions = {},
+  { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
 ): Promise<OpenCode> {
   const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = world.env
   const said = new Set<string>()
   // Before it is open, the failure is thrown; after it was closed, it is nobody's any more.
   let open = false
-  const outage = createOutage({ clock: world.clock, remark, isSaid: isShowing })
+  const outage = createOutage({ clock: world.clock, remark, isSaid: isShowing, missed })
 
   function onError(error: ReplyError): void {
-    if (!open || onFailure?.(error) || outage.hear(error) || said.has(error.message) || said.size >= 20) return
+    if (!open || onFailure?.(error) || outage.covers(error) || said.has(error.message) || said.size >= 20) return
     said.add(error.message)
     remark(reasonText(error.message))
   }
@@ -37,10 +40,8 @@ export async function openServer(
     url: options.url ?? DEFAULT_URL,
     onError,
     clock: world.clock,
-    onFrame(data, at) {
-      outage.frame()
-      onFrame?.(data, at)
-    },
+    onFrame,
+    onConnection: outage.tell,
     ...(options.directory === undefined ? {} : { directory: options.directory }),
     ...(password === undefined || password === '' ? {} : { password }),
     ...(username === undefined || username === '' ? {} : { username }),

@@ -7,35 +7,40 @@ export interface OutageOptions {
   readonly remark: (text: string) => void
   /** Replies on show say it themselves, each for its own text. */
   readonly isSaid: () => boolean
+  /** What of the time between is not here, for the line that says that the connection is back. */
+  readonly missed: () => string
 }
-
-// Others are single readings that failed: the stream went on.
-const LOST = /^(?:The event stream of|No OpenCode server at) /
 
 /** Says that the connection is lost and that it is back, where no reply is on show that would. */
 export interface Outage {
+  /** What `onConnection` tells. */
+  tell(connection: 'live' | 'lost'): void
   /** Whether this error is part of an outage, and needs no more words. */
-  hear(error: ReplyError): boolean
-  /** Something came from the server. */
-  frame(): void
+  covers(error: ReplyError): boolean
 }
 
-export function createOutage({ clock, remark, isSaid }: OutageOptions): Outage {
-  let lostAt: number | undefined
+export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): Outage {
+  let lost: { readonly at: number; readonly isMine: boolean } | undefined
+
+  function lose(): void {
+    const isMine = !isSaid()
+    lost = { at: clock.now(), isMine }
+    if (isMine) remark(RECONNECTING)
+  }
+
+  function restore(): void {
+    if (lost === undefined) return
+    const { at, isMine } = lost
+    lost = undefined
+    const restored = `connection restored after ${duration(clock.now() - at)}`
+    // Replies that have just been found ran in the gap: they know of no loss.
+    if (isMine) return remark(`${restored}${missed()}`)
+    // Those that said that it was lost were given up meanwhile, and their ends say what is missing.
+    if (!isSaid()) remark(restored)
+  }
+
   return {
-    hear({ type, message }) {
-      if (type !== 'unreachable') return false
-      if (lostAt !== undefined) return true
-      if (!LOST.test(message)) return false
-      lostAt = clock.now()
-      if (!isSaid()) remark(RECONNECTING)
-      return true
-    },
-    frame() {
-      if (lostAt === undefined) return
-      const lasted = duration(clock.now() - lostAt)
-      lostAt = undefined
-      if (!isSaid()) remark(`connection restored after ${lasted}; what began and ended meanwhile was not seen`)
-    },
+    tell: (connection) => (connection === 'lost' ? lose() : restore()),
+    covers: ({ type }) => lost !== undefined && type === 'unreachable',
   }
 }

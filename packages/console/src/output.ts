@@ -7,6 +7,7 @@ import { line, wrap } from './line.ts'
 import { cleanLine } from './sanitize.ts'
 import { type ConsoleSink, consoleSink } from './sink.ts'
 import { isLive, surfaceOf } from './surface.ts'
+import { hasHole, NOTHING_MISSED, TEXT_FOLLOWS } from './trouble.ts'
 import type { World } from './world.ts'
 
 /** What every command that shows replies can be told. */
@@ -40,6 +41,8 @@ export interface ReplyOutput {
   observe(reply: Reply): readonly ReplyObserver[]
   /** A reply is on show that has not ended. */
   showing(): boolean
+  /** What of a gap the replies lack that are open now. */
+  missed(): string
   /** The line of `--json`, for callers that know better when a reply is complete. */
   print(reply: Reply): void
   /** Resolves when all that settled is written. */
@@ -61,6 +64,7 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
   const { stdin, stdout, env } = world
   const sinks = new Set<ConsoleSink>()
   const label = createLabels()
+  const open = new Map<string, Reply>()
   let hint = show.hint ?? ''
   const lines = writesLines(options)
   const live = repaints(world, options)
@@ -90,6 +94,11 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
     return every(({ reply, ...change }) => void stdout.write(changeLine(change, reply)))
   }
 
+  const follow: ReplyObserver = every(({ reply }) => {
+    if (reply.phase === 'settled') open.delete(reply.sessionID)
+    else open.set(reply.sessionID, reply)
+  })
+
   return {
     lines,
     interactive,
@@ -97,8 +106,9 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
       hint = text
     },
     remark: remarkOn(world, options),
-    observe: () => (lines ? (options.changes === true ? [changes()] : []) : [picture()]),
+    observe: () => [follow, ...(lines ? (options.changes === true ? [changes()] : []) : [picture()])],
     showing: () => sinks.size > 0,
+    missed: () => ([...open.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),
     print(reply) {
       if (options.json === true) stdout.write(replyLine(reply, show.more))
     },

@@ -61,9 +61,9 @@ export function createTroubles(): Troubles {
     } else if (lostAt !== undefined && isBack(reply)) {
       back = { at: now, lasted: duration(now - lostAt), after }
       lostAt = undefined
-      if (hasHole(reply)) restored('; text that was missed follows when its part ends', true)
+      if (hasHole(reply)) restored(TEXT_FOLLOWS, true)
     }
-    if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING)
+    if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
   }
 
   /** What is announced comes after the note, so that doesn't wait for the text above it. */
@@ -82,13 +82,14 @@ export function createTroubles(): Troubles {
     see,
     waitMs,
     list(now) {
-      if (waitMs(now) === 0) restored(NOTHING)
+      if (waitMs(now) === 0) restored(NOTHING_MISSED)
       return [...troubles.values()]
     },
   }
 }
 
-const NOTHING = ', nothing missed'
+export const NOTHING_MISSED = ', nothing missed'
+export const TEXT_FOLLOWS = '; text that was missed follows when its part ends'
 
 /** The note of a trouble, to stand where it came. */
 export function troubleBlock({ key, text, tone, ahead }: Trouble, live: boolean): Block {
@@ -101,7 +102,8 @@ function isBack({ connection, outcome }: Reply): boolean {
   return connection === 'live' || outcome === 'completed' || outcome === 'stopped'
 }
 
-function hasHole(reply: Reply): boolean {
+/** Whether a text of it, or of a sub-agent's, is open and lacks what was missed. */
+export function hasHole(reply: Reply): boolean {
   const isHole = (part: Part): boolean => part.hole === true && part.status === 'open'
   return partsOf(reply).some(isHole) || reply.children.some((child) => hasHole(child.reply))
 }

@@ -1,4 +1,4 @@
-import { connect } from '@reply/core'
+import { connect, ReplyError, type ReplyErrorType } from '@reply/core'
 import { createHandClock, createRecordedServer, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createOutage } from '../src/outage.ts'
@@ -53,34 +53,55 @@ test('after a cut in the answer, the text that was missed is promised and comes'
   expect(out).toContain(`s; text that was missed follows when its part ends${ANSWER}`)
 })
 
-function outage(isSaid = false) {
+function outage(isShowing = false) {
   const clock = fakeClock()
   const said: string[] = []
-  const heard = createOutage({ clock, remark: (text) => said.push(text), isSaid: () => isSaid })
-  const fail = (type: 'unreachable' | 'refused', message: string) =>
-    heard.hear(Object.assign(new Error(message), { type }))
-  return { ...heard, clock, said, fail }
+  const state = { isShowing }
+  const missed = (): string => ', nothing missed'
+  const heard = createOutage({ clock, remark: (text) => said.push(text), isSaid: () => state.isShowing, missed })
+  const covers = (type: ReplyErrorType) => heard.covers(new ReplyError(type, 'It failed.'))
+  return { ...heard, clock, said, covers, state }
 }
 
 test('an idle watch says once that the connection is lost, and when it is back', () => {
-  const { clock, said, fail, frame } = outage()
-  frame()
-  expect(fail('unreachable', 'The event stream of http://x ended.')).toBe(true)
-  expect(fail('unreachable', 'No OpenCode server at http://x.')).toBe(true)
+  const { clock, said, tell } = outage()
+  tell('live')
+  tell('lost')
   clock.advance(3_000)
-  frame()
-  frame()
-  expect(said).toEqual([
-    'connection lost, reconnecting …',
-    'connection restored after 3.0s; what began and ended meanwhile was not seen',
-  ])
+  tell('live')
+  expect(said).toEqual(['connection lost, reconnecting …', 'connection restored after 3.0s, nothing missed'])
 })
 
-test('what replies on show say themselves is not said beside them, and other failures are no outage', () => {
-  const { said, fail, frame } = outage(true)
-  expect(fail('unreachable', 'The sessions could not be read.')).toBe(false)
-  expect(fail('refused', 'The event stream of http://x: no.')).toBe(false)
-  expect(fail('unreachable', 'The event stream of http://x ended.')).toBe(true)
-  frame()
+test('attempts that fail while the connection is lost are not said, other failures are', () => {
+  const { tell, covers } = outage()
+  expect(covers('unreachable')).toBe(false)
+  tell('lost')
+  expect([covers('unreachable'), covers('refused')]).toEqual([true, false])
+  tell('live')
+  expect(covers('unreachable')).toBe(false)
+})
+
+test('what replies on show say themselves is not said beside them', () => {
+  const { said, tell, covers } = outage(true)
+  tell('lost')
+  expect(covers('unreachable')).toBe(true)
+  tell('live')
   expect(said).toEqual([])
+})
+
+test('a loss that was said here is also over here, whatever the return brought', () => {
+  const { said, tell, state } = outage()
+  tell('lost')
+  state.isShowing = true
+  tell('live')
+  expect(said).toHaveLength(2)
+})
+
+test('where the replies that said the loss were given up, nothing is promised', () => {
+  const { clock, said, tell, state } = outage(true)
+  tell('lost')
+  state.isShowing = false
+  clock.advance(400_000)
+  tell('live')
+  expect(said).toEqual([expect.stringMatching(/^connection restored after \S+( \S+)?$/)])
 })

@@ -22,7 +22,10 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 export async function prompt(text: string, options: PromptCommandOptions, world: World): Promise<number> {
   const words = text === '-' ? await readAll(world.stdin) : text
   if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: say what is to be done.')
-  const opencode = await openServer(options, world, remarkOn(world, options), { isShowing: () => output.showing() })
+  const opencode = await openServer(options, world, remarkOn(world, options), {
+    isShowing: () => output.showing(),
+    missed: () => output.missed(),
+  })
   const output = createOutput(world, options, { prompt: false, opencode, hint: 'ctrl-c aborts' })
   try {
     const { session, agent, model, file, timeoutMs } = options

@@ -31,6 +31,7 @@ export async function record(file: string, options: RecordCommandOptions, world:
   try {
     const write = recorder({ write: (text) => void target.write(text) })
     const opencode = await openServer(options, world, remark, {
+      missed: () => '; what was sent meanwhile is not in the recording',
       onFrame(data, at) {
         frames++
         write(data, at)

@@ -23,6 +23,7 @@ export async function watch(options: WatchCommandOptions, world: World): Promise
   })
   const opencode = await openServer(options, world, remark, {
     isShowing: () => output.showing(),
+    missed: () => output.missed(),
     onFailure({ type, message }) {
       if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
       miss(new ConsoleError('missing', `No session ${session} at ${url}: ${SESSIONS_CURE}`))

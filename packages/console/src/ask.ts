@@ -1,4 +1,4 @@
-import type { Ask, PermissionAsk, Question, QuestionAsk } from '@reply/core'
+import { type Ask, type PermissionAsk, pendingAsks, type Question, type QuestionAsk, type Reply } from '@reply/core'
 import { cleanLine } from './sanitize.ts'
 
 /** What a person decided. */
@@ -62,6 +62,27 @@ export function firstAnswer(ask: Ask): Answer {
 /** One line that says what was asked. */
 export function askTitle(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
+}
+
+/** Whether one answer is for both: the core says what is one question to a person. */
+export function isOneQuestion(a: Ask, b: Ask, reply: Reply): boolean {
+  const both = [a, b].map((ask) => ({ ...ask, status: 'pending' as const }))
+  return pendingAsks({ ...reply, asks: both }).length === 1
+}
+
+/** The earlier ask whose question this one was while both were pending: a person saw only that. */
+export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
+  const came = ask.askedAt ?? Number.POSITIVE_INFINITY
+  const earlier = reply.asks.slice(
+    0,
+    Math.max(
+      0,
+      reply.asks.findIndex(({ requestID }) => requestID === ask.requestID),
+    ),
+  )
+  return earlier.find(
+    (other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > came && isOneQuestion(other, ask, reply),
+  )
 }
 
 function questionTitle(ask: QuestionAsk): string {

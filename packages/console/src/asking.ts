@@ -1,5 +1,5 @@
 import { type Ask, pendingAsks, type Reply } from '@reply/core'
-import { type Answer, askTitle } from './ask.ts'
+import { type Answer, askTitle, isOneQuestion } from './ask.ts'
 import { type Entry, emptyEntry, failed, press } from './entry.ts'
 import type { Focus, Keyboard } from './keyboard.ts'
 import { clip, type Line, line, span } from './line.ts'
@@ -36,6 +36,9 @@ export function createAsking(options: {
   let current: Ask | undefined
   let entry: Entry | undefined
   let focus: Focus | undefined
+  let newest: Reply | undefined
+  /** What an answer on its way is for: it goes to all that ask the same, one after the other. */
+  const sending = new Set<string>()
 
   function onKey(key: Parameters<typeof press>[2]): void {
     if (current === undefined || entry === undefined) return
@@ -46,6 +49,9 @@ export function createAsking(options: {
   }
 
   async function send(ask: Ask, answer: Answer): Promise<void> {
+    const reply = newest
+    const twins = reply?.asks.filter((other) => isOther(other, ask) && isOneQuestion(ask, other, reply)) ?? []
+    for (const { requestID } of twins) sending.add(requestID)
     try {
       await deliver(ask, answer)
     } catch (error) {
@@ -53,6 +59,12 @@ export function createAsking(options: {
       const reason = error instanceof Error ? error.message : String(error)
       entry = failed(entry, `not sent: ${cleanLine(reason)}`)
       redraw()
+    } finally {
+      for (const { requestID } of twins) sending.delete(requestID)
+      if (newest !== undefined && twins.length > 0) {
+        update(newest)
+        redraw()
+      }
     }
   }
 
@@ -61,19 +73,23 @@ export function createAsking(options: {
     return opencode?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
   }
 
+  function update(reply: Reply): void {
+    newest = reply
+    const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
+    const next = asks.find(({ requestID }) => !sending.has(requestID))
+    if (next === undefined) {
+      focus?.leave()
+      focus = undefined
+      entry = undefined
+    } else if (entry?.requestID !== next.requestID) {
+      entry = emptyEntry(next)
+    }
+    current = next
+    if (next !== undefined && opencode !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
+  }
+
   return {
-    update(reply) {
-      const [next] = reply.phase === 'settled' ? [] : pendingAsks(reply)
-      if (next === undefined) {
-        focus?.leave()
-        focus = undefined
-        entry = undefined
-      } else if (entry?.requestID !== next.requestID) {
-        entry = emptyEntry(next)
-      }
-      current = next
-      if (next !== undefined && opencode !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
-    },
+    update,
     lines(reply, width) {
       if (current === undefined || entry === undefined) return undefined
       if (focus === undefined) {
@@ -91,10 +107,15 @@ export function createAsking(options: {
       }
     },
     stop() {
+      newest = undefined
       focus?.leave()
       focus = undefined
       current = undefined
       entry = undefined
     },
   }
+}
+
+function isOther(other: Ask, ask: Ask): boolean {
+  return other.status === 'pending' && other.requestID !== ask.requestID
 }

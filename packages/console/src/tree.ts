@@ -1,4 +1,5 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
+import { twinOf } from './ask.ts'
 import { errorText } from './failure.ts'
 import { givenTitle } from './label.ts'
 import { fit, type Line, line, span } from './line.ts'
@@ -14,6 +15,8 @@ export interface TreeOptions {
   readonly now: number
   readonly width: number
   readonly live: boolean
+  /** The reply at the top: a person answers for the whole tree. */
+  readonly root: Reply
 }
 
 /** A tool call: one row; a sub-agent: its title, its own calls below, its end. Asks of the call come before it. */
@@ -63,14 +66,23 @@ function isSaidElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
   return false
 }
 
-function askBlocks(ask: Ask, reply: Reply, { width, live }: TreeOptions): readonly Block[] {
+function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): readonly Block[] {
   const key = `ask:${ask.requestID}`
+  const twin = twinOf(ask, root)
   // A terminal shows it in the foot as long as it is pending; a log must say it at once, or nobody would know.
-  const asked: readonly Block[] = live
-    ? []
-    : [{ ...row(`${key}:asked`, true, []), urgent: true, gap: 'always', lines: askLines(ask, { width, reply }) }]
-  const open = ask.status === 'pending'
-  return [...asked, { ...row(key, !open, []), lines: open ? [] : closedLines(ask, width) }]
+  const asked: readonly Block[] =
+    live || twin !== undefined
+      ? []
+      : [{ ...row(`${key}:asked`, true, []), urgent: true, gap: 'always', lines: askLines(ask, { width, reply }) }]
+  const open = ask.status === 'pending' || twin?.status === 'pending'
+  const said = open || (twin !== undefined && isSameEnd(ask, twin))
+  return [...asked, { ...row(key, !open, []), lines: said ? [] : closedLines(ask, width) }]
+}
+
+/** An answer for both is said once. */
+function isSameEnd(ask: Ask, twin: Ask): boolean {
+  if (ask.type !== 'permission' || twin.type !== 'permission') return false
+  return ask.status === twin.status && ask.reply === twin.reply
 }
 
 function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeOptions): readonly Block[] {

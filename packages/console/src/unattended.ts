@@ -1,4 +1,4 @@
-import type { Ask, Clock, ReplyObserver } from '@reply/core'
+import { type Ask, type Clock, pendingAsks, type Reply, ReplyError, type ReplyObserver } from '@reply/core'
 import { askTitle, firstAnswer } from './ask.ts'
 import type { AskPort } from './asking.ts'
 
@@ -18,17 +18,20 @@ const NOBODY = 'Nobody is there to answer. Go on without it, or stop and say wha
 export function unattended(what: Unattended, { opencode, remark, clock }: Options): ReplyObserver {
   const seen = new Set<string>()
 
-  function see({ ask }: { ask: Ask }): void {
+  function see({ ask, reply }: { ask: Ask; reply: Reply }): void {
     if (seen.has(ask.requestID)) return
     seen.add(ask.requestID)
+    // It is one question with another that is pending; the answer to that one may be on its way without this.
+    const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
+    const say = isNew ? remark : (): void => {}
     if (what === 'wait')
-      remark(`It asks "${askTitle(ask)}" and goes on once this is answered, for example in \`reply watch\`.`)
+      say(`It asks "${askTitle(ask)}" and goes on once this is answered, for example in \`reply watch\`.`)
     if (what === 'reject') {
-      remark(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
+      say(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
       void settle(ask, () => opencode.reject(ask, NOBODY))
     }
     if (what === 'first') {
-      remark(`Nobody can answer here: the first option is taken.`)
+      say(`Nobody can answer here: the first option is taken.`)
       clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))
     }
   }
@@ -43,6 +46,7 @@ export function unattended(what: Unattended, { opencode, remark, clock }: Option
     try {
       await act()
     } catch (error) {
+      if (error instanceof ReplyError && error.type === 'already-resolved') return
       const reason = error instanceof Error ? error.message : String(error)
       remark(`The answer to "${askTitle(ask)}" was not sent: ${reason}`)
     }

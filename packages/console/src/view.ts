@@ -36,8 +36,8 @@ export function view(reply: Reply, options: ViewOptions): readonly Block[] {
     ...promptBlocks(reply, options),
     ...vanished(reply, shown),
     ...messageBlocks(reply, options),
-    ...strayAsks(reply, options),
-    ...strayChildren(reply, options),
+    ...strayAsks(reply, { ...options, root: reply }),
+    ...strayChildren(reply, { ...options, root: reply }),
     ...todoBlocks(reply, options),
     ...endBlocks(reply, options),
   ]
@@ -76,7 +76,7 @@ function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
 }
 
 function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Block[] {
-  if (part.type === 'tool') return toolBlocks(part, reply, options)
+  if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
   if (part.type === 'file') {
     const name = cleanLine(part.filename ?? part.mime)

@@ -18,7 +18,9 @@ try {
       console.log(`${change.part.tool}: ${change.status}`)
     }
     // Nobody is asked here, and an ask that nobody answers would hang the reply.
-    if (change.type === 'questionAsked' || change.type === 'permissionAsked') await opencode.reject(change.ask)
+    if (change.type === 'questionAsked' || change.type === 'permissionAsked') {
+      await opencode.reject(change.ask).catch(unlessResolved)
+    }
     if (change.type === 'phaseChanged' && stream.reply)
       console.log(`… ${currentActivity(stream.reply) ?? change.phase}`)
   }
@@ -32,4 +34,9 @@ try {
   process.exitCode = 1
 } finally {
   await opencode.close()
+}
+
+/** A refusal settles the session's other permissions too. */
+function unlessResolved(error: unknown): void {
+  if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
 }

@@ -87,6 +87,8 @@ export interface SnapshotEvent extends SessionFields {
   readonly gap: boolean
   /** The newest that was heard before a gap, in ms since the epoch by the server's clock: unknown prompts after it are news, even in an idle session. */
   readonly since?: number | undefined
+  /** When the reading began, in ms since the epoch by our clock: what the stream told since is newer. */
+  readonly readAt?: number | undefined
   /** Nothing newer has been applied since it was read: what it lacks is no longer there. */
   readonly complete: boolean
 }

@@ -31,7 +31,8 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   if (grown) return grown
   const draft = draftOf(state)
   if (event.type === 'connected') changeState(draft, { epoch: state.epoch + 1 })
-  else if (event.type === 'listening') changeState(draft, { listeningFrom: event.from })
+  else if (event.type === 'listening')
+    changeState(draft, { listeningFrom: Math.max(event.from, state.listeningFrom ?? 0) })
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
   // What was held, and can be placed now.
   for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
@@ -103,15 +104,14 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     case 'status': {
       const cell = getCell(draft, event.sessionID)
       const idle = event.status === 'idle' ? 'heard' : undefined
-      if (cell.idle !== idle || (idle && cell.trailing))
-        changeCell(draft, cell, { idle, trailing: cell.trailing && !idle })
+      changeCell(draft, cell, { idle, trailing: cell.trailing && !idle, statusAt: event.at })
       if (!idle && !isTrailing(draft, event.sessionID)) open(draft, path, event.at)
       if (!idle && cell.trailing && isWaitingIn(draft, rootID, event.sessionID)) return
       // What waits may be of this run: it is looked for before the run ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
     case 'todos':
-      changeCell(draft, getCell(draft, event.sessionID), { todos: event.todos })
+      changeCell(draft, getCell(draft, event.sessionID), { todos: event.todos, todosAt: event.at })
       return step(draft, rootID, event)
     case 'session-removed':
       changeCell(draft, getCell(draft, event.sessionID), { removed: true })

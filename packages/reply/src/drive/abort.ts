@@ -74,7 +74,7 @@ export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: 
   for (const ask of asks) {
     try {
       if (ask.type === 'question') await rest.rejectQuestion(ask.requestID, directory)
-      else await rest.replyPermission(ask.requestID, 'reject', { directory })
+      else await rest.permit(ask, 'reject', { directory })
     } catch (error) {
       // Rejecting one permission rejects the session's others.
       if (error instanceof ReplyError && error.type === 'gone') continue

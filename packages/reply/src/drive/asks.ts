@@ -26,6 +26,8 @@ export interface Asks {
  * event may fall into a gap, and says the same.
  */
 export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
+  /** Being answered: a second answer would be taken too, by servers up to 1.14. */
+  const inFlight = new Set<string>()
   return { answer, reject }
 
   async function answer(ask: Ask, given: Answer): Promise<void> {
@@ -53,26 +55,22 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
   async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
     const equal = (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqualAsk(ask, other))
-    await send(ask, { type: 'permission', reply }, () => replyPermission(ask, reply, message))
+    await send(ask, { type: 'permission', reply }, () =>
+      rest.permit(ask, reply, { message, directory: directoryOf(ask) }),
+    )
     const others = equal.filter((other) => other.requestID !== ask.requestID)
     const posts = others.map((other) =>
-      send(other, { type: 'permission', reply }, () => replyPermission(other, reply, message)),
+      send(other, { type: 'permission', reply }, () =>
+        rest.permit(other, reply, { message, directory: directoryOf(other) }),
+      ),
     )
     // The first answer may have settled the others too: `always` and a refusal do.
     await Promise.all(posts.map((post) => post.catch(unlessResolved)))
   }
 
-  async function replyPermission(ask: Ask, reply: PermissionReply, message: string | undefined): Promise<unknown> {
-    const directory = directoryOf(ask)
-    try {
-      return await rest.replyPermission(ask.requestID, reply, { message, directory })
-    } catch (error) {
-      if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
-      return await rest.respondPermission(ask.sessionID, ask.requestID, reply, directory)
-    }
-  }
-
   async function send(ask: Ask, how: AskClosedEvent['how'], post: () => Promise<unknown>): Promise<void> {
+    if (inFlight.has(ask.requestID)) throw alreadyResolved(ask)
+    inFlight.add(ask.requestID)
     try {
       await post()
       const { sessionID, requestID } = ask
@@ -80,6 +78,8 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     } catch (error) {
       if (error instanceof ReplyError && error.type === 'gone') throw alreadyResolved(ask)
       throw error
+    } finally {
+      inFlight.delete(ask.requestID)
     }
   }
 

@@ -2,13 +2,15 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Calls once after `delayMs`. Returns the stop; stopping after the call does nothing. */
+  /** Calls once after `delayMs`; never, when that is more than 24 days. Returns the stop; stopping after the call does nothing. */
   after(delayMs: number, run: () => void): () => void
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (delayMs, run) => {
+    // Node's timers take 24.8 days at most, and call at once for more.
+    if (delayMs > 2 ** 31 - 1) return () => {}
     const timer = setTimeout(run, delayMs)
     return () => clearTimeout(timer)
   },

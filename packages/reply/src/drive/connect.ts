@@ -1,11 +1,12 @@
 import type { Ask } from '../ask.ts'
 import { toReadSession } from '../decode/rest.ts'
-import { type OnError, ReplyError } from '../error.ts'
+import { ReplyError } from '../error.ts'
 import { abortReply } from './abort.ts'
 import { toAddress } from './address.ts'
 import { type Answer, createAsks } from './asks.ts'
 import { createEnding } from './ending.ts'
 import { createEngine } from './engine.ts'
+import { guarded, guardedOnError } from './guard.ts'
 import { type CommandInput, type PromptInput, toCommandBody, toCreateBody, toPromptBody } from './input.ts'
 import { createLimits } from './limits.ts'
 import { createLine, type Line } from './line.ts'
@@ -39,8 +40,13 @@ export function connect(options: ConnectOptions): OpenCode {
   const given = toSettings(options)
   let isClosed = false
   // What was under way when the owner closed the connection fails, and is nobody's concern any more.
-  const onError: OnError = (error) => {
+  const onError = guardedOnError((error) => {
     if (!isClosed) given.onError(error)
+  })
+  const told = {
+    ...options,
+    onFrame: guarded('onFrame', options.onFrame, onError),
+    onConnection: guarded('onConnection', options.onConnection, onError),
   }
   const settings = { ...given, onError }
   const { clock, graceMs } = settings
@@ -79,13 +85,15 @@ export function connect(options: ConnectOptions): OpenCode {
     onError,
     directory: options.directory,
     isLive: () => line.isLive(),
+    listen: (directory) => line.listen(directory),
     keepSettled: settings.keepSettled,
   })
-  const line: Line = createLine({ options, settings, engine, rest, read, watching })
+  const line: Line = createLine({ options: told, settings, engine, rest, read, watching })
   createLimits({ engine, rest, clock })
   engine.onStep((step) => {
     progress.note(step)
-    if (step.reply.phase === 'settled') expected.delete(step.reply.sessionID)
+    const { phase, sessionID } = step.reply
+    if (phase === 'settled' && engine.replies.newest(sessionID)?.run === step.run) expected.delete(sessionID)
   })
   engine.onTurned(ending.review)
   const deps: RunDeps = {
@@ -168,6 +176,7 @@ export function connect(options: ConnectOptions): OpenCode {
     engine.apply(engine.openReplies().map((reply) => ({ type: 'settle', sessionID: reply.sessionID, at, by: 'lost' })))
     for (const listener of [...closedListeners]) listener()
     isClosed = true
+    rest.close()
     engine.stop()
   }
 }

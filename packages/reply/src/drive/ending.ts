@@ -30,11 +30,13 @@ export interface Ending {
 interface Case {
   readonly reason: 'idle' | 'waiting'
   looks: number
+  failures: number
   stop: () => void
 }
 
 /** With the default of 500 ms they take half a minute. */
 const maxLooks = 6
+const maxDelayMs = 30_000
 
 /**
  * Ends what the stream does not end: a run that is idle with an unfinished message, a run whose end fell into a gap, and
@@ -61,7 +63,7 @@ export function createEnding(options: EndingOptions): Ending {
     const known = cases.get(sessionID)
     if (known?.reason === reason) return
     known?.stop()
-    const next: Case = { reason, looks: 0, stop: () => {} }
+    const next: Case = { reason, looks: 0, failures: 0, stop: () => {} }
     cases.set(sessionID, next)
     schedule(sessionID, next)
   }
@@ -100,7 +102,12 @@ export function createEnding(options: EndingOptions): Ending {
         ? error
         : new ReplyError('unreachable', `Session ${sessionID} could not be read.`, { cause: error }),
     )
-    if (cases.get(sessionID) === open) schedule(sessionID, open)
+    if (cases.get(sessionID) !== open) return
+    open.failures += 1
+    // The stream said that it is over, and nobody will say more.
+    if (open.failures > maxLooks && options.idleOf(sessionID) === 'heard')
+      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+    open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }
 
   /** REST shows the session idle. */
@@ -110,7 +117,7 @@ export function createEnding(options: EndingOptions): Ending {
     // A server that has just been started may take seconds before it begins.
     if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
     if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
-      const message = `The server took the prompt but nothing ran for it within ${waitMs * (2 ** maxLooks - 1)} ms.`
+      const message = `Nothing ran for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
       return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
     }
     // Seen twice, a grace apart: a normal end passes through the same state.

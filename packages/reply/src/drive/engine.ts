@@ -28,6 +28,8 @@ export interface Engine {
   waiting(): readonly string[]
   /** Whether the session is known to be idle: from the stream, or from REST alone. */
   idleOf(sessionID: string): Idle | undefined
+  /** What the server held when we began to listen, by its clock. */
+  listeningFrom(): number | undefined
   /** The newest time that an event told of, by the server's clock. */
   newestAt(): number | undefined
   openReplies(): readonly Reply[]
@@ -60,6 +62,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     hasHeld: () => state.waiting.length > 0,
     waiting: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
+    listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),
     openReply,
@@ -68,7 +71,8 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
 
   function apply(events: readonly ReplyEvent[]): void {
     if (isStopped) return
-    pending.push(...events)
+    // One by one: a call takes only so many arguments, and a resync may have kept more.
+    for (const event of events) pending.push(event)
     if (isApplying) return
     isApplying = true
     try {

@@ -4,10 +4,12 @@ import type { ReplyEvent, SnapshotEvent } from '../event.ts'
 import { toAddress } from './address.ts'
 import type { Engine } from './engine.ts'
 import { createFeed, type Feed } from './feed.ts'
+import { createLists } from './lists.ts'
 import { latest, newestOf, timeOfMessages } from './newest.ts'
 import type { ConnectOptions, Settings } from './options.ts'
 import { createOrphans } from './orphans.ts'
 import type { ReadRequest } from './read.ts'
+import { createRecheck } from './recheck.ts'
 import type { Rest } from './rest.ts'
 import { createResync } from './resync.ts'
 import type { Watching } from './watch.ts'
@@ -18,6 +20,8 @@ export interface Line {
   /** The stream is up and what was missed is in; rejects when that takes too long. */
   whenLive(): Promise<void>
   isLive(): boolean
+  /** Learns what a directory holds, before its sessions are watched. */
+  listen(directory: string | undefined): Promise<void>
   close(): void
 }
 
@@ -30,21 +34,14 @@ export interface LineOptions {
   readonly watching: Watching
 }
 
-/** So long after a connection it is certain to be heard. Measured: 50 ms, on a cold and busy server above 500 ms. */
-const checkMs = 2000
-
 /** The connection to the server: feed, resync after each gap, and what the replies are told of it. */
 export function createLine({ options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
-  /** The sessions at work since the connection came up, until it is certain to be heard. */
-  const turned = new Set<string>()
-  let listenUntil = 0
   let isUp = false
-  let hasListened = false
+  const listened = new Set<string | undefined>()
   let isClosed = false
   let silenceMs = options.silenceMs ?? 75_000
   let stopLost: (() => void) | undefined
-  let stopCheck: (() => void) | undefined
   /** The newest that was heard before the stream was lost, by the server's clock. */
   let missedSince: number | undefined
   let lastReason: ReplyError | undefined
@@ -65,9 +62,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     onFailed: (reason) => feed.reconnect(reason),
     onSynced,
   })
-  engine.onTurned((sessionID) => {
-    if (isUp && clock.now() < listenUntil) turned.add(sessionID)
-  })
+  const recheck = createRecheck({ engine, read, clock, onError })
   const orphans = createOrphans({ engine, read, clock, onError, isLive: () => isUp })
   const feed: Feed = createFeed({
     ...settings,
@@ -78,31 +73,38 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     onLost,
     silenceMs: () => silenceMs,
   })
-  return { ready, whenLive, isLive: () => isUp, close }
+  return { ready, whenLive, isLive: () => isUp, listen, close }
 
   async function sessions(): Promise<readonly ReadRequest[]> {
     if (options.silenceMs === undefined) {
       silenceMs = await learnSilence()
       feed.rearm()
     }
+    await Promise.all(watching.directories().map(listen))
     const open = engine.openReplies().map((reply): ReadRequest => ({ sessionID: reply.sessionID, reply, gap: true }))
-    if (!hasListened) await beginToListen()
     const all = [...(await watching.atWork(missedSince)), ...open]
     const requests = new Map(all.map((request) => [request.sessionID, request])).values()
-    return [...requests].map((request) => ({ ...request, since: missedSince, complete: true }))
+    const lists = createLists(rest)
+    return [...requests].map((request) => ({ ...request, since: missedSince, lists, complete: true }))
   }
 
-  /** What the server holds already is no news. */
-  async function beginToListen(): Promise<void> {
-    const newest = newestOf(toReadSessions(await rest.newestSession(options.directory)))
-    let from = newest?.updatedAt
-    // A session may be told to be older than what was said in it, and so may the one that it works for.
-    for (const id of [newest?.id, newest?.parentID]) {
-      if (id === undefined) continue
-      from = latest(from, timeOfMessages(toReadMessages(await rest.newestMessage(id), onError)))
+  /** What a directory holds already is no news. */
+  async function listen(directory: string | undefined): Promise<void> {
+    if (listened.has(directory)) return
+    try {
+      const newest = newestOf(toReadSessions(await rest.newestSession(directory)))
+      listened.add(directory)
+      let from = newest?.updatedAt
+      // A session may be told to be older than what was said in it, and so may the one that it works for.
+      for (const id of [newest?.id, newest?.parentID]) {
+        const said = id === undefined ? undefined : await rest.newestMessage(id).catch(() => undefined)
+        if (said !== undefined) from = latest(from, timeOfMessages(toReadMessages(said, onError)))
+      }
+      if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
+    } catch (error) {
+      // Of a server that doesn't answer the resync tells.
+      if (error instanceof ReplyError && error.type !== 'unreachable') onError(error)
     }
-    hasListened = true
-    if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
   }
 
   /** Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
@@ -111,7 +113,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     return version === undefined || /^(0|1\.[01])\./.test(version) ? 75_000 : 25_000
   }
 
-  function onSynced(): void {
+  function onSynced(unread: readonly ReadRequest[]): void {
     isUp = true
     missedSince = undefined
     feed.succeed()
@@ -123,53 +125,23 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     waiting = []
     orphans.review()
     options.onConnection?.('live')
-    stopCheck?.()
-    stopCheck = undefined
-    turned.clear()
-    for (const { sessionID } of engine.openReplies()) turned.add(sessionID)
-    listenUntil = clock.now() + checkMs
-    checkLater()
-  }
-
-  /**
-   * Servers from 1.17 on say that they are connected some moments before they listen to themselves. What they did in
-   * between is on no stream, so what was at work in these moments is read once more, even if it has ended by then.
-   */
-  async function check(): Promise<void> {
-    stopCheck = undefined
-    const sessions = [...turned]
-    turned.clear()
-    for (const sessionID of sessions) {
-      if (!isUp) return
-      try {
-        engine.apply([await read({ sessionID, reply: engine.newestReply(sessionID), gap: true })])
-      } catch (error) {
-        if (!(error instanceof ReplyError) || error.type === 'gone') continue
-        onError(error)
-        turned.add(sessionID)
-      }
-    }
-    if (turned.size > 0 && isUp) checkLater()
-  }
-
-  function checkLater(): void {
-    stopCheck ??= clock.after(checkMs, () => void check())
+    recheck.begin(unread)
   }
 
   function receive(events: readonly ReplyEvent[]): void {
     resync.receive(events)
     // What was pending in an instance that is disposed of is gone, and nothing tells.
     if (!events.some((event) => event.type === 'disposed')) return
-    for (const { sessionID } of engine.openReplies()) turned.add(sessionID)
-    checkLater()
+    recheck.again()
   }
 
   function onLost(reason: ReplyError): void {
     lastReason = reason
     if (isUp) options.onConnection?.('lost', reason)
-    if (isUp) missedSince ??= engine.newestAt() ?? 0
+    if (isUp) missedSince ??= recheck.unreadSince() ?? engine.newestAt() ?? 0
     isUp = false
     resync.lost()
+    recheck.stop()
     settleReady?.reject(reason)
     onError(reason)
     tellReplies('lost')
@@ -226,7 +198,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     resync.lost()
     orphans.stop()
     stopLost?.()
-    stopCheck?.()
+    recheck.stop()
     const reason = closedError()
     settleReady?.reject(reason)
     for (const { reject } of waiting) reject(reason)

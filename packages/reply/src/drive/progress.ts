@@ -21,6 +21,7 @@ export interface Progress {
 
 interface Watch {
   reply: Reply
+  readonly run: number
   lastAt: number
   /** Something has come from the server. */
   hasBegun: boolean
@@ -51,13 +52,15 @@ export function createProgress(options: ProgressOptions): Progress {
     const { reply, changes } = step
     const { sessionID } = reply
     const watch = watches.get(sessionID)
+    // Late news of a reply before the one that is watched.
+    if (watch && step.run < watch.run) return
     if (reply.phase === 'settled') {
       watch?.stop()
       watches.delete(sessionID)
       return
     }
     const isWork = changes.some((change) => !idleTypes.has(change.type))
-    if (!watch) return begin(reply)
+    if (!watch) return begin(step)
     const wasResting = isResting(watch.reply)
     watch.reply = reply
     if (isWork || wasResting) watch.lastAt = clock.now()
@@ -65,8 +68,8 @@ export function createProgress(options: ProgressOptions): Progress {
     if (isWork && reply.stalled) options.onStalled(sessionID, false)
   }
 
-  function begin(reply: Reply): void {
-    const watch: Watch = { reply, lastAt: clock.now(), hasBegun: false, stop: () => {} }
+  function begin({ reply, run }: TrackedStep): void {
+    const watch: Watch = { reply, run, lastAt: clock.now(), hasBegun: false, stop: () => {} }
     watches.set(reply.sessionID, watch)
     arm(watch)
   }

@@ -63,8 +63,13 @@ interface Start {
 /** Starts a run at once and gives its stream. */
 export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStream {
   const { engine, clock } = deps
+  const { timeoutMs: givenMs } = options
+  if (givenMs !== undefined && !(givenMs > 0))
+    throw new ReplyError('invalid', `timeoutMs is ${givenMs}; give a number above 0.`)
   let live: LiveReply | undefined
   let isUnwanted = false
+  let hasFailed = false
+  let hasPosted = false
   let posting: Promise<unknown> = Promise.resolve()
   const over = new AbortController()
   const stopClosed = deps.onClosed(() => {
@@ -86,12 +91,14 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
 
   async function abort(): Promise<void> {
     isUnwanted = true
+    if (!live && !hasPosted) return fail(run.sessionID ?? '', undefined)
     // An abort that overtakes the prompt would leave its run to go on.
     if (!run.isLong) await posting.catch(() => {})
     if (live) await deps.abort(live)
   }
 
   async function post(sessionID: string): Promise<void> {
+    hasPosted = true
     posting = run.post(sessionID)
     await posting
   }
@@ -122,7 +129,9 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       await post(sessionID)
     } catch (error) {
       // Whether it was taken is found out by looking; it is never posted again.
-      if (isUncertain(error) || !isCurrent()) return
+      if (isUncertain(error) && run.noReply && isCurrent()) await deps.refresh(sessionID)
+      const isTaken = !run.noReply || (live?.reply().promptIDs.length ?? 0) > 0
+      if ((isUncertain(error) && isTaken) || !isCurrent()) return
       return engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
     }
     if (run.noReply && isCurrent()) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
@@ -185,6 +194,8 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
 
   /** Nothing runs on the server: a reply of its own tells why. */
   function fail(sessionID: string, error: unknown): void {
+    if (live || hasFailed) return
+    hasFailed = true
     const at = clock.now()
     const ending: SessionScopedEvent =
       error === undefined

@@ -13,6 +13,7 @@ import type { Reply } from '../reply.ts'
 import { sessionOf } from '../track/resumed.ts'
 import { runStart } from '../track/runs.ts'
 import type { Clock } from './clock.ts'
+import type { Lists } from './lists.ts'
 import type { Rest } from './rest.ts'
 
 export interface ReadOptions {
@@ -28,6 +29,8 @@ export interface ReadRequest {
   readonly gap: boolean
   /** See `SnapshotEvent`. */
   readonly since?: number | undefined
+  /** Lists that are shared by several readings. Default: asked for anew. */
+  readonly lists?: Lists | undefined
   /** The events that came since the reading began are kept back and applied after it. */
   readonly complete?: boolean | undefined
 }
@@ -42,25 +45,26 @@ export async function readSnapshot(options: ReadOptions, request: ReadRequest): 
 
 async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<string>): Promise<SnapshotEvent> {
   const { rest, clock, onError } = options
-  const { sessionID, reply, gap, since, complete = false } = request
+  const { sessionID, reply, gap, since, lists = rest, complete = false } = request
   let isWhole = true
   const note: OnError = (error) => {
     isWhole = false
     onError(error)
   }
+  const readAt = clock.now()
   seen.add(sessionID)
   const session = toReadSession(await rest.session(sessionID))
   if (!session)
     throw new ReplyError('malformed', `The server's answer for session ${JSON.stringify(sessionID)} is no session.`)
   const { id: _, ...known } = session
   // The statuses first: what is read after them is at least as new, so a session that they call idle is read whole.
-  const statuses = toReadStatuses(await rest.status(known.directory))
+  const statuses = toReadStatuses(await lists.status(known.directory))
   const [messages, todos, childList, questions, permissions] = await Promise.all([
     rest.messages(sessionID),
     rest.todos(sessionID).catch(unlessGone),
     rest.children(sessionID).catch(unlessGone),
-    rest.questions(known.directory),
-    rest.permissions(known.directory),
+    lists.questions(known.directory),
+    lists.permissions(known.directory),
   ])
   const at = clock.now()
   const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
@@ -82,7 +86,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   for (const { id } of childSessions) {
     if (seen.has(id)) continue
     if (isWanted(id) || (isSearching && (await hasWorkBelow(id)))) {
-      const child = await readTree(options, { sessionID: id, reply, gap, complete }, seen).catch(unlessGone)
+      const child = await readTree(options, { sessionID: id, reply, gap, lists, complete }, seen).catch(unlessGone)
       if (child) children.push(child)
     }
   }
@@ -101,6 +105,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
     children,
     gap,
     since,
+    readAt,
     complete: complete && isWhole,
   }
 

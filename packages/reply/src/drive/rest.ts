@@ -1,9 +1,10 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { PermissionReply } from '../ask.ts'
+import type { Ask, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import type { Address } from './address.ts'
 import type { Clock } from './clock.ts'
 import { reasonOf } from './reason.ts'
+import { createTurns } from './turns.ts'
 
 export interface RestOptions {
   readonly address: Address
@@ -12,6 +13,9 @@ export interface RestOptions {
   /** No answer for so long: the call has failed. A command, which answers when its run is over, waits as long as it takes. */
   readonly deadlineMs: number
 }
+
+/** So many readings at once: a thousand sessions after a gap must not open thousands of sockets. */
+const maxReads = 16
 
 /** What the SDK's calls resolve to. */
 interface Result {
@@ -29,6 +33,9 @@ type Client = ReturnType<typeof createOpencodeClient>
 export type Rest = ReturnType<typeof createRest>
 
 export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: RestOptions) {
+  const closed = new AbortController()
+  const turn = createTurns(maxReads)
+  const deadlines = new Set<() => void>()
   const headers = address.authorization === undefined ? {} : { authorization: address.authorization }
   const client = createOpencodeClient({
     baseUrl: address.url,
@@ -59,45 +66,58 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
       call('POST /question/:id/reply', client.question.reply({ requestID, answers, ...at(directory) })),
     rejectQuestion: (requestID: string, directory?: string) =>
       call('POST /question/:id/reject', client.question.reject({ requestID, ...at(directory) })),
-    replyPermission: (
-      requestID: string,
-      reply: PermissionReply,
-      options: { message?: string | undefined; directory?: string | undefined },
-    ) => {
-      const { message, directory } = options
-      const body = { requestID, reply, ...(message !== undefined && { message }), ...at(directory) }
-      return call('POST /permission/:id/reply', client.permission.reply(body))
+    permit,
+    /** Breaks off what is under way; nothing is sent any more. */
+    close: () => {
+      closed.abort(new ReplyError('closed', 'The connection was closed.'))
+      for (const stop of deadlines) stop()
     },
-    /** The route of servers before 1.1. */
-    respondPermission: (sessionID: string, permissionID: string, response: PermissionReply, directory?: string) =>
-      call(
-        'POST /session/:id/permissions/:id',
-        client.permission.respond({ sessionID, permissionID, response, ...at(directory) }),
-      ),
+  }
+
+  /** Answers a permission, on servers before 1.1 by the route that they have. */
+  async function permit(
+    { requestID, sessionID }: Pick<Ask, 'requestID' | 'sessionID'>,
+    reply: PermissionReply,
+    { message, directory }: { message?: string | undefined; directory?: string | undefined },
+  ): Promise<unknown> {
+    const body = { requestID, reply, ...(message !== undefined && { message }), ...at(directory) }
+    try {
+      return await call('POST /permission/:id/reply', client.permission.reply(body))
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
+      const old = { sessionID, permissionID: requestID, response: reply, ...at(directory) }
+      return await call('POST /session/:id/permissions/:id', client.permission.respond(old))
+    }
   }
 
   /** After a restart the first request on a kept-alive socket fails: reading is repeated once, writing never. */
   async function fetchRepeated(request: Request): Promise<Response> {
     if (request.method !== 'GET') return await fetchInTime(request)
+    const release = await turn()
     try {
       return await fetchInTime(request.clone())
     } catch {
       return await fetchInTime(request)
+    } finally {
+      release()
     }
   }
 
   async function fetchInTime(request: Request): Promise<Response> {
-    if (/\/command$/.test(request.url)) return await fetchOnce(request)
+    closed.signal.throwIfAborted()
+    if (/\/command$/.test(request.url)) return await fetchOnce(request, { signal: closed.signal })
     const abort = new AbortController()
     const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
     const stop = clock.after(deadlineMs, () => abort.abort(late))
+    deadlines.add(stop)
     try {
-      const response = await fetchOnce(request, { signal: abort.signal })
+      const response = await fetchOnce(request, { signal: AbortSignal.any([abort.signal, closed.signal]) })
       // A body that stands still is no answer either.
       const bytes = await response.arrayBuffer()
       return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
       stop()
+      deadlines.delete(stop)
     }
   }
 

@@ -11,8 +11,8 @@ export interface ResyncOptions {
   readonly sessions: () => Promise<readonly ReadRequest[]>
   /** The snapshots could not be had: the connection is of no use. */
   readonly onFailed: (reason: ReplyError) => void
-  /** What was missed has been read and applied. */
-  readonly onSynced: () => void
+  /** What was missed has been read and applied, but for the sessions that could not be read. */
+  readonly onSynced: (unread: readonly ReadRequest[]) => void
 }
 
 export interface Resync {
@@ -21,6 +21,9 @@ export interface Resync {
   /** The stream is gone: what was kept back is of no use any more, since all will be read again. */
   lost(): void
 }
+
+/** At 5,000 events a second it is a minute and a half. */
+const maxKept = 500_000
 
 /**
  * Closes the gap before each connection: from `connected` on events are kept, the sessions are read over REST, the
@@ -33,44 +36,48 @@ export function createResync(options: ResyncOptions): Resync {
 
   function receive(events: readonly ReplyEvent[]): void {
     const start = events.findIndex((event) => event.type === 'connected')
-    if (kept) kept.push(...events)
-    else options.apply(events)
+    if (!kept) options.apply(events)
+    else if (kept.length < maxKept) for (const event of events) kept.push(event)
+    else options.onFailed(new ReplyError('too-large', `More than ${maxKept} events came while the sessions were read.`))
     if (start !== -1) void sync(++generation)
   }
 
   async function sync(mine: number): Promise<void> {
     try {
       const requests = await options.sessions()
-      const failures: ReplyError[] = []
+      const failures = new Map<ReadRequest, ReplyError>()
       const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
-      // One session that cannot be read must not cost the others their connection; when none can, it is of no use.
-      if (failures[0] && failures.length === requests.length) throw failures[0]
-      for (const failure of failures) options.onError(failure)
+      // One session that cannot be read must not cost the others their connection. Without the server it is of no use.
+      const dead = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
+      if (dead && failures.size === requests.length) throw dead
+      for (const failure of failures.values()) options.onError(failure)
       if (mine !== generation) return
       const events = kept ?? []
       kept = undefined
       const [first, ...rest] = events
       const found = snapshots.filter((snapshot) => snapshot !== undefined)
       options.apply([...(first ? [first] : []), ...found, ...rest])
-      options.onSynced()
+      options.onSynced([...failures.keys()])
     } catch (cause) {
       if (mine !== generation) return
       const reason =
         cause instanceof ReplyError
           ? cause
           : new ReplyError('unreachable', 'The sessions could not be read.', { cause })
-      options.onError(reason)
       options.onFailed(reason)
     }
   }
 
-  async function readOne(request: ReadRequest, failures: ReplyError[]): Promise<ReplyEvent | undefined> {
+  async function readOne(
+    request: ReadRequest,
+    failures: Map<ReadRequest, ReplyError>,
+  ): Promise<ReplyEvent | undefined> {
     try {
       return await options.read(request)
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error
       if (error.type !== 'gone') {
-        failures.push(error)
+        failures.set(request, error)
         return undefined
       }
       return { type: 'session-removed', sessionID: request.sessionID, at: options.now() }

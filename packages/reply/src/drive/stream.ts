@@ -81,9 +81,10 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
   }
 
   function tell(step: Step): void {
+    if (settled) return
     reply = step.reply
     for (const queue of queues) queue.push(step)
-    if (reply.phase !== 'settled' || settled) return
+    if (reply.phase !== 'settled') return
     settled = true
     for (const queue of queues) queue.end()
     settle(reply)

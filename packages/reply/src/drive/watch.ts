@@ -22,6 +22,8 @@ export interface WatchOptions {
 
 export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
+  /** Where the sessions that somebody watches are, as far as it is known. */
+  directories(): readonly (string | undefined)[]
   /** The sessions that somebody watches and that are at work, or were since then, as REST tells of them. */
   atWork(since?: number): Promise<readonly ReadRequest[]>
 }
@@ -34,6 +36,7 @@ export interface WatchingOptions {
   readonly directory?: string | undefined
   /** So many settled replies are kept for late news. */
   readonly keepSettled: number
+  readonly listen: (directory: string | undefined) => Promise<void>
   /** The stream is up, and what was missed before has been read. */
   readonly isLive: () => boolean
 }
@@ -44,7 +47,7 @@ export function createWatching(options: WatchingOptions): Watching {
   /** Where sessions were seen at work: the server tells its statuses one directory at a time. */
   const directories = new Set<string | undefined>([options.directory])
   engine.onTurned((sessionID) => directories.add(engine.openReply(sessionID)?.directory ?? options.directory))
-  return { watch, atWork }
+  return { watch, directories: () => [...directories], atWork }
 
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
@@ -71,6 +74,7 @@ export function createWatching(options: WatchingOptions): Watching {
   /** The sessions that were at work before anybody watched. */
   async function attach(target: WatchTarget): Promise<void> {
     try {
+      if (target.directory !== undefined) await options.listen(target.directory)
       for (const request of await working(target)) {
         if (!engine.openReply(request.sessionID)) engine.apply([await options.read(request)])
       }

@@ -15,6 +15,7 @@ import { type Cell, changeCell, type Draft, getCell } from './state.ts'
  * Where the open run has ended and another has begun in the meantime, each is read for itself.
  */
 export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
+  if (event.complete && path.length === 1) removeFromPast(draft, event)
   placeRead(draft, path, event)
   const { sessionID, at, status } = event
   const root = path.length > 1 && status === 'idle' ? getCell(draft, path[0] ?? sessionID).reply : undefined
@@ -23,11 +24,12 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
 }
 
-function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): void {
-  const { sessionID, at } = read
+function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
+  const { sessionID, at } = given
   const rootID = path[0] ?? sessionID
-  const isRunning = read.status !== 'idle' || isEnding(read)
   const before = getCell(draft, sessionID)
+  const read = withNewer(before, given)
+  const isRunning = read.status !== 'idle' || isEnding(read)
   const decided = withoutUndecided(read, (id) => roleIn(before.roles, id) !== undefined)
   const messages = sessionID === rootID || isOpenIn(draft, rootID, sessionID) ? decided : untilNextRun(before, decided)
   const event = { ...read, messages }
@@ -51,7 +53,7 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
     step(draft, rootID, { type: 'settle', sessionID, at, by })
     // What began after it is read as a run of its own, also if it has ended by now.
     if (!isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
-    return placeRead(draft, path, event)
+    return placeRead(draft, path, { ...event, messages: messages.slice(next) })
   }
   const answered = messages.findLastIndex(({ head }) => head.role === 'assistant')
   let { roles } = cell
@@ -75,7 +77,6 @@ function placeRead(draft: Draft, path: readonly string[], read: SnapshotEvent): 
     trailing,
     read: true,
   })
-  if (event.complete && sessionID === rootID) removeFromPast(draft, event)
   if (hasOwn) placeEarlier(draft, path, event)
   step(draft, rootID, { ...event, messages: hasOwn ? messages.slice(start) : [], children: [] })
   draft.queue.push(...event.children)
@@ -110,9 +111,20 @@ function firstKnown({ roles, run }: Cell, { messages }: SnapshotEvent): number {
   return isUntold ? at - 1 : at
 }
 
+/** What the stream told while the reading was under way is newer than what was read. */
+function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, read: SnapshotEvent): SnapshotEvent {
+  const { readAt, complete, status } = read
+  if (readAt === undefined || complete) return read
+  const newer = todosAt >= readAt ? { ...read, todos } : read
+  if (statusAt < readAt || (idle !== undefined) === (status === 'idle')) return newer
+  const { retry: _, ...settled } = newer
+  return idle === undefined ? { ...newer, status: 'busy' } : { ...settled, status: 'idle', asks: [] }
+}
+
 /** Busy may be what a run was that has ended on the stream since: only what the stream hasn't told opens a reply. */
-function hasNews({ roles, run }: Cell, { messages, asks }: SnapshotEvent): boolean {
-  return run === 0 || asks.length > 0 || messages.some(({ head }) => !roleIn(roles, head.id))
+function hasNews({ roles, run, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
+  const isAsked = asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
+  return run === 0 || isAsked || messages.some(({ head }) => !roleIn(roles, head.id))
 }
 
 /** The prompt of a run of which only its error was heard. */

@@ -46,6 +46,9 @@ export interface Cell {
   /** It was deleted: nothing that is heard of it later opens a reply. */
   readonly removed?: true | undefined
   readonly todos: readonly Todo[]
+  /** When the stream last told of the todos, and of the status, in ms since the epoch by our clock. */
+  readonly todosAt?: number | undefined
+  readonly statusAt?: number | undefined
   /** Its run has come to rest: so the stream said, or so REST showed it alone. */
   readonly idle?: Idle | undefined
   /** Its run was ended by looking, not by the stream, which may still tell the last of it: a busy that comes alone opens nothing. */
@@ -122,6 +125,8 @@ export function emptyCell(id: string): Cell {
     read: undefined,
     removed: undefined,
     todos: [],
+    todosAt: undefined,
+    statusAt: undefined,
     idle: undefined,
     trailing: false,
     run: 0,
@@ -166,6 +171,8 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     read: cell.read,
     removed: cell.removed,
     todos: cell.todos,
+    todosAt: cell.todosAt,
+    statusAt: cell.statusAt,
     idle: cell.idle,
     trailing: cell.trailing,
     run: cell.run,

@@ -1,0 +1,100 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { ReadRequest } from './read.ts'
+
+export interface RecheckOptions {
+  readonly engine: Engine
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly clock: Clock
+  readonly onError: OnError
+}
+
+export interface Recheck {
+  /** A connection is up. What could not be read for it is tried again. */
+  begin(unread: readonly ReadRequest[]): void
+  /** Something happened that no event tells of: whatever is at work is read once more. */
+  again(): void
+  /** The earliest time from which on a session that is still due may have said what nobody heard. */
+  unreadSince(): number | undefined
+  stop(): void
+}
+
+interface Due {
+  readonly since?: number | undefined
+  readonly tries: number
+}
+
+/** So long after a connection it is certain to be heard. Measured: 50 ms, on a cold and busy server above 500 ms. */
+const checkMs = 2000
+
+/** What cannot be read is tried again so often, each time after twice as long: two minutes in all. */
+const maxTries = 5
+
+/**
+ * Servers from 1.17 on say that they are connected some moments before they listen to themselves. What they did in
+ * between is on no stream, so what was at work in these moments is read once more, even if it has ended by then.
+ */
+export function createRecheck({ engine, read, clock, onError }: RecheckOptions): Recheck {
+  const due = new Map<string, Due>()
+  let isUp = false
+  let listenUntil = 0
+  let stopTimer: (() => void) | undefined
+  engine.onTurned((sessionID) => {
+    if (isUp && clock.now() < listenUntil && !due.has(sessionID)) due.set(sessionID, { tries: 0 })
+  })
+  return { begin, again, unreadSince, stop }
+
+  function begin(unread: readonly ReadRequest[]): void {
+    stop()
+    isUp = true
+    for (const { sessionID, since } of unread) due.set(sessionID, { since, tries: 0 })
+    listenUntil = clock.now() + checkMs
+    again()
+  }
+
+  function again(): void {
+    for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
+    later(0)
+  }
+
+  function unreadSince(): number | undefined {
+    const times = [...due.values()].flatMap(({ since }) => since ?? [])
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  function stop(): void {
+    isUp = false
+    due.clear()
+    stopTimer?.()
+    stopTimer = undefined
+  }
+
+  function later(tries: number): void {
+    stopTimer ??= clock.after(checkMs * 2 ** tries, () => void check())
+  }
+
+  async function check(): Promise<void> {
+    stopTimer = undefined
+    const sessions = [...due]
+    due.clear()
+    for (const [sessionID, { since, tries }] of sessions) {
+      if (!isUp) return
+      try {
+        engine.apply([await read({ sessionID, reply: engine.newestReply(sessionID), gap: true, since })])
+      } catch (error) {
+        const failure =
+          error instanceof ReplyError
+            ? error
+            : new ReplyError('malformed', `Session ${sessionID} could not be read.`, { cause: error })
+        if (failure.type === 'gone') engine.apply([{ type: 'session-removed', sessionID, at: clock.now() }])
+        else {
+          onError(failure)
+          if (tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
+        }
+      }
+    }
+    if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))
+  }
+}

@@ -28,11 +28,13 @@ export interface Asks {
 export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   /** Being answered: a second answer would be taken too, by servers up to 1.14. */
   const inFlight = new Set<string>()
+  /** What was said to an equal permission and went to this one, too. */
+  const settledBy = new Map<string, PermissionReply>()
   return { answer, reject }
 
   async function answer(ask: Ask, given: Answer): Promise<void> {
-    requirePending(ask)
     if (ask.type === 'question') {
+      requirePending(ask)
       const answers = checkAnswers(ask, given)
       const post = () => rest.answerQuestion(ask.requestID, answers, directoryOf(ask))
       return await send(ask, { type: 'answered', answers }, post)
@@ -47,18 +49,22 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   }
 
   async function reject(ask: Ask, message?: string): Promise<void> {
-    requirePending(ask)
     if (ask.type === 'permission') return await permit(ask, 'reject', message)
+    requirePending(ask)
     await send(ask, { type: 'rejected' }, () => rest.rejectQuestion(ask.requestID, directoryOf(ask)))
   }
 
   /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
   async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
+    // Whoever answers each ask as it is told comes to those that an equal one has settled.
+    if (settledBy.get(ask.requestID) === reply) return
+    requirePending(ask)
     const equal = (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqualAsk(ask, other))
     await send(ask, { type: 'permission', reply }, () =>
       rest.permit(ask, reply, { message, directory: directoryOf(ask) }),
     )
     const others = equal.filter((other) => other.requestID !== ask.requestID)
+    for (const { requestID } of others) settledBy.set(requestID, reply)
     const posts = others.map((other) =>
       send(other, { type: 'permission', reply }, () =>
         rest.permit(other, reply, { message, directory: directoryOf(other) }),

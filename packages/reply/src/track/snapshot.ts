@@ -151,7 +151,8 @@ function placeEarlier(draft: Draft, path: readonly string[], event: SnapshotEven
 /** What earlier runs have and the server no longer knows: it was reverted while nobody listened. */
 function removeFromPast(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
   const cell = getCell(draft, sessionID)
-  const gone = cell.past.flatMap(({ reply }) =>
+  const settled = cell.reply?.phase === 'settled' ? [cell.reply] : []
+  const gone = [...cell.past.map(({ reply }) => reply), ...settled].flatMap((reply) =>
     [...reply.promptIDs, ...reply.messages.map(({ id }) => id)].filter(
       (id) => !messages.some(({ head }) => head.id === id),
     ),

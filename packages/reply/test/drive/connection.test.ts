@@ -204,8 +204,72 @@ test('equal permissions are answered together', async () => {
   const equal = others.filter((other) => other.patterns.join() === first.patterns.join())
   await opencode.answer(first, 'once')
   expect(equal.length).toBeGreaterThan(0)
+  await Promise.all(equal.map((ask) => opencode.answer(ask, 'once')))
+  await expect(opencode.answer(first, 'always')).rejects.toMatchObject({ type: 'already-resolved' })
   expect(server.posts.filter((post) => post.startsWith('POST /permission/'))).toHaveLength(1 + equal.length)
   await opencode.close()
+})
+
+test('an ask that is being answered takes no second answer', async () => {
+  const { server, rest, opencode } = setStage({ scenario: 'permission-once' })
+  const replies = watchAll(opencode)
+  await rest()
+  server.publish(server.types.indexOf('permission.asked') + 1)
+  await rest()
+  const [ask] = replies[0]?.asks ?? []
+  if (!ask) throw new Error('Nobody asks.')
+  const answers = await Promise.allSettled([opencode.answer(ask, 'once'), opencode.answer(ask, 'always')])
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(server.posts.filter((post) => post.startsWith('POST /permission/'))).toHaveLength(1)
+  await opencode.close()
+})
+
+test('an owner whose functions throw keeps the connection', async () => {
+  const fail = (): never => {
+    throw new Error('Mine to fix.')
+  }
+  const connect = { onError: fail, onConnection: fail, onFrame: fail }
+  const { server, rest, advance, opencode } = setStage({ scenario: 'plain', connect })
+  const replies = watchAll(opencode)
+  await rest()
+  server.cut()
+  await advance(1000)
+  server.publish(all)
+  await advance(3000)
+  expect(replies).toMatchObject([{ outcome: 'completed' }])
+  expect(server.streams).toBe(2)
+  await opencode.close()
+})
+
+test('one session that cannot be read leaves the others their connection', async () => {
+  const { rest, advance, opencode, server } = setStage({
+    scenario: 'plain',
+    between: async (request, answer) =>
+      new URL(request.url).pathname.startsWith('/session/ses_broken')
+        ? new Response('{}', { status: 500 })
+        : await answer(request),
+  })
+  opencode.watch({ sessionID: 'ses_broken' }, { observe: () => [] })
+  const replies = watchAll(opencode)
+  await rest()
+  server.publish(all)
+  await advance(1000)
+  expect(replies).toMatchObject([{ outcome: 'completed' }])
+  expect(server.streams).toBe(1)
+  await opencode.close()
+})
+
+test('a prompt whose connection is closed before it began fails once', async () => {
+  const { opencode, rest, server } = setStage({ scenario: 'plain' })
+  server.fail(all, 'refused')
+  const settled: string[] = []
+  const observe = () => [{ replySettled: ({ outcome }: { readonly outcome: string }) => void settled.push(outcome) }]
+  const stream = opencode.prompt({ text: 'Hello?' }, { observe })
+  await rest()
+  await opencode.close()
+  await rest()
+  expect(await stream.result).toMatchObject({ outcome: 'failed' })
+  expect(settled).toEqual(['failed'])
 })
 
 test('close leaves no timer behind, whenever it comes', async () => {

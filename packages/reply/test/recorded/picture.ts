@@ -69,12 +69,18 @@ function comparablePart(part: Part): PartPicture {
   return { id, type, status, text: textIn(part), hole }
 }
 
+interface Known {
+  readonly got: Picture | undefined
+  /** The parts whose whole text the server has. */
+  readonly sealed: ReadonlySet<string>
+}
+
 /**
  * What was expected, as far as anybody could know it who missed a stretch. A text that its server never stored is known
  * only to those who listened: it may lack what they missed, and says so by its hole. Of a run that was lost with its
  * server, or deleted, even whole parts may be missing.
  */
-export function knowable(expected: Picture, got: Picture | undefined): Picture {
+export function knowable(expected: Picture, { got, sealed }: Known): Picture {
   if (!got) return expected
   // An idle that fell into the gap, and nothing stored: an abort then looks like the end of a server.
   const isUntold = expected.outcome === 'aborted' && got.outcome === 'lost' && !expected.messages.some(hasEnded)
@@ -92,18 +98,21 @@ export function knowable(expected: Picture, got: Picture | undefined): Picture {
           knowablePart(
             part,
             seen.parts.find(({ id }) => id === part.id),
-            isLost,
+            isLost || !sealed.has(part.id),
           ),
         ),
       }
     }),
-    children: expected.children.map((child, index) => knowableChild(child, got.children[index])),
+    children: expected.children.map((child, index) => knowableChild(child, { got: got.children[index], sealed })),
   }
 }
 
 /** Which call started a background sub-agent was told in a reply that was over before anybody listened. */
-function knowableChild(child: ChildPicture, got: ChildPicture | undefined): ChildPicture {
-  const reply = knowable(child.reply, got?.reply)
+function knowableChild(
+  child: ChildPicture,
+  { got, sealed }: { readonly got: ChildPicture | undefined; readonly sealed: ReadonlySet<string> },
+): ChildPicture {
+  const reply = knowable(child.reply, { got: got?.reply, sealed })
   return got && got.callID === undefined ? { ...got, reply } : { ...child, reply }
 }
 
@@ -111,20 +120,23 @@ function hasEnded({ error, finish }: MessagePicture): boolean {
   return error !== undefined || (finish !== undefined && finish !== 'tool-calls')
 }
 
-function knowablePart(part: PartPicture, seen: PartPicture | undefined, isLost: boolean): PartPicture {
-  const isForgiven = seen?.hole === true || isLost
+function knowablePart(part: PartPicture, seen: PartPicture | undefined, isForgotten: boolean): PartPicture {
+  const isForgiven = isForgotten && seen !== undefined
   return seen && isForgiven && isPieceOf(seen.text ?? '', part.text ?? '') ? seen : part
 }
 
-/** All of it is in the whole, in order: nothing doubled, nothing foreign. */
+/** It is a few stretches of the whole, in order: nothing doubled, nothing foreign. */
 function isPieceOf(piece: string, whole: string): boolean {
-  let from = 0
-  for (const unit of piece) {
-    const found = whole.indexOf(unit, from)
-    if (found === -1) return false
-    from = found + unit.length
+  let [from, rest, stretches] = [0, piece, 0]
+  while (rest !== '' && stretches < 6) {
+    let length = rest.length
+    while (length > 0 && whole.indexOf(rest.slice(0, length), from) === -1) length -= 1
+    if (length === 0) return false
+    from = whole.indexOf(rest.slice(0, length), from) + length
+    rest = rest.slice(length)
+    stretches += 1
   }
-  return true
+  return rest === ''
 }
 
 /** What one observer was told of one reply, and what was wrong with the telling. */

@@ -1,7 +1,6 @@
 import { listRecordings } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { comparable, type Picture } from './picture.ts'
-import { play } from './play.ts'
+import { type Expected, expectedOf } from './play.ts'
 import { planBySeed, problemsOf } from './sweep.ts'
 
 /** The burst is one part's deltas over and over; the sweeps have it. */
@@ -12,13 +11,13 @@ export function playPlans({ first, count }: { readonly first: number; readonly c
   test(`${count} plans by chance from seed ${first} on lose nothing, double nothing and end once`, {
     timeout: 3_600_000,
   }, async () => {
-    const expectedOf = new Map<string, readonly Picture[]>()
+    const known = new Map<string, Expected>()
     const failures: string[] = []
     for (let seed = first; seed < first + count && failures.length < 25; seed++) {
       const plan = planBySeed(seed, recordings)
       const key = `${plan.recording.version}/${plan.recording.scenario}`
-      const expected = expectedOf.get(key) ?? (await play({ recording: plan.recording })).replies.map(comparable)
-      expectedOf.set(key, expected)
+      const expected = known.get(key) ?? (await expectedOf(plan.recording))
+      known.set(key, expected)
       const problems = await problemsOf(plan, expected)
       if (problems.length > 0)
         failures.push(

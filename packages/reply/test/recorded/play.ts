@@ -5,7 +5,7 @@ import {
   type RecordingName,
   readRecording,
 } from '@reply/testing'
-import { type Change, connect, type Reply, type ReplyError, type ReplyObserver } from '../../src/index.ts'
+import { connect, type Reply, type ReplyError, type ReplyObserver } from '../../src/index.ts'
 import { comparable, createListener, type Heard, knowable, type Picture } from './picture.ts'
 
 /** What happens to the stream while a recording is played. `at` counts events. */
@@ -28,22 +28,23 @@ export interface Plan {
   /** So many events is REST ahead of the stream. Default 0. */
   readonly ahead?: number
   readonly faults?: readonly Fault[]
-  /** Post the prompt ourselves instead of only watching. */
-  readonly prompt?: boolean
+  /** One event at a time, so that `endedAt` is exact. */
+  readonly stepwise?: boolean
 }
 
 export interface Played {
   readonly replies: readonly Reply[]
   readonly heard: readonly Heard[]
   readonly errors: readonly ReplyError[]
-  readonly posts: readonly string[]
+  /** After how many events nothing was at work any more; undefined where that never was. */
+  readonly endedAt: readonly (number | undefined)[]
 }
 
 const bytesOf = new Map<string, Uint8Array>()
 
 /** Plays a recording with a plan's faults to a real `connect`, on a clock that is moved by hand. */
 export async function play(plan: Plan): Promise<Played> {
-  const { recording, attachAt = 0, ahead = 0, faults = [] } = plan
+  const { recording, attachAt = 0, ahead = 0, faults = [], stepwise = false } = plan
   const key = `${recording.version}/${recording.scenario}`
   const bytes = bytesOf.get(key) ?? readRecording(recording).bytes
   bytesOf.set(key, bytes)
@@ -60,15 +61,13 @@ export async function play(plan: Plan): Promise<Played> {
     onError: (error) => errors.push(error),
   })
   const heard: Heard[] = []
+  const endedAt: (number | undefined)[] = []
   const observe = (): ReplyObserver[] => {
     const listener = createListener()
     heard.push(listener.heard)
     return [listener.observer]
   }
-  if (plan.prompt) {
-    const stream = opencode.prompt({ text: 'Go.' }, { observe })
-    void collect(stream)
-  } else opencode.watch({}, { observe })
+  opencode.watch({}, { observe })
   await rest()
   for (const fault of [...faults].sort((a, b) => a.at - b.at)) {
     await publishTo(fault.at)
@@ -87,16 +86,23 @@ export async function play(plan: Plan): Promise<Played> {
   const replies = heard.flatMap(({ newest }) => (newest ? [newest] : []))
   await opencode.close()
   await rest()
-  return { replies, heard, errors, posts: server.posts }
+  return { replies, heard, errors, endedAt }
 
   async function publishTo(end: number): Promise<void> {
     while (server.published < end) {
       if (!server.isHeard) await reconnect()
       const before = server.published
-      server.publish(end - server.published)
+      server.publish(stepwise ? 1 : end - server.published)
       await rest()
       if (server.published === before) throw new Error(`${key} stands still at ${before}.`)
+      if (!stepwise || (await isBusy())) continue
+      for (const index of heard.keys()) endedAt[index] ??= server.published
     }
+  }
+
+  async function isBusy(): Promise<boolean> {
+    const response = await server.fetch('http://recorded/session/status')
+    return (await response.text()) !== '{}'
   }
 
   async function reconnect(): Promise<void> {
@@ -149,18 +155,56 @@ function restOf(server: RecordedServer): () => Promise<void> {
   }
 }
 
-async function collect(stream: AsyncIterable<Change>): Promise<void> {
-  for await (const _ of stream);
+/** What an uncut play came to. */
+export interface Expected {
+  readonly pictures: readonly Picture[]
+  readonly endedAt: readonly (number | undefined)[]
+}
+
+export async function expectedOf(recording: RecordingName): Promise<Expected> {
+  const { replies, endedAt } = await play({ recording, stepwise: true })
+  return { pictures: replies.map(comparable), endedAt }
+}
+
+/** What no server calls busy, or what only an event told, is not told to who comes late; nor is what sub-agents did alone. */
+function isUntellable({ recording: { scenario } }: Plan): boolean {
+  return ['no-reply', 'shell', 'unknown-model', 'subagent-background', 'session-deleted'].includes(scenario)
+}
+
+const sealedOf = new Map<string, ReadonlySet<string>>()
+
+/** The parts whose whole text the server said at last: whatever was missed, their seal or REST has it. */
+function sealedIn(recording: RecordingName): ReadonlySet<string> {
+  const key = `${recording.version}/${recording.scenario}`
+  const known = sealedOf.get(key) ?? new Set(sealedParts(recording))
+  sealedOf.set(key, known)
+  return known
+}
+
+function sealedParts(recording: RecordingName): string[] {
+  const { truth } = readRecording(recording)
+  const messages = Object.values(truth.sessions).flatMap((session) => session.messages)
+  return messages.flatMap((message) => partsWithEnd(JSON.parse(JSON.stringify(message))))
+}
+
+function partsWithEnd({ parts }: { parts: readonly { id: string; time?: { end?: number } }[] }): string[] {
+  return parts.flatMap(({ id, time }) => (time?.end === undefined ? [] : [id]))
 }
 
 /** What a play must come to: the same replies, told in a way that can be followed, each ended once. */
 export function judge(
   played: Played,
-  { plan, expected }: { readonly plan: Plan; readonly expected: readonly Picture[] },
+  { plan, expected }: { readonly plan: Plan; readonly expected: Expected },
 ): string[] {
   const problems: string[] = []
   const got = played.replies.map((reply) => comparable(reply))
-  const due = expectedFor(plan, { got, expected }).map((one, index) => knowable(one, got[index]))
+  const sealed = sealedIn(plan.recording)
+  const due = expectedFor(plan, { got, expected: expected.pictures }).map((one, index) =>
+    knowable(one, { got: got[index], sealed }),
+  )
+  const open = expected.endedAt.filter((at) => at !== undefined && at > (plan.attachAt ?? 0) + (plan.ahead ?? 0))
+  if (got.length < open.length && !isUntellable(plan))
+    problems.push(`${got.length} of ${open.length} replies were told`)
   if (JSON.stringify(got) !== JSON.stringify(due)) problems.push(`other replies: ${firstDifference(got, due)}`)
   for (const heard of played.heard) problems.push(...heard.problems)
   for (const { settled } of played.heard) if (settled !== 1) problems.push(`settled ${settled} times`)

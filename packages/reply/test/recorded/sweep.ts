@@ -1,7 +1,6 @@
 import { createRecordedServer, listRecordings, type RecordingName, readRecording } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { comparable, type Picture } from './picture.ts'
-import { type Fault, judge, type Plan, type Played, play } from './play.ts'
+import { type Expected, expectedOf, type Fault, judge, type Plan, type Played, play } from './play.ts'
 
 /** A recording in which thousands of deltas of one part follow on each other: a cut among them is like its neighbours. */
 const burstStep = 97
@@ -19,7 +18,7 @@ export function sweepVersion(version: string): void {
 }
 
 async function sweep(recording: RecordingName): Promise<string[]> {
-  const expected = (await play({ recording })).replies.map(comparable)
+  const expected = await expectedOf(recording)
   const problems: string[] = []
   for (const at of placesIn(recording)) {
     const ahead = at % 4
@@ -52,7 +51,7 @@ function isKnownType(type: string): boolean {
 }
 
 /** What is wrong with how a plan was played; empty when nothing is. */
-export async function problemsOf(plan: Plan, expected: readonly Picture[]): Promise<string[]> {
+export async function problemsOf(plan: Plan, expected: Expected): Promise<string[]> {
   let played: Played
   try {
     played = await play(plan)

@@ -78,7 +78,10 @@ function alike(watched: readonly Observed[], prompted: readonly Observed[]): str
     if (reply.promptIDs.length === 0 && reply.messages.length === 0 && reply.outcome === 'completed') return []
     const same = watched.find((other) => isSameRun(other.reply, reply))
     if (!same) return [`watch() saw nothing of the reply to ${JSON.stringify(reply.prompt?.text)}`]
-    const [mine, theirs] = [reply, same.reply].map((each) => lasting({ ...each, prompt: undefined }))
+    // A watcher cannot know that a prompt wanted no reply: to it that one joined the next.
+    const [mine, theirs] = [reply, same.reply].map((each) =>
+      lasting({ ...each, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),
+    )
     return unlike(mine, theirs, 'prompt() against watch()')
   })
 }

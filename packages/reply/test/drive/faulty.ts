@@ -188,10 +188,11 @@ export async function playLive({ server }: Faulty, plan: LivePlan): Promise<Live
       () => `no end; its newest: ${JSON.stringify(brief(stream.reply))}`,
     )
     await acting
-    // What an aborted run is told of after its end amends the reply.
-    await eventually(1000, async () => {
-      const found = await differences(server, own.heard.newest ?? reply)
-      return found.length === 0 ? true : undefined
+    // What an aborted run is told of after its end amends the reply, and so does what REST could not tell before it.
+    await eventually(5000, async () => {
+      const newest = own.heard.newest ?? reply
+      const found = await differences(server, newest)
+      return found.length === 0 && newest.promptIDs.length > 0 ? true : undefined
     }).catch(() => {})
     const seen = watched.get(reply.sessionID)
     return {

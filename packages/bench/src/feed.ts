@@ -24,11 +24,11 @@ export async function underLoad(load: Load, listening: Listening): Promise<void>
   const numbers = [load.sessions, load.perSecond, load.seconds].map(String)
   const feeder = spawn(process.execPath, [script, ...numbers], { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
-    const port = await new Promise<string>((resolve, reject) => {
+    const url = await new Promise<string>((resolve, reject) => {
       feeder.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString().trim()))
       feeder.once('close', (code) => reject(new Error(`The feeder ended with exit code ${code}.`)))
     })
-    await listen(`http://127.0.0.1:${port}`, load, listening)
+    await listen(url, load, listening)
   } finally {
     feeder.kill()
   }

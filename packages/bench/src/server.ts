@@ -8,7 +8,7 @@ export interface Server {
 }
 
 /** How an event stream begins. */
-export const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
+const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
 
 /** `rest` are answers as JSON text, by path; without one no session is at work. */
 export function createServer(rest: Readonly<Record<string, string>> = {}): Server {
@@ -50,13 +50,13 @@ export function createServer(rest: Readonly<Record<string, string>> = {}): Serve
 
 function restAnswer(text: string | undefined): Response {
   return new Response(text, {
-    status: text === undefined ? 404 : 200,
+    status: text === undefined ? 503 : 200,
     headers: { 'content-type': 'application/json' },
   })
 }
 
-/** What a server says that has nothing to tell beside its stream, as JSON text: of single sessions nothing, and of lists that they are empty. */
-export function answerOf(pathname: string): string | undefined {
+/** What a server says that has nothing to tell beside its stream, as JSON text: that lists are empty. Single sessions it cannot read. */
+function answerOf(pathname: string): string | undefined {
   return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(restAnswers[pathname] ?? [])
 }
 

@@ -121,7 +121,8 @@ export type SessionScopedEvent =
   | AskClosedEvent
   | SnapshotEvent
   | SettleEvent
-  | (SessionFields & { readonly type: 'session-removed' })
+  /** `by: 'rest'`: REST does not know it. Only what the stream says is for good. */
+  | (SessionFields & { readonly type: 'session-removed'; readonly by?: 'rest' | undefined })
   | (SessionFields & { readonly type: 'status'; readonly status: 'busy' | 'idle' })
   | (SessionFields & {
       readonly type: 'retry'

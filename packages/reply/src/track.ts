@@ -114,7 +114,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       changeCell(draft, getCell(draft, event.sessionID), { todos: event.todos, todosAt: event.at })
       return step(draft, rootID, event)
     case 'session-removed':
-      changeCell(draft, getCell(draft, event.sessionID), { removed: true })
+      if (event.by !== 'rest') changeCell(draft, getCell(draft, event.sessionID), { removed: true })
       return step(draft, rootID, event)
     case 'message-removed':
     case 'part-removed':

@@ -84,7 +84,7 @@ export function createEnding(options: EndingOptions): Ending {
       snapshot = await options.read(reply)
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'gone') return retry(sessionID, open, error)
-      return options.apply([{ type: 'session-removed', sessionID, at: clock.now() }])
+      return options.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
     }
     if (cases.get(sessionID) !== open) return
     options.apply([snapshot])

@@ -64,7 +64,7 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
       .then((snapshot) => engine.apply([snapshot]))
       .catch((error: unknown) => {
         if (error instanceof ReplyError && error.type === 'gone') {
-          return engine.apply([{ type: 'session-removed', sessionID, at: clock.now() }])
+          return engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
         }
         onError(
           error instanceof ReplyError

@@ -88,7 +88,7 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
           error instanceof ReplyError
             ? error
             : new ReplyError('malformed', `Session ${sessionID} could not be read.`, { cause: error })
-        if (failure.type === 'gone') engine.apply([{ type: 'session-removed', sessionID, at: clock.now() }])
+        if (failure.type === 'gone') engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
         else {
           onError(failure)
           if (tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })

@@ -33,14 +33,14 @@ type Client = ReturnType<typeof createOpencodeClient>
 export type Rest = ReturnType<typeof createRest>
 
 export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: RestOptions) {
-  const closed = new AbortController()
   const turn = createTurns(maxReads)
-  const deadlines = new Set<() => void>()
+  const open = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
+  let closed: ReplyError | undefined
   const headers = address.authorization === undefined ? {} : { authorization: address.authorization }
   const client = createOpencodeClient({
     baseUrl: address.url,
     headers,
-    fetch: (request) => fetchRepeated(new Request(request)),
+    fetch: (request) => fetchRepeated(request instanceof Request ? request : new Request(request)),
   })
   return {
     health: () => call('GET /global/health', client.global.health()),
@@ -69,8 +69,11 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     permit,
     /** Breaks off what is under way; nothing is sent any more. */
     close: () => {
-      closed.abort(new ReplyError('closed', 'The connection was closed.'))
-      for (const stop of deadlines) stop()
+      closed = new ReplyError('closed', 'The connection was closed.')
+      for (const { abort, stop } of open) {
+        stop()
+        abort.abort(closed)
+      }
     },
   }
 
@@ -95,7 +98,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     if (request.method !== 'GET') return await fetchInTime(request)
     const release = await turn()
     try {
-      return await fetchInTime(request.clone())
+      return await fetchInTime(request)
     } catch {
       return await fetchInTime(request)
     } finally {
@@ -104,20 +107,20 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
   }
 
   async function fetchInTime(request: Request): Promise<Response> {
-    closed.signal.throwIfAborted()
-    if (/\/command$/.test(request.url)) return await fetchOnce(request, { signal: closed.signal })
+    if (closed) throw closed
     const abort = new AbortController()
     const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
-    const stop = clock.after(deadlineMs, () => abort.abort(late))
-    deadlines.add(stop)
+    const isLong = /\/command$/.test(request.url)
+    const call = { abort, stop: isLong ? () => {} : clock.after(deadlineMs, () => abort.abort(late)) }
+    open.add(call)
     try {
-      const response = await fetchOnce(request, { signal: AbortSignal.any([abort.signal, closed.signal]) })
+      const response = await fetchOnce(request, { signal: abort.signal })
       // A body that stands still is no answer either.
       const bytes = await response.arrayBuffer()
       return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
-      stop()
-      deadlines.delete(stop)
+      call.stop()
+      open.delete(call)
     }
   }
 

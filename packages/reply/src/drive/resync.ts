@@ -80,7 +80,7 @@ export function createResync(options: ResyncOptions): Resync {
         failures.set(request, error)
         return undefined
       }
-      return { type: 'session-removed', sessionID: request.sessionID, at: options.now() }
+      return { type: 'session-removed', sessionID: request.sessionID, at: options.now(), by: 'rest' }
     }
   }
 

@@ -14,13 +14,30 @@ export type MessageRoles = readonly MessageRole[]
 const maxRoles = 5000
 
 export function roleIn(roles: MessageRoles, messageID: string): MessageRole | undefined {
+  const search = searches.get(roles)
+  if (search?.index) return search.index.get(messageID)
   for (let at = roles.length - 1; at >= 0; at--) if (roles[at]?.messageID === messageID) return roles[at]
+  if (roles.length > 64) searches.set(roles, searchAfter(roles, search))
   return undefined
 }
 
+/** How often a list was looked through in vain. A reading of a long session asks for each of its messages, several times a run. */
+interface Search {
+  readonly misses: number
+  readonly index?: ReadonlyMap<string, MessageRole>
+}
+
+const searches = new WeakMap<MessageRoles, Search>()
+
+/** A new message is looked for a few times before it is in the next list: an index pays after that. */
+function searchAfter(roles: MessageRoles, search: Search | undefined): Search {
+  const misses = (search?.misses ?? 0) + 1
+  return misses < 16 ? { misses } : { misses, index: new Map(roles.map((role) => [role.messageID, role])) }
+}
+
 export function withRole(roles: MessageRoles, role: MessageRole): MessageRoles {
-  const known = roleIn(roles, role.messageID)
-  if (known) return roles.with(roles.indexOf(known), role)
+  const known = roles.findLastIndex(({ messageID }) => messageID === role.messageID)
+  if (known !== -1) return roles.with(known, role)
   return [...(roles.length < maxRoles ? roles : roles.slice(1 - maxRoles)), role]
 }
 

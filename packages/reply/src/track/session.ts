@@ -26,7 +26,8 @@ export function learn(
   if (cell.known && title === cell.title && directory === cell.directory) return
   changeCell(draft, cell, { known: true, parentID, title, directory, createdAt })
   if (cell.known) return
-  for (const waiting of draft.state.waiting) if (pathOf(draft, waiting)) resume(draft, waiting, () => true)
+  for (const waiting of draft.state.waiting)
+    if (getCell(draft, waiting).known && pathOf(draft, waiting)) resume(draft, waiting, () => true)
 }
 
 /** A session from before anybody listened, of which nothing was read: what is heard of it may be of a run that is over. */

@@ -46,14 +46,20 @@ export interface RecordedServer {
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly signal?: AbortSignal | undefined
+}
+
 export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
   const { version = '1.18.33', ahead = 0 } = options
   const frames = framesOf(options.bytes)
   const fold = createFold()
   const posts: string[] = []
   const encoder = new TextEncoder()
-  // With their requests: the signal of one that nobody holds any more is deaf.
-  let listeners = new Map<Controller, Request>()
+  // With their signals: one that nobody holds any more is deaf.
+  let listeners = new Map<Controller, AbortSignal | undefined>()
   let stalled = new Set<Controller>()
   let published = 0
   let folded = 0
@@ -64,7 +70,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     fetch: async (input, init) => {
       answering += 1
       try {
-        return await answer(new Request(input, init))
+        return await answer(toAsked(input, init))
       } finally {
         answering -= 1
       }
@@ -151,22 +157,21 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     }
   }
 
-  async function answer(request: Request): Promise<Response> {
-    request.signal.throwIfAborted()
-    const { pathname } = new URL(request.url)
+  async function answer({ method, url, signal }: Asked): Promise<Response> {
+    signal?.throwIfAborted()
+    const { pathname } = new URL(url)
     if (failing.count > 0) {
       failing = { ...failing, count: failing.count - 1 }
       if (failing.how === 'refused') throw new TypeError('fetch failed')
       if (failing.how === 'html') return new Response('<html></html>', { headers: { 'content-type': 'text/html' } })
       return json({ name: 'UnknownError', data: { message: 'A failure that was asked for.' } }, 500)
     }
-    if (pathname === '/global/event' || pathname === '/event') return listen(request)
+    if (pathname === '/global/event' || pathname === '/event') return listen(signal)
     foldUp()
-    return request.method === 'GET' ? read(pathname) : post(request.method, pathname)
+    return method === 'GET' ? read(pathname) : post(method, pathname)
   }
 
-  function listen(request: Request): Response {
-    const { signal } = request
+  function listen(signal: AbortSignal | undefined): Response {
     streams += 1
     let mine: Controller | undefined
     const leave = (): void => {
@@ -177,12 +182,12 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         mine = controller
-        listeners.set(controller, request)
+        listeners.set(controller, signal)
         controller.enqueue(encoder.encode('data: {"type":"server.connected","properties":{}}\n\n'))
-        signal.addEventListener('abort', () => {
+        signal?.addEventListener('abort', () => {
           stalled.delete(controller)
           if (!listeners.delete(controller)) return
-          controller.error(signal.reason)
+          controller.error(signal?.reason)
         })
       },
       cancel: leave,
@@ -216,6 +221,13 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
     return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
   }
+}
+
+/** What matters of a request. To make one of its own would cost more than all the rest. */
+function toAsked(input: string | URL | Request, init: RequestInit = {}): Asked {
+  const request = input instanceof Request ? input : undefined
+  const method = init.method ?? request?.method ?? 'GET'
+  return { method, url: request?.url ?? String(input), signal: init.signal ?? request?.signal }
 }
 
 function isRepeatable({ type, data }: Frame): boolean {

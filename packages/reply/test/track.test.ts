@@ -145,6 +145,12 @@ describe('opening', () => {
     expect(replies).toMatchObject([{ outcome: 'lost' }])
   })
 
+  test('a session that REST does not know is lost, and opens another reply as soon as the stream tells of it', () => {
+    const unknown = { type: 'session-removed', at: 1, sessionID: root, by: 'rest' } as const
+    const { replies } = run([...running, unknown, user('u9'), busy(), message('m9')])
+    expect(replies).toMatchObject([{ outcome: 'lost' }, { phase: 'working', promptIDs: ['u9'] }])
+  })
+
   test('a busy that only trails an end which was found by looking opens nothing', () => {
     const found = run([...running, text('m1', 'Half'), settle('lost')])
     expect(run([busy()], found).replies).toHaveLength(1)

@@ -21,6 +21,9 @@ export interface Asks {
   reject(ask: Ask, message?: string): Promise<void>
 }
 
+/** Far more than wait at once. */
+const maxSettledBy = 1000
+
 /**
  * Sends people's answers. Each is checked first: the server takes anything. What the server took is told at once; its own
  * event may fall into a gap, and says the same.
@@ -65,6 +68,7 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     )
     const others = equal.filter((other) => other.requestID !== ask.requestID)
     for (const { requestID } of others) settledBy.set(requestID, reply)
+    for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
     const posts = others.map((other) =>
       send(other, { type: 'permission', reply }, () =>
         rest.permit(other, reply, { message, directory: directoryOf(other) }),

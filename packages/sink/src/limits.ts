@@ -1,0 +1,39 @@
+/**
+ * What a platform allows. Each channel has one of these in its `limits.ts`, with the source of each number; whoever
+ * measured better gives their own.
+ */
+export interface Limits {
+  /** The most that one message takes, in what `Render` measures: mostly UTF-16 units after rendering. */
+  readonly maxLength: number
+  /** Whether messages can be edited. Without it nothing is shown before it is whole, and what was said stays said. */
+  readonly edits: boolean
+  /** So long after its posting a message can be edited, in ms. Undefined: for ever. */
+  readonly editWindowMs?: number | undefined
+  /** Edits of a text that grows come no closer than this in one chat, in ms. */
+  readonly editIntervalMs: number
+  /** What one chat takes. */
+  readonly perChat: Budget
+  /** What all chats of one client take together. Undefined: as much as there is. */
+  readonly perClient?: Budget | undefined
+  /** A typing notice goes out by itself after so long, in ms; it is renewed before. Undefined: there is none. */
+  readonly typingMs?: number | undefined
+  /** Buttons below a message. Undefined: none; asks are answered by text alone. */
+  readonly buttons?: ButtonLimits | undefined
+  /** A post with a key that the platform has seen already posts nothing again: an ambiguous one is simply repeated. */
+  readonly idempotent: boolean
+}
+
+/** So many calls in so many ms. */
+export interface Budget {
+  readonly calls: number
+  readonly perMs: number
+}
+
+export interface ButtonLimits {
+  readonly perRow: number
+  readonly rows: number
+  /** UTF-16 units of a label. */
+  readonly label: number
+  /** Bytes of what a button carries. */
+  readonly data: number
+}

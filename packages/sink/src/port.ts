@@ -1,0 +1,142 @@
+import type { Limits } from './limits.ts'
+
+/** A place: a chat, and in it a thread or topic where it has those. */
+export interface Chat {
+  readonly id: string
+  readonly thread?: string | undefined
+}
+
+/** A message on the platform, as the channel names it. Goes through JSON. */
+export interface MessageRef {
+  readonly id: string
+}
+
+export interface Button {
+  readonly label: string
+  /** What comes back when it is pressed: short, and nobody can guess it. */
+  readonly data: string
+}
+
+/** A text as the platform takes it. */
+export interface Rendered {
+  /** In the platform's own dialect. */
+  readonly text: string
+  /** Without any markup, for when that is refused. */
+  readonly plain: string
+  /** In what `Limits.maxLength` counts. */
+  readonly length: number
+}
+
+/** Makes Markdown the platform's own. Pure; the same source gives the same text. */
+export type Render = (source: string) => Rendered
+
+/** What one message shows. */
+export interface Bubble extends Rendered {
+  /** The Markdown it was rendered from, whole in itself: carried fences and lists are reopened and closed. */
+  readonly source: string
+  readonly buttons: readonly (readonly Button[])[]
+}
+
+/** A file to post: the text of what is too long for a message. */
+export interface Attachment {
+  readonly name: string
+  readonly mediaType: string
+  readonly text: string
+  /** A line of words to it. */
+  readonly caption: string
+}
+
+export interface PostOptions {
+  readonly chat: Chat
+  readonly replyTo?: MessageRef | undefined
+  /** Nobody's phone rings for it. */
+  readonly silent: boolean
+  /** The same for each try of one post: whoever is idempotent gives it to the platform. At most 32 characters. */
+  readonly key: string
+  readonly signal: AbortSignal
+}
+
+export interface EditOptions {
+  readonly chat: Chat
+  readonly signal: AbortSignal
+}
+
+/**
+ * A channel's hands: they do one thing at a time and remember nothing. Only `post` is required; what is missing is done
+ * without. All reject with a `PortError` that says what kind of failure it is: the sink deals with each by its kind.
+ */
+export interface ChannelPort {
+  readonly limits: Limits
+  post(bubble: Bubble, options: PostOptions): Promise<MessageRef>
+  /** What the message shows already, too, is shown by it afterwards: "not modified" is success. */
+  edit?(ref: MessageRef, bubble: Bubble, options: EditOptions): Promise<void>
+  /** A message that is gone already is success. */
+  remove?(ref: MessageRef, options: EditOptions): Promise<void>
+  /** `false` where a notice must be taken back; those that go out by themselves ignore it. */
+  typing?(on: boolean, options: EditOptions): Promise<void>
+  upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
+  /** A sign on a message of a person's: it was taken, it is done. Undefined takes it back. */
+  react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
+  readonly stream?: NativeStream | undefined
+}
+
+/**
+ * A text that the platform itself shows as it grows.
+ *
+ * `preview`: what is written is shown until a message comes, and never counts as shown; nothing else is left of it.
+ * `append`: what is opened is a message, to which is added; only that counts.
+ */
+export type NativeStream =
+  | { readonly kind: 'preview'; readonly renewMs: number; write(bubble: Bubble, options: EditOptions): Promise<void> }
+  | {
+      readonly kind: 'append'
+      /** It takes no more after so long, and so many UTF-8 bytes. */
+      readonly maxMs: number
+      readonly maxBytes: number
+      open(options: PostOptions): Promise<MessageRef>
+      /** Adds raw Markdown to it. */
+      append(ref: MessageRef, text: string, options: EditOptions): Promise<void>
+      close(ref: MessageRef, options: EditOptions): Promise<void>
+    }
+
+/**
+ * - `rate-limited`: nothing was done; again after `retryAfterMs`, in the scope named.
+ * - `refused`: nothing was done, and never will be: it may not, or it makes no sense.
+ * - `unreachable`: nothing was done; the same may go another time.
+ * - `gone`: the message, or for a post the chat, is not there any more.
+ * - `fixed`: the message is there and cannot be edited any more.
+ * - `too-long`: nothing was done; in parts it may go.
+ * - `unparsable`: nothing was done; without markup it may go.
+ * - `ambiguous`: nobody knows whether it was done.
+ */
+export type PortErrorType =
+  | 'rate-limited'
+  | 'refused'
+  | 'unreachable'
+  | 'gone'
+  | 'fixed'
+  | 'too-long'
+  | 'unparsable'
+  | 'ambiguous'
+
+export interface PortErrorOptions extends ErrorOptions {
+  /** With `rate-limited`. */
+  readonly retryAfterMs?: number | undefined
+  /** What else waits until then. Default `chat`. */
+  readonly scope?: 'chat' | 'client' | undefined
+}
+
+/** Why a port's call failed. No message carries a token. */
+export class PortError extends Error {
+  override readonly name = 'PortError'
+  readonly type: PortErrorType
+  readonly retryAfterMs: number | undefined
+  readonly scope: 'chat' | 'client'
+
+  constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {
+    super(message, options)
+    this.type = type
+    this.retryAfterMs = options.retryAfterMs
+    this.scope = options.scope ?? 'chat'
+  }
+}

@@ -34,6 +34,8 @@ export type Render = (source: string) => Rendered
 export interface Bubble extends Rendered {
   /** The Markdown it was rendered from, whole in itself: carried fences and lists are reopened and closed. */
   readonly source: string
+  /** Its markup was refused: `text` is `plain`, and goes out as it is. */
+  readonly isPlain: boolean
   readonly buttons: readonly (readonly Button[])[]
 }
 
@@ -80,24 +82,12 @@ export interface ChannelPort {
   readonly stream?: NativeStream | undefined
 }
 
-/**
- * A text that the platform itself shows as it grows.
- *
- * `preview`: what is written is shown until a message comes, and never counts as shown; nothing else is left of it.
- * `append`: what is opened is a message, to which is added; only that counts.
- */
-export type NativeStream =
-  | { readonly kind: 'preview'; readonly renewMs: number; write(bubble: Bubble, options: EditOptions): Promise<void> }
-  | {
-      readonly kind: 'append'
-      /** It takes no more after so long, and so many UTF-8 bytes. */
-      readonly maxMs: number
-      readonly maxBytes: number
-      open(options: PostOptions): Promise<MessageRef>
-      /** Adds raw Markdown to it. */
-      append(ref: MessageRef, text: string, options: EditOptions): Promise<void>
-      close(ref: MessageRef, options: EditOptions): Promise<void>
-    }
+/** A text that the platform itself shows while it grows, until a message comes: it never counts as shown, and nothing is left of it. */
+export interface NativeStream {
+  /** It disappears by itself after so long, in ms, and is written again before. */
+  readonly renewMs: number
+  write(bubble: Bubble, options: EditOptions): Promise<void>
+}
 
 /**
  * - `rate-limited`: nothing was done; again after `retryAfterMs`, in the scope named.

@@ -1,0 +1,116 @@
+import type { Answer, Ask, PermissionAsk, Question, QuestionAsk } from '@reply/core'
+import type { AskState } from './card.ts'
+import type { Words } from './words.ts'
+
+/** What a person did: typed something, or pressed a button that carries a token. */
+export type AskInput = { readonly text: string } | { readonly token: string }
+
+/** What it comes to. */
+export type Taken =
+  | { readonly type: 'answer'; readonly answer: Answer; readonly state: AskState }
+  | { readonly type: 'reject'; readonly message?: string | undefined; readonly state: AskState }
+  /** It is not answered yet: another question comes, or another option may be picked. */
+  | { readonly type: 'more'; readonly state: AskState }
+  /** It fits nothing; the words say what would. */
+  | { readonly type: 'error'; readonly error: string }
+
+/** What the buttons below an ask stand for; each token begins with the ask's secret. */
+export const tokens = {
+  option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
+  done: (secret: string, question: number): string => `${secret}.${question}.d`,
+  permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
+}
+
+/** Pure. Undefined for a token that is not this ask's. */
+export function takeAsk(
+  ask: Ask,
+  input: AskInput,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken | undefined {
+  if ('token' in input && !input.token.startsWith(`${state.secret}.`)) return undefined
+  if (ask.status !== 'pending') return { type: 'error', error: words.alreadyResolved }
+  if (ask.type === 'permission') return takePermission(ask, input, { state, words })
+  return takeAnswer(ask, input, { state, words })
+}
+
+function takePermission(
+  ask: PermissionAsk,
+  input: AskInput,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken {
+  const canAlways = ask.always.length > 0
+  const answer = (reply: 'once' | 'always'): Taken => ({ type: 'answer', answer: reply, state })
+  if ('token' in input) {
+    if (input.token === tokens.permission(state.secret, 'once')) return answer('once')
+    if (input.token === tokens.permission(state.secret, 'always') && canAlways) return answer('always')
+    if (input.token === tokens.permission(state.secret, 'reject')) return { type: 'reject', state }
+    return { type: 'error', error: words.alreadyResolved }
+  }
+  const text = input.text.trim()
+  const is = (...names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === text.toLowerCase())
+  if (is('1', 'once', 'yes', 'y', 'ok', 'allow', words.allowOnce)) return answer('once')
+  if (canAlways && is('2', 'always', words.allowAlways)) return answer('always')
+  if (is(canAlways ? '3' : '2', words.reject)) return { type: 'reject', state }
+  const refusal = /^(?:reject|no|deny|n)(?:$|[\s:,.;–—-]+([\s\S]*)$)/i.exec(text)
+  if (!refusal) return { type: 'error', error: words.replyPermission(canAlways) }
+  const why = refusal[1]?.trim()
+  return { type: 'reject', state, ...(why && { message: why }) }
+}
+
+function takeAnswer(
+  ask: QuestionAsk,
+  input: AskInput,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken {
+  const at = state.answers.length
+  const question = ask.questions[at]
+  if (!question) return { type: 'error', error: words.alreadyResolved }
+  if ('text' in input) {
+    const given = readAnswer(question, input.text, words)
+    return 'error' in given ? { type: 'error', ...given } : next(ask, state, given.picked)
+  }
+  if (input.token === tokens.done(state.secret, at)) {
+    return state.picked.length === 0 ? { type: 'error', error: words.pickSeveral } : next(ask, state, state.picked)
+  }
+  const option = question.options.find((_, index) => tokens.option(state.secret, at, index) === input.token)
+  // A button of a question that was answered before, pressed again.
+  if (!option) return { type: 'error', error: words.alreadyResolved }
+  if (!question.multiple) return next(ask, state, [option.label])
+  const picked = state.picked.includes(option.label)
+    ? state.picked.filter((label) => label !== option.label)
+    : [...state.picked, option.label]
+  return { type: 'more', state: { ...state, picked } }
+}
+
+function next(ask: QuestionAsk, { secret, answers: before }: AskState, given: readonly string[]): Taken {
+  const answers = [...before, given]
+  const state = { secret, answers, picked: [] }
+  return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
+}
+
+/** Numbers and labels, in a list where several are taken; else the words themselves, where those are taken. */
+function readAnswer(
+  question: Question,
+  text: string,
+  words: Words,
+): { readonly picked: readonly string[] } | { readonly error: string } {
+  const whole = text.trim()
+  const labels = question.options.map(({ label }) => label)
+  const options = labels.map((label, index) => `${index + 1} (${label})`)
+  if (whole === '') return { error: words.replyWith({ options: labels.length, ...question }) }
+  const one = optionOf(labels, whole)
+  if (one !== undefined) return { picked: [one] }
+  const items = whole.split(/[,;\n]+|\s+(?=\d+\b)/).flatMap((item) => (item.trim() === '' ? [] : [item.trim()]))
+  const found = items.map((item) => optionOf(labels, item))
+  if (items.length > 1 && found.every((label) => label !== undefined)) {
+    return question.multiple ? { picked: [...new Set(found)] } : { error: words.oneOnly }
+  }
+  return question.custom ? { picked: [whole] } : { error: words.notAnOption(whole, options) }
+}
+
+function optionOf(labels: readonly string[], given: string): string | undefined {
+  const label = labels.find((one) => one.toLowerCase() === given.toLowerCase())
+  if (label !== undefined) return label
+  const number = /^#?(\d{1,3})[.)]?$/.exec(given)
+  return number ? labels[Number(number[1]) - 1] : undefined
+}

@@ -1,0 +1,135 @@
+import type { Card } from './card.ts'
+import { heal } from './heal.ts'
+import { type Entry, hashOf, isThere, type Ledger, type Piece } from './ledger.ts'
+import type { Limits } from './limits.ts'
+import type { Attachment, Bubble, Button, Render } from './port.ts'
+import { split } from './split.ts'
+import type { Mode } from './view.ts'
+import type { Words } from './words.ts'
+
+/** What one message is to show, and whose it is. */
+export interface Slot {
+  readonly key: string
+  readonly card: Card
+  readonly bubble: Bubble
+  /** The bubble without its footer, and with it, in short. */
+  readonly body: string
+  readonly whole: string
+  readonly piece?: Piece | undefined
+  readonly isContinued?: true | undefined
+  readonly file?: Attachment | undefined
+  /** More will be added to it. */
+  readonly isGrowing: boolean
+  /** The last of the answer. */
+  readonly isLast?: boolean | undefined
+}
+
+export interface LayoutOptions {
+  readonly render: Render
+  readonly limits: Limits
+  readonly mode: Mode
+  readonly words: Words
+  readonly ledger: Ledger
+}
+
+/** Units that are kept free for a status below a text that grows. */
+const footerLength = 200
+
+/** Where nothing is edited, a message is no longer than this, so that one can read along. */
+const appendLength = 3500
+
+/** Cards as messages: rendered, measured, cut where they are too long. Pure. */
+export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
+  const lastText = cards.findLastIndex((card) => card.type !== 'status')
+  const status = cards.find((card) => card.type === 'status')
+  const tail = cards[lastText]
+  const slots = cards.flatMap((card): readonly Slot[] => {
+    if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
+    return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
+  })
+  if (!status) return slots
+  const last = slots.at(-1)
+  // A text that grows carries the status below it.
+  if (last?.isGrowing && last.card === tail && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
+  return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
+}
+
+function answerSlots(
+  card: Extract<Card, { type: 'answer' }>,
+  options: LayoutOptions & { readonly isTail: boolean },
+): readonly Slot[] {
+  const { ledger, mode, words } = options
+  const own = ledger.entries.filter((entry) => entry.card === card.key && entry.piece && isThere(entry))
+  const last = lastFixed(own, options)
+  const { piece } = last ?? {}
+  const isPrefix = !piece || hashOf(card.source.slice(0, piece.to)) === piece.upTo
+  // What was said is another text now, and cannot be edited: said once more, when it is final.
+  if (!isPrefix) {
+    const key = `${card.key}!`
+    const source = `*${words.correction}*\n\n${card.source}`
+    return card.isOpen ? [] : answerSlots({ ...card, key, source }, options)
+  }
+  const from = piece?.to ?? 0
+  const first = last ? own.indexOf(last) + 1 : 0
+  if (last && card.source.slice(from).trim() === '') return []
+  const slices = split(card.source, { from, maxLength: lengthFor(card, options), measure: (text) => options.render(text).length })
+  const slots = slices.map((slice, index) => {
+    const key = `${card.key}#${first + index}`
+    const isLast = index === slices.length - 1
+    const isGrowing = card.isOpen && isLast
+    const known = ledger.entries.find((entry) => entry.key === key)
+    const isContinued = known ? known.isContinued === true : first + index > 0 && !options.isTail
+    const text = mode !== 'live' || !isGrowing ? slice.source.trim() : heal(slice.source.trimEnd())
+    const label = isContinued ? `*${words.continued}*\n\n` : ''
+    const slot = slotOf(card, key, `${label}${text}`, options)
+    const upTo = hashOf(card.source.slice(0, slice.to))
+    return { ...slot, piece: { from: slice.from, to: slice.to, upTo }, isGrowing, isLast: isLast && options.isTail, ...(isContinued && { isContinued }) }
+  })
+  return slots.filter((slot) => slot.bubble.text.trim() !== '')
+}
+
+/** The last of a stretch's messages that stays as it is. */
+function lastFixed(own: readonly Entry[], { mode, limits }: LayoutOptions): Entry | undefined {
+  const isFixed = mode === 'append' || !limits.edits
+  return own.findLast((entry) => isFixed || entry.isFixed)
+}
+
+function lengthFor(card: Card, { limits, mode, ledger }: LayoutOptions): number {
+  const most = mode === 'append' ? Math.min(appendLength, limits.maxLength) : limits.maxLength
+  const free = mode === 'live' ? Math.max(Math.ceil(most / 2), most - footerLength) : most
+  return Math.min(free, ledger.caps[card.key] ?? free)
+}
+
+function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
+  const bubble = bubbleOf(`${slot.bubble.source}\n\n*${literalLine(status.source)}*`, slot.card, options)
+  // Not worth a cut.
+  if (bubble.length > options.limits.maxLength) return slot
+  return { ...slot, bubble, whole: hashOf(bubble.text) }
+}
+
+function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
+  const bubble = bubbleOf(source, card, options)
+  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}`)
+  const slot = { key, card, bubble, body, whole: body, isGrowing: false }
+  return card.type === 'file' ? { ...slot, file: card.file } : slot
+}
+
+function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
+  const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
+  const most = card.type === 'answer' ? limits.maxLength : Math.min(limits.maxLength, ledger.caps[card.key] ?? limits.maxLength)
+  const rendered = card.type === 'answer' ? render(source) : fitting(source, most, render)
+  const isPlain = ledger.plain.includes(card.key)
+  return { ...rendered, ...(isPlain && { text: rendered.plain }), isPlain, source, buttons }
+}
+
+/** Beside answers nothing goes over several messages: what is longer is shortened. */
+function fitting(source: string, most: number, render: Render): ReturnType<Render> {
+  const whole = render(source)
+  if (whole.length <= most) return whole
+  const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
+  return render(`${(slice?.source ?? '').trimEnd()}\n…`)
+}
+
+function literalLine(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>#|~]/g, '\\$&')
+}

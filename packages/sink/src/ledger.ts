@@ -1,0 +1,140 @@
+import type { AskState, Break, CardType, Shown } from './card.ts'
+import type { MessageRef } from './port.ts'
+
+/** Where ledgers are kept: texts by key. A write is whole or not at all, and read afterwards. */
+export interface LedgerStore {
+  read(key: string): Promise<string | undefined>
+  write(key: string, text: string): Promise<void>
+}
+
+/**
+ * - `intent`: it is about to be posted; found so after a restart, nobody knows whether it was.
+ * - `shown`: the platform took it.
+ * - `doubtful`: nobody knows whether it is there, and it is not tried again.
+ * - `gone`: a person removed it; it counts as shown.
+ * - `failed`: it is not there and will not be.
+ */
+export type EntryState = 'intent' | 'shown' | 'doubtful' | 'gone' | 'failed'
+
+/** One message of ours. */
+export interface Entry {
+  readonly key: string
+  /** The card it shows, or a piece of it. */
+  readonly card: string
+  readonly type: CardType
+  readonly state: EntryState
+  /** The same for each try of its post. */
+  readonly id: string
+  readonly tries: number
+  readonly at: number
+  readonly isLoud: boolean
+  readonly ref?: MessageRef | undefined
+  /** What it shows, without a footer and with it. */
+  readonly body: string
+  readonly whole: string
+  /** Of an answer: which part of the stretch, and what the stretch was up to there. */
+  readonly piece?: Piece | undefined
+  /** It goes on with a text that others have come below of. */
+  readonly isContinued?: true | undefined
+  /** It cannot be edited any more. */
+  readonly isFixed?: true | undefined
+  /** Where its card stands in the text, and the calls that it tells of. */
+  readonly before?: readonly string[] | undefined
+  readonly told?: readonly string[] | undefined
+  /** Why it is not there. */
+  readonly reason?: string | undefined
+}
+
+export interface Piece {
+  readonly from: number
+  readonly to: number
+  readonly upTo: string
+}
+
+/** All that one chat was shown of one reply. A value that goes through JSON. */
+export interface Ledger {
+  readonly version: 1
+  /** In the order in which they were posted. */
+  readonly entries: readonly Entry[]
+  readonly breaks: readonly Break[]
+  readonly told: readonly string[]
+  readonly asks: Readonly<Record<string, AskState>>
+  readonly noticeAt?: number | undefined
+  readonly notices: number
+  readonly heartbeats: number
+  /** Posts that may be on the screen twice, or not at all. */
+  readonly doubtful: number
+  readonly calls: number
+  readonly rateLimited: number
+  /** Cards whose markup was refused: shown without any. */
+  readonly plain: readonly string[]
+  /** Cards of which less fits than was thought. */
+  readonly caps: Readonly<Record<string, number>>
+  /** The id under which an idempotent platform was given a post whose fate nobody knows. */
+  readonly ids: Readonly<Record<string, string>>
+}
+
+export const emptyLedger: Ledger = {
+  version: 1,
+  entries: [],
+  breaks: [],
+  told: [],
+  asks: {},
+  notices: 0,
+  heartbeats: 0,
+  doubtful: 0,
+  calls: 0,
+  rateLimited: 0,
+  plain: [],
+  caps: {},
+  ids: {},
+}
+
+/** Keeps ledgers as long as the process lives. */
+export function memoryStore(): LedgerStore {
+  const texts = new Map<string, string>()
+  return {
+    read: async (key) => texts.get(key),
+    write: async (key, text) => {
+      texts.set(key, text)
+    },
+  }
+}
+
+/** What a view has to know of it. */
+export function shownOf(ledger: Ledger): Shown {
+  const there = ledger.entries.filter(isThere)
+  return {
+    breaks: ledger.breaks,
+    posted: new Map(there.map((entry) => [entry.card, { at: entry.at }])),
+    told: new Set(ledger.told),
+    noticeAt: ledger.noticeAt,
+    noticeCount: ledger.notices,
+    postedAt: latest(there),
+    loudAt: latest(there.filter(({ isLoud }) => isLoud)),
+    heartbeats: ledger.heartbeats,
+    asks: new Map(Object.entries(ledger.asks)),
+  }
+}
+
+/** It is, was or may be on the screen. */
+export function isThere({ state }: Entry): boolean {
+  return state !== 'failed' && state !== 'intent'
+}
+
+function latest(entries: readonly Entry[]): number | undefined {
+  return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
+}
+
+/** 53 bits that tell two texts apart; nobody is to be kept out by it. */
+export function hashOf(text: string): string {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    a = Math.imul(a ^ unit, 2654435761)
+    b = Math.imul(b ^ unit, 1597334677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
+  return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36)
+}

@@ -1,0 +1,167 @@
+import type { Slot } from './layout.ts'
+import type { Entry, Ledger } from './ledger.ts'
+import type { MessageRef, PortError } from './port.ts'
+import type { Operation } from './reconcile.ts'
+
+/** The ledger before and after each thing that is done. All pure. */
+
+type Post = Extract<Operation, { type: 'post' }>
+
+/** Written down before it is posted, so that a crash in between is seen afterwards. */
+export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at }: { readonly id: string; readonly at: number }): Ledger {
+  const before = ledger.entries.find((entry) => entry.key === slot.key)
+  const entry: Entry = {
+    key: slot.key,
+    card: slot.card.key,
+    type: slot.card.type,
+    state: 'intent',
+    id,
+    tries: (before?.state === 'intent' ? before.tries : 0) + 1,
+    at,
+    isLoud,
+    body: slot.body,
+    whole: slot.whole,
+    piece: slot.piece,
+    isContinued: slot.isContinued,
+    before: slot.card.before,
+    told: slot.card.type === 'notice' ? slot.card.told : undefined,
+  }
+  return { ...withEntry(ledger, entry), ids: { ...ledger.ids, [slot.key]: id } }
+}
+
+export function posted(ledger: Ledger, { slot }: Post, { ref, at }: { readonly ref: MessageRef; readonly at: number }): Ledger {
+  return decided(ledger, slot.key, { state: 'shown', ref, at })
+}
+
+/** Its fate is known as far as it ever will be: where it stands and what it told counts from now on. */
+function decided(ledger: Ledger, key: string, fields: Partial<Entry> & { readonly at: number }): Ledger {
+  const next = changeEntry(ledger, key, fields)
+  const entry = next.entries.find((one) => one.key === key)
+  if (!entry) return next
+  const { card, type, before, told = [] } = entry
+  const isBreak = before !== undefined && !ledger.breaks.some((one) => one.key === card)
+  const { [key]: _, ...ids } = next.ids
+  return {
+    ...next,
+    ids,
+    breaks: isBreak ? [...next.breaks, { key: card, before }] : next.breaks,
+    ...(type === 'notice' && { told: [...next.told, ...told], notices: next.notices + 1, noticeAt: fields.at }),
+    ...(type === 'heartbeat' && { heartbeats: next.heartbeats + 1 }),
+  }
+}
+
+export function edited(ledger: Ledger, { slot, entry }: Extract<Operation, { type: 'edit' }>): Ledger {
+  const entries = ledger.entries.map((one): Entry => {
+    if (one.key !== entry.key) return one
+    const { key, card, body, whole, piece, isContinued } = slot
+    return { ...one, key, card: card.key, type: card.type, body, whole, piece, isContinued }
+  })
+  return { ...ledger, entries }
+}
+
+export function removed(ledger: Ledger, entry: Entry): Ledger {
+  return { ...ledger, entries: ledger.entries.filter(({ key }) => key !== entry.key) }
+}
+
+export interface Failing {
+  readonly at: number
+  readonly isIdempotent: boolean
+}
+
+/** After a call that failed: what is known of the screen now, and whether the same is tried again. */
+export function failed(ledger: Ledger, operation: Operation, error: PortError, failing: Failing): Ledger {
+  if (operation.type === 'preview') return ledger
+  if (operation.type === 'post') return postFailed(ledger, operation, error, failing)
+  const { entry } = operation
+  switch (error.type) {
+    case 'rate-limited':
+    case 'unreachable':
+    case 'ambiguous':
+      return ledger
+    case 'gone':
+      return operation.type === 'remove' ? removed(ledger, entry) : changeEntry(ledger, entry.key, { state: 'gone' })
+    case 'refused':
+    case 'fixed':
+      return changeEntry(ledger, entry.key, { isFixed: true })
+    case 'too-long':
+    case 'unparsable':
+      return operation.type === 'remove' ? changeEntry(ledger, entry.key, { isFixed: true }) : refitted(ledger, operation.slot, error, ledger)
+    default:
+      return error.type satisfies never
+  }
+}
+
+function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isIdempotent }: Failing): Ledger {
+  const { slot } = operation
+  switch (error.type) {
+    case 'rate-limited':
+    case 'unreachable':
+      return without(ledger, slot.key)
+    case 'too-long':
+    case 'unparsable':
+      return refitted(ledger, slot, error, without(ledger, slot.key))
+    case 'refused':
+    case 'gone':
+    case 'fixed':
+      return decided(ledger, slot.key, { state: 'failed', reason: error.message, at })
+    case 'ambiguous':
+      return isIdempotent ? keepIntent(ledger, slot.key) : doubted(ledger, slot, at)
+    default:
+      return error.type satisfies never
+  }
+}
+
+/** The same id says the same thing to the platform: it is simply given again. */
+function keepIntent(ledger: Ledger, key: string): Ledger {
+  return { ...ledger, entries: ledger.entries.filter((entry) => entry.key !== key) }
+}
+
+/** It may be there. What matters is said once more, and everything is counted. */
+function doubted(ledger: Ledger, slot: Slot, at: number): Ledger {
+  const entry = ledger.entries.find(({ key }) => key === slot.key)
+  const counted = { ...ledger, doubtful: ledger.doubtful + (entry?.tries === 1 ? 1 : 0) }
+  if (isWorthTwo(slot.card.type) && entry?.tries === 1) return counted
+  return decided(counted, slot.key, { state: 'doubtful', at })
+}
+
+/** Less of it, or without markup. What is plain already and too long even so is cut further each time. */
+function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): Ledger {
+  const key = slot.card.key
+  if (error.type === 'unparsable' && !ledger.plain.includes(key)) return { ...again, plain: [...again.plain, key] }
+  const cap = Math.floor((Math.min(slot.bubble.length, ledger.caps[key] ?? slot.bubble.length) * 3) / 4)
+  if (error.type === 'too-long' && cap >= 1) return { ...again, caps: { ...again.caps, [key]: cap } }
+  const known = ledger.entries.find((entry) => entry.key === slot.key)
+  if (known?.state === 'shown') return changeEntry(ledger, slot.key, { isFixed: true })
+  return decided(ledger, slot.key, { state: 'failed', reason: error.message, at: known?.at ?? 0 })
+}
+
+/** What a crash left: nobody knows whether it was posted. */
+export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
+  const open = ledger.entries.filter(({ state }) => state === 'intent')
+  if (open.length === 0) return ledger
+  if (isIdempotent) return { ...ledger, entries: ledger.entries.filter(({ state }) => state !== 'intent') }
+  const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
+  const counted = { ...ledger, doubtful: ledger.doubtful + open.filter(({ tries }) => tries === 1).length }
+  return given.reduce((next, { key, at }) => decided(next, key, { state: 'doubtful', at }), counted)
+}
+
+/** What is said once more where nobody knows whether it was said. */
+function isWorthTwo(type: Entry['type']): boolean {
+  return type === 'answer' || type === 'ask' || type === 'ending' || type === 'file'
+}
+
+function withEntry(ledger: Ledger, entry: Entry): Ledger {
+  return { ...ledger, entries: [...ledger.entries.filter(({ key }) => key !== entry.key), entry] }
+}
+
+function changeEntry(ledger: Ledger, key: string, fields: Partial<Entry>): Ledger {
+  return { ...ledger, entries: ledger.entries.map((entry) => (entry.key === key ? { ...entry, ...fields } : entry)) }
+}
+
+/** It is not there, for certain, and was not tried. */
+function without(ledger: Ledger, key: string): Ledger {
+  const entry = ledger.entries.find((one) => one.key === key)
+  // One of its tries may have come through.
+  if (entry && entry.tries > 1) return changeEntry(ledger, key, { tries: entry.tries - 1 })
+  return { ...ledger, entries: ledger.entries.filter((one) => one.key !== key) }
+}

@@ -1,0 +1,134 @@
+import type { CardType } from './card.ts'
+import type { Slot } from './layout.ts'
+import { type Entry, isThere, type Ledger } from './ledger.ts'
+
+/** How urgent it is: what is short gives way from the end. */
+export type Priority = 'final' | 'ask' | 'text' | 'status'
+
+/** One difference between what the chat shows and what it is to show. */
+export type Operation =
+  | { readonly type: 'post'; readonly slot: Slot; readonly isLoud: boolean; readonly priority: Priority }
+  /** `takes`: the message was something else's, which it replaces. */
+  | { readonly type: 'edit'; readonly slot: Slot; readonly entry: Entry; readonly priority: Priority }
+  | { readonly type: 'remove'; readonly entry: Entry; readonly priority: Priority }
+  | { readonly type: 'preview'; readonly slot: Slot; readonly priority: Priority }
+
+export interface ReconcileOptions {
+  readonly isSettled: boolean
+  readonly canEdit: boolean
+  readonly canRemove: boolean
+  /** What grows is previewed and posted when it is whole. */
+  readonly isPreviewing: boolean
+}
+
+/** What is missing on the screen, the most valuable first; each can be done next. Empty when it shows what it should. Pure. */
+export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Operation[] {
+  const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
+  const operations: Operation[] = []
+  const lacking = slots.filter((slot) => !isDone(known.get(slot.key), slot))
+  // In their order: what is urgent makes what comes before it as urgent.
+  const [missing] = lacking
+  const urgency = lacking.map((slot) => postPriority(slot, options)).toSorted((a, b) => order[a] - order[b])[0]
+  if (missing && urgency && !(options.isPreviewing && isPreview(missing)))
+    operations.push({ ...postOf(ledger, missing, options), priority: urgency })
+  else if (missing) operations.push({ type: 'preview', slot: missing, priority: 'text' })
+  if (options.canEdit) {
+    for (const slot of slots) {
+      const entry = known.get(slot.key)
+      if (entry && needsEdit(entry, slot)) operations.push({ type: 'edit', slot, entry, priority: editPriority(entry, slot, options) })
+    }
+  }
+  operations.push(...surplusOf(ledger, slots, options))
+  return operations.toSorted((a, b) => order[a.priority] - order[b.priority])
+}
+
+const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, status: 3 }
+
+/** It has a message, or will never have one. */
+function isDone(entry: Entry | undefined, slot: Slot): boolean {
+  if (!entry || entry.state === 'intent') return false
+  // A person removed it while it grew.
+  return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.body !== slot.body && isLastOf(slot))
+}
+
+function isLastOf(slot: Slot): boolean {
+  return slot.isGrowing || slot.isLast === true
+}
+
+function isPreview(slot: Slot): boolean {
+  return slot.isGrowing || slot.card.type === 'status'
+}
+
+/** A first text takes over the message of the status, if nothing came below that. */
+function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operation {
+  const priority = postPriority(slot, options)
+  const status = ledger.entries.at(-1)
+  const takes = slot.card.type === 'answer' && options.canEdit && status?.key === 'status' && status.state === 'shown'
+  const isLoud = isLoudIn(slot, options)
+  if (takes && status.ref && !status.isFixed && !isLoud) return { type: 'edit', slot, entry: status, priority }
+  return { type: 'post', slot, isLoud, priority }
+}
+
+function isLoudIn({ card }: Slot, { isSettled }: ReconcileOptions): boolean {
+  if (card.type === 'ask') return card.isPending
+  if (card.type === 'ending') return card.isFailure || isSettled
+  return card.type === 'answer' && isSettled
+}
+
+function postPriority({ card }: Slot, { isSettled }: ReconcileOptions): Priority {
+  if (card.type === 'ask') return 'ask'
+  if (card.type === 'status' || card.type === 'todos') return 'status'
+  return isSettled ? 'final' : 'text'
+}
+
+function editPriority(entry: Entry, slot: Slot, { isSettled }: ReconcileOptions): Priority {
+  if (slot.card.type === 'ask') return 'ask'
+  if (slot.card.type === 'status' || slot.card.type === 'todos') return isSettled ? 'final' : 'status'
+  if (isSettled) return 'final'
+  return entry.body === slot.body ? 'status' : 'text'
+}
+
+function needsEdit(entry: Entry, slot: Slot): boolean {
+  return entry.state === 'shown' && entry.ref !== undefined && !entry.isFixed && !slot.file && entry.whole !== slot.whole
+}
+
+const leftAlone: ReadonlySet<CardType> = new Set(['notice', 'heartbeat', 'note', 'file', 'ending', 'ask', 'todos', 'reasoning'])
+
+/** Messages of ours for which there is nothing to show any more: a status, or pieces of a text that became shorter. */
+function surplusOf(ledger: Ledger, slots: readonly Slot[], { canRemove, canEdit, isSettled }: ReconcileOptions): readonly Operation[] {
+  if (!canRemove && !canEdit) return []
+  const wanted = new Set(slots.map(({ key }) => key))
+  const surplus = ledger.entries.filter(
+    (entry) => entry.state === 'shown' && entry.ref && !entry.isFixed && !wanted.has(entry.key) && !leftAlone.has(entry.type),
+  )
+  return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
+}
+
+/** What a reply's end left in the chat. */
+export interface Delivery {
+  /** Messages on the screen. */
+  readonly shown: number
+  /** What is not there, and why. Empty when all is. */
+  readonly undelivered: readonly { readonly key: string; readonly reason: string }[]
+  /** Messages that may be there twice, or not at all: the platform took them and said nothing. */
+  readonly doubtful: number
+  /** Calls to the port, all kinds. */
+  readonly calls: number
+  /** How many of them were refused for their rate. */
+  readonly rateLimited: number
+}
+
+export function deliveryOf(ledger: Ledger, missing: readonly Operation[] = []): Delivery {
+  const failed = ledger.entries.filter(({ state }) => state === 'failed')
+  const open = missing.flatMap((operation) => (operation.type === 'post' ? [operation.slot.key] : []))
+  return {
+    shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
+    undelivered: [
+      ...failed.map(({ key, reason = '' }) => ({ key, reason })),
+      ...open.map((key) => ({ key, reason: 'The sink was stopped before it was posted.' })),
+    ],
+    doubtful: ledger.doubtful,
+    calls: ledger.calls,
+    rateLimited: ledger.rateLimited,
+  }
+}

@@ -1,0 +1,96 @@
+import { isShownText, pendingAsks, partsOf, type Reply } from '@reply/core'
+import type { Break, Card, Shown } from './card.ts'
+import type { Policy } from './config.ts'
+import { askCards } from './view/ask.ts'
+import { answerCards, type Placed } from './view/answer.ts'
+import { endingCards } from './view/ending.ts'
+import { heartbeatCard, noticeCard } from './view/notice.ts'
+import { compactionCard, reasoningCards, todosCard } from './view/note.ts'
+import { statusCard } from './view/status.ts'
+import type { Words } from './words.ts'
+
+/**
+ * - `live`: messages grow by edits.
+ * - `sealed`: nothing can be edited; a part is shown when it is whole.
+ * - `append`: nothing is edited; text is shown as it comes, in further messages.
+ * - `final`: the answer is shown when the reply has settled.
+ */
+export type Mode = 'live' | 'sealed' | 'append' | 'final'
+
+export interface ViewOptions {
+  readonly policy: Policy
+  readonly words: Words
+  readonly mode: Mode
+  readonly now: number
+  readonly shown: Shown
+  /** How many buttons fit, where there are any. */
+  readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
+  /** Overlong code goes out as files. */
+  readonly uploads: boolean
+}
+
+export interface View {
+  /** In the order of the chat. Kept cards that were posted and are missing here stay as they are. */
+  readonly cards: readonly Card[]
+  readonly isTyping: boolean
+  /** When to look again, if nothing happens before. */
+  readonly nextAt?: number | undefined
+}
+
+/** What a card may say of when to look again. */
+export interface Timed {
+  readonly card?: Card | undefined
+  readonly nextAt?: number | undefined
+}
+
+/** What people are to see of a reply now. Pure. */
+export function view(reply: Reply, options: ViewOptions): View {
+  const { shown } = options
+  const texts = partsOf(reply).filter(isShownText)
+  const status = statusCard(reply, options)
+  const notice = noticeCard(reply, options)
+  const heartbeat = heartbeatCard(reply, options)
+  const here = texts.length
+  const found = [
+    ...reasoningCards(reply, options),
+    ...[compactionCard(reply, options), todosCard(reply, options), notice.card, heartbeat.card].map((card) => ({
+      card,
+      at: here,
+    })),
+    ...askCards(reply, options).map((card) => ({ card, at: here })),
+  ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
+  const ids = texts.map(({ id }) => id)
+  const known = shown.breaks.map((one) => ({ key: one.key, at: positionOf(one, ids), card: cardOf(found, one.key) }))
+  const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
+  // Stable: where two stand at one place, what stood there first comes first.
+  const kept = placed
+    .toSorted((a, b) => a.at - b.at)
+    .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
+  const answers = answerCards(reply, { ...options, texts, kept })
+  const ending = endingCards(reply, { ...options, hasText: here > 0 })
+  return {
+    cards: [...answers, ...ending, ...(status.card ? [status.card] : [])],
+    isTyping: isAtWork(reply),
+    nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt),
+  }
+}
+
+/** Somebody waits for it, and nobody is asked. */
+function isAtWork(reply: Reply): boolean {
+  if (reply.phase === 'settled' || reply.connection === 'lost' || reply.stalled) return false
+  return reply.phase !== 'blocked' && pendingAsks(reply).length === 0
+}
+
+/** Parts may be taken back: then it stands after those that are left. */
+function positionOf({ before }: Break, ids: readonly string[]): number {
+  return 1 + Math.max(-1, ...before.map((id) => ids.indexOf(id)))
+}
+
+function cardOf(found: readonly Placed[], key: string): Card | undefined {
+  return found.find((one) => one.key === key)?.card
+}
+
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}

@@ -1,0 +1,50 @@
+import type { Reply, TextPart } from '@reply/core'
+import type { Card } from '../card.ts'
+import type { ViewOptions } from '../view.ts'
+import { withFiles } from './file.ts'
+
+/** A card that stands after so many of the shown text parts; without the card itself where it was posted and is done with. */
+export interface Placed {
+  readonly key: string
+  readonly at: number
+  readonly card?: Card | undefined
+}
+
+export interface AnswerOptions extends ViewOptions {
+  readonly texts: readonly TextPart[]
+  /** In their order. */
+  readonly kept: readonly Placed[]
+}
+
+/** What the assistant said, cut into stretches by what stands between, and that in its place. */
+export function answerCards(reply: Reply, options: AnswerOptions): readonly Card[] {
+  const { texts, kept, mode } = options
+  const cards: Card[] = []
+  const isSettled = reply.phase === 'settled'
+  let from = 0
+  let key = 'answer'
+  for (const { key: broken, at, card } of kept) {
+    add(at, false)
+    if (card) cards.push(card)
+    key = `answer@${broken}`
+  }
+  add(texts.length, true)
+  return cards
+
+  function add(to: number, isLast: boolean): void {
+    const parts = texts.slice(from, to)
+    from = Math.max(from, to)
+    if (parts.length === 0 || (mode === 'final' && !isSettled)) return
+    const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))
+    const ready = mode === 'sealed' ? sealedPrefix(parts) : parts
+    if (ready.length === 0) return
+    const source = ready.map((part) => part.text).join('\n\n')
+    const isWhole = isSettled || !isOpen
+    cards.push(...withFiles({ type: 'answer', key, source, isOpen }, { ...options, isWhole }))
+  }
+}
+
+function sealedPrefix(parts: readonly TextPart[]): readonly TextPart[] {
+  const open = parts.findIndex((part) => part.status === 'open')
+  return open === -1 ? parts : parts.slice(0, open)
+}

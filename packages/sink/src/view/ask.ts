@@ -1,0 +1,120 @@
+import type { Ask, PermissionAsk, QuestionAsk, Reply } from '@reply/core'
+import { tokens } from '../asks.ts'
+import type { AskState, Card } from '../card.ts'
+import type { Button } from '../port.ts'
+import type { ViewOptions } from '../view.ts'
+import { code, literal } from './phrase.ts'
+
+type AskCard = Extract<Card, { type: 'ask' }>
+
+/** What waits for a person, and what became of what did. Several questions come one after another. */
+export function askCards(reply: Reply, options: ViewOptions): readonly AskCard[] {
+  return reply.asks.flatMap((ask): readonly AskCard[] => {
+    const state = options.shown.asks.get(ask.requestID)
+    if (!state) return []
+    if (ask.type === 'permission') return [permissionCard(ask, state, options)]
+    return ask.questions.flatMap((_, at) => questionCard(ask, at, { ...options, state }) ?? [])
+  })
+}
+
+function permissionCard(ask: PermissionAsk, state: AskState, { words, buttons }: ViewOptions): AskCard {
+  const isPending = ask.status === 'pending'
+  const canAlways = ask.always.length > 0
+  const command = ask.patterns.filter((pattern) => !ask.title.includes(pattern))
+  const rest = isPending ? (buttons ? undefined : words.replyPermission(canAlways)) : endOf(ask, state, words)
+  const lines = [`❓ ${literal(words.permission(ask.title))}`, ...command.map((pattern) => code(pattern)), rest && literal(rest)]
+  const choices: readonly Button[] = [
+    { label: words.allowOnce, data: tokens.permission(state.secret, 'once') },
+    ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(state.secret, 'always') }] : []),
+    { label: words.reject, data: tokens.permission(state.secret, 'reject') },
+  ]
+  return {
+    type: 'ask',
+    key: `ask:${ask.requestID}:0`,
+    source: lines.filter(Boolean).join('\n\n'),
+    buttons: isPending && buttons ? rowsOf(choices, buttons) : [],
+    isPending,
+  }
+}
+
+function questionCard(
+  ask: QuestionAsk,
+  at: number,
+  options: ViewOptions & { readonly state: AskState },
+): AskCard | undefined {
+  const { state, words, buttons, shown } = options
+  const question = ask.questions[at]
+  const key = `ask:${ask.requestID}:${at}`
+  const isPending = ask.status === 'pending' && at === state.answers.length
+  const wasShown = at <= state.answers.length
+  if (!question || !(ask.status === 'pending' ? wasShown : shown.posted.has(key))) return undefined
+  const count = ask.questions.length > 1 ? ` (${at + 1}/${ask.questions.length})` : ''
+  const head = `❓ **${literal(question.header || question.question)}**${count}`
+  const body = question.header && question.header !== question.question ? [question.question] : []
+  if (!isPending) {
+    const given = ask.answers?.[at] ?? state.answers[at]
+    const end = given && ask.status !== 'rejected' && ask.status !== 'withdrawn' ? words.answered(given.join(', '), state.by) : endOf(ask, state, words)
+    return { type: 'ask', key, source: [head, ...body, literal(end)].join('\n\n'), buttons: [], isPending }
+  }
+  const choices = question.options.map(({ label }, index): Button => {
+    const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
+    return { label: `${mark}${label}`, data: tokens.option(state.secret, at, index) }
+  })
+  if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(state.secret, at) })
+  const fits = buttons !== undefined && question.options.length > 0 && choices.length <= buttons.rows * buttons.perRow
+  const list = question.options.map(({ label, description }, index) => {
+    const name = `${index + 1}. **${literal(label)}**`
+    return description === '' ? name : `${name} – ${literal(description)}`
+  })
+  const hint = fits
+    ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
+    : [words.replyWith({ options: question.options.length, ...question })]
+  const lines = [head, ...body, list.join('\n'), hint.filter(Boolean).map((line) => `*${literal(line ?? '')}*`).join(' ')]
+  return {
+    type: 'ask',
+    key,
+    source: lines.filter((line) => line !== '').join('\n\n'),
+    buttons: fits ? rowsOf(choices, { ...buttons, perRow: 1 }) : [],
+    isPending,
+  }
+}
+
+function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {
+  switch (ask.status) {
+    case 'pending':
+      return words.withdrawn
+    case 'rejected':
+      return words.refused(state.by)
+    case 'withdrawn':
+      return words.withdrawn
+    case 'answered':
+      if (ask.type === 'question') return words.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
+      if (ask.reply === 'reject') return words.refused(state.by)
+      return words.answered(ask.reply === 'always' ? words.allowAlways : words.allowOnce, state.by)
+    default:
+      return ask.status satisfies never
+  }
+}
+
+/** As wide as rows may be, if all fit: one to a row reads best where labels are long. */
+function rowsOf(
+  choices: readonly Button[],
+  { perRow, rows, label }: { readonly perRow: number; readonly rows: number; readonly label: number },
+): readonly (readonly Button[])[] {
+  const clipped = choices.map((choice) => ({ ...choice, label: clip(choice.label, label) }))
+  const width = clipped.length <= rows ? perRow : Math.max(perRow, Math.ceil(clipped.length / rows))
+  return Array.from({ length: Math.ceil(clipped.length / width) }, (_, row) =>
+    clipped.slice(row * width, (row + 1) * width),
+  )
+}
+
+function clip(text: string, most: number): string {
+  if (text.length <= most) return text
+  const [...letters] = text
+  let kept = ''
+  for (const letter of letters) {
+    if (kept.length + letter.length > most - 1) break
+    kept += letter
+  }
+  return `${kept}…`
+}

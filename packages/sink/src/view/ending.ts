@@ -1,0 +1,86 @@
+import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
+import type { Card } from '../card.ts'
+import type { ViewOptions } from '../view.ts'
+import { contextPercent, literal } from './phrase.ts'
+
+/** How it ended, truthfully; nothing where the answer says it all. */
+export function endingCards(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): readonly Card[] {
+  if (reply.outcome === undefined) return []
+  const ending = endingOf(reply, options)
+  const context = contextCard(reply, options)
+  const done = ending ? undefined : doneCard(reply, options)
+  return [ending, context, done].filter((card) => card !== undefined)
+}
+
+function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly hasText: boolean }): Card | undefined {
+  const { outcome } = reply
+  switch (outcome) {
+    case undefined:
+      return undefined
+    case 'completed': {
+      // A prompt that wants no reply got none.
+      const isSilent = !hasText && reply.messages.length > 0
+      if (isSilent) return card(words.noText(factsOf(reply)), false)
+      return reply.finish === 'length' ? card(words.cutOff, false) : undefined
+    }
+    case 'failed':
+      return card([words.failed(reasonOf(reply.error)), cureOf(reply.error, words)].filter(Boolean).join(' '), true)
+    case 'timed-out':
+    case 'lost':
+      return card(words.endings[outcome], true)
+    case 'stopped':
+    case 'aborted':
+      return card(words.endings[outcome], false)
+    default:
+      return outcome satisfies never
+  }
+}
+
+function card(text: string, isFailure: boolean): Card {
+  return { type: 'ending', key: 'ending', source: isFailure ? `⚠️ ${literal(text)}` : `*${literal(text)}*`, isFailure }
+}
+
+function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
+  return {
+    tools: toolsOf(reply).length,
+    thought: partsOf(reply).some((part) => part.type === 'reasoning'),
+    compacted: reply.compaction !== undefined,
+    agents: reply.children.length,
+  }
+}
+
+/** Once, after the answer; a context that has just been compacted is nobody's worry. */
+function contextCard(reply: Reply, { words, policy }: ViewOptions): Card | undefined {
+  const percent = contextPercent(reply)
+  if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
+  const text = percent < 80 ? words.contextWarning(percent) : words.contextUrgent(percent)
+  return { type: 'note', key: 'context', source: `*${literal(text)}*` }
+}
+
+/** Edits ring no bell: who has waited long is told that it is over. */
+function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Card | undefined {
+  const { startedAt, settledAt, outcome } = reply
+  if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
+  if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
+  const wasHeard = !shown.posted.has('done') && (shown.loudAt ?? 0) >= settledAt
+  return wasHeard
+    ? undefined
+    : { type: 'ending', key: 'done', source: literal(words.done(words.elapsed(settledAt - startedAt))), isFailure: false }
+}
+
+function reasonOf(error: ReplyFailure | undefined): string {
+  if (!error) return 'nobody said why'
+  const [line = ''] = error.message.split('\n')
+  const reason = line.trim() === '' ? error.name : line.trim()
+  return reason.length <= 300 ? reason : `${reason.slice(0, 299)}…`
+}
+
+function cureOf(error: ReplyFailure | undefined, { cures }: ViewOptions['words']): string | undefined {
+  if (!error) return undefined
+  const { name, statusCode, retryable } = error
+  if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) return cures.credentials
+  if (name === 'ContextOverflowError') return cures.context
+  if (statusCode === 429) return cures.rate
+  if (statusCode !== undefined && statusCode >= 500) return cures.provider
+  return retryable ? cures.again : undefined
+}

@@ -1,0 +1,41 @@
+import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
+import type { Card } from '../card.ts'
+import type { ViewOptions } from '../view.ts'
+import { amount, literal } from './phrase.ts'
+
+/** It stays: from here on the agent knows a summary of what came before. */
+export function compactionCard({ compaction }: Reply, { words }: ViewOptions): Card | undefined {
+  if (compaction?.state !== 'done') return undefined
+  const { startedAt, endedAt, tokensBefore } = compaction
+  const duration = endedAt === undefined ? undefined : words.elapsed(endedAt - startedAt)
+  const source = `*${literal(words.compacted({ tokens: amount(tokensBefore), duration }))}*`
+  return { type: 'note', key: `compaction:${compaction.partID ?? startedAt}`, source }
+}
+
+/** One checklist, edited as it is worked off. What an earlier reply left is not shown again. */
+export function todosCard(reply: Reply, { words, mode, policy }: ViewOptions): Card | undefined {
+  if (mode !== 'live' || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
+  if (!toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return undefined
+  const lines = reply.todos.map((todo) => `- ${words.todo({ ...todo, content: literal(todo.content) })}`)
+  return { type: 'todos', key: 'todos', source: [`**${words.todos}**`, ...lines].join('\n') }
+}
+
+/** What the model thought, as a quotation, each where it was thought. */
+export function reasoningCards(
+  reply: Reply,
+  { policy, mode }: ViewOptions,
+): readonly { readonly card: Card; readonly at: number }[] {
+  if (!policy.reasoning) return []
+  let at = 0
+  return partsOf(reply).flatMap((part) => {
+    if (isShownText(part)) at += 1
+    if (part.type !== 'reasoning' || part.status === 'abandoned' || part.text.trim() === '') return []
+    if (part.status === 'open' && mode !== 'live') return []
+    const source = part.text
+      .trim()
+      .split('\n')
+      .map((line) => `> ${line}`)
+      .join('\n')
+    return [{ at, card: { type: 'reasoning', key: `reasoning:${part.id}`, source } satisfies Card }]
+  })
+}

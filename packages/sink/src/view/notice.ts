@@ -1,0 +1,65 @@
+import { type Reply, type ToolPart, toolsOf } from '@reply/core'
+import type { Timed, ViewOptions } from '../view.ts'
+import { code, literal, toolLabel } from './phrase.ts'
+import { activityOf } from './status.ts'
+
+/** Units of a tool's output that are shown of it. */
+const outputLength = 600
+
+/** One message for the calls that run or failed and of which nothing was told yet, so often and no more. */
+export function noticeCard(reply: Reply, options: ViewOptions): Timed {
+  const { mode, policy, shown, now } = options
+  const isTold = mode === 'live' ? policy.verbosity === 'verbose' : policy.verbosity !== 'quiet'
+  if (!isTold) return {}
+  const calls = toolsOf(reply).filter((part) => isNews(part, options))
+  if (calls.length === 0) return {}
+  const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs
+  if (now < due && reply.phase !== 'settled') return { nextAt: due }
+  const source = calls.map((part) => lineOf(part, options)).join('\n')
+  const told = calls.map(tellingOf)
+  return { card: { type: 'notice', key: `notice:${shown.noticeCount}`, source, told } }
+}
+
+/** Where nothing can be edited: that it is still at work, after so long without a word. */
+export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
+  const { mode, policy, shown, now, words } = options
+  if (mode === 'live' || policy.verbosity === 'quiet') return {}
+  if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
+  const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs
+  if (now < due) return { nextAt: due }
+  const source = literal(words.heartbeat(activityOf(reply, options), words.elapsed(now - reply.startedAt)))
+  return { card: { type: 'heartbeat', key: `heartbeat:${shown.heartbeats}`, source } }
+}
+
+function isNews(part: ToolPart, { shown, policy }: ViewOptions): boolean {
+  const { status } = part.state
+  const isTelling = status === 'running' || status === 'error' || (policy.verbosity === 'verbose' && status === 'completed')
+  return isTelling && part.tool !== 'todowrite' && part.tool !== 'question' && !shown.told.has(tellingOf(part))
+}
+
+function tellingOf(part: ToolPart): string {
+  return `${part.id}:${part.state.status}`
+}
+
+function lineOf(part: ToolPart, { words, policy }: ViewOptions): string {
+  const { state } = part
+  const name = literal(toolLabel(part.tool))
+  const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
+  const label = typeof detail === 'string' && detail !== '' ? `${name}: ${literal(detail).slice(0, 120)}` : name
+  if (state.status === 'error') {
+    const why = isDenied(state.error) ? words.toolDenied : words.toolFailed(literal(state.error ?? '').slice(0, 200))
+    return `~~${label}~~ ${why}`
+  }
+  const output = policy.verbosity === 'verbose' && state.status === 'completed' ? (state.output ?? '').trim() : ''
+  return output === '' ? label : `${label}\n${excerpt(output)}`
+}
+
+function excerpt(output: string): string {
+  if (output.length <= 80 && !output.includes('\n')) return code(output)
+  const end = output.length <= outputLength ? output : `…${output.slice(-outputLength)}`
+  return `\n\`\`\`\`\n${end.replaceAll('````', "''''")}\n\`\`\`\``
+}
+
+function isDenied(error: string | undefined): boolean {
+  return /rejected permission|rejected|denied/i.test(error ?? '')
+}

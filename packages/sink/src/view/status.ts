@@ -1,0 +1,45 @@
+import { currentActivity, type Reply } from '@reply/core'
+import type { Timed, ViewOptions } from '../view.ts'
+import { amount, contextPercent, toolLabel } from './phrase.ts'
+
+/** What it is doing, since when, at which step. It goes on at each tick, and at once when what it does is another thing. */
+export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptions): Timed {
+  const { startedAt = now, phase } = reply
+  if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled' || phase === 'blocked') return {}
+  const due = startedAt + policy.statusAfterMs
+  if (now < due) return { nextAt: due }
+  const ticks = Math.floor((now - startedAt) / policy.statusTickMs)
+  const elapsed = words.elapsed(ticks * policy.statusTickMs)
+  const nextAt = startedAt + (ticks + 1) * policy.statusTickMs
+  const percent = contextPercent(reply)
+  const facts = [
+    activityOf(reply, { words, now }),
+    ticks > 0 ? elapsed : undefined,
+    reply.usage.steps > 0 ? words.step(reply.usage.steps + 1) : undefined,
+    percent !== undefined && percent >= 60 ? words.context(percent) : undefined,
+  ]
+  const source = facts.filter((fact) => fact !== undefined).join(' · ')
+  return { card: { type: 'status', key: 'status', source }, nextAt }
+}
+
+/** In one line of plain words. */
+export function activityOf(reply: Reply, { words, now }: Pick<ViewOptions, 'words' | 'now'>): string {
+  if (reply.connection === 'lost') return words.lostConnection
+  if (reply.retry) {
+    const { message, nextAt, attempt } = reply.retry
+    const inSeconds = nextAt === undefined ? undefined : Math.max(0, Math.ceil((nextAt - now) / 5000) * 5)
+    return words.retrying({ message: oneLine(message, 80), inSeconds, attempt })
+  }
+  if (reply.compaction?.state === 'running') return words.compacting(amount(reply.compaction.tokensBefore))
+  if (reply.stalled) return words.stalled
+  const activity = currentActivity(reply)
+  if (activity === undefined) return reply.phase === 'waiting' ? words.waiting : words.working
+  if (activity === 'thinking') return words.thinking
+  if (activity === 'writing') return words.writing
+  return oneLine(toolLabel(activity), 120)
+}
+
+function oneLine(text: string, most: number): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length <= most ? line : `${line.slice(0, most - 1).trimEnd()}…`
+}

@@ -1,0 +1,140 @@
+import type { Outcome, Todo } from '@reply/core'
+
+/** Everything that a chat is told beside the agent's own words. A host replaces what it wants in other words or another language. */
+export interface Words {
+  thinking: string
+  writing: string
+  working: string
+  waiting: string
+  compacting: (tokens: string | undefined) => string
+  step: (count: number) => string
+  context: (percent: number) => string
+  stalled: string
+  lostConnection: string
+  retrying: (retry: { message: string; inSeconds: number | undefined; attempt: number | undefined }) => string
+  toolFailed: (error: string) => string
+  toolDenied: string
+  heartbeat: (activity: string, elapsed: string) => string
+  compacted: (facts: { tokens: string | undefined; duration: string | undefined }) => string
+  contextWarning: (percent: number) => string
+  contextUrgent: (percent: number) => string
+  todos: string
+  todo: (todo: Todo) => string
+  done: (elapsed: string) => string
+  endings: Readonly<Record<Exclude<Outcome, 'completed'>, string>>
+  failed: (reason: string) => string
+  cures: {
+    credentials: string
+    context: string
+    rate: string
+    provider: string
+    again: string
+  }
+  cutOff: string
+  noText: (facts: { tools: number; thought: boolean; compacted: boolean; agents: number }) => string
+  continued: string
+  correction: string
+  removed: string
+  file: (name: string, lines: number) => string
+  permission: (title: string) => string
+  allowOnce: string
+  allowAlways: string
+  reject: string
+  other: string
+  pickSeveral: string
+  pickDone: string
+  replyWith: (facts: { options: number; multiple: boolean; custom: boolean }) => string
+  replyPermission: (always: boolean) => string
+  answered: (answer: string, by: string | undefined) => string
+  refused: (by: string | undefined) => string
+  withdrawn: string
+  notAnOption: (given: string, options: readonly string[]) => string
+  oneOnly: string
+  alreadyResolved: string
+  elapsed: (ms: number) => string
+}
+
+const by = (name: string | undefined): string => (name === undefined ? '' : ` · ${name}`)
+
+/** The words in English. */
+export const words: Words = {
+  thinking: 'Thinking',
+  writing: 'Writing',
+  working: 'Working',
+  waiting: 'Starting',
+  compacting: (tokens) => (tokens === undefined ? 'Compacting the context' : `Compacting ${tokens} tokens`),
+  step: (count) => `step ${count}`,
+  context: (percent) => `context ${percent} %`,
+  stalled: 'nothing has come for a while',
+  lostConnection: 'connection lost, trying again',
+  retrying: ({ message, inSeconds, attempt }) => {
+    const when = inSeconds === undefined ? 'trying again' : `trying again in ${inSeconds} s`
+    return `${message}, ${when}${attempt === undefined ? '' : ` (try ${attempt})`}`
+  },
+  toolFailed: (error) => `failed: ${error}`,
+  toolDenied: 'denied',
+  heartbeat: (activity, elapsed) => `Still at it: ${activity} (${elapsed})`,
+  compacted: ({ tokens, duration }) =>
+    ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),
+  contextWarning: (percent) => `The context is ${percent} % full: consider compacting it.`,
+  contextUrgent: (percent) => `The context is ${percent} % full: it will be compacted soon.`,
+  todos: 'To do',
+  todo: ({ content, status }) => {
+    if (status === 'completed') return `✅ ${content}`
+    if (status === 'cancelled') return `✖️ ${content}`
+    return status === 'in_progress' ? `▶️ ${content}` : `▫️ ${content}`
+  },
+  done: (elapsed) => `Done in ${elapsed}.`,
+  endings: {
+    stopped: 'Stopped before the end. Send another message to go on.',
+    aborted: 'Aborted.',
+    failed: 'Failed.',
+    'timed-out': 'Timed out: nothing came for too long, so it was aborted.',
+    lost: 'Its end was never seen: the connection to the agent is gone. What arrived is above.',
+  },
+  failed: (reason) => `Failed: ${reason}`,
+  cures: {
+    credentials: "The provider refused the key: renew it with 'opencode auth login'.",
+    context: 'The context is full: compact the session or start a new one.',
+    rate: 'The provider limits the rate: wait, then try again.',
+    provider: "It is the provider's failure: try again later.",
+    again: 'It may work on another try.',
+  },
+  cutOff: "It was cut off at the model's output limit.",
+  noText: ({ tools, thought, compacted, agents }) => {
+    if (tools > 0) return `Done, without words: ${tools} tool ${tools === 1 ? 'call' : 'calls'} ran.`
+    if (compacted) return 'Done, without words: the context was compacted.'
+    if (agents > 0) return 'Done, without words: sub-agents were at work.'
+    return thought ? 'No answer: the model only thought. Try again.' : 'No answer came. Try again.'
+  },
+  continued: '(continued)',
+  correction: 'Corrected:',
+  removed: '…',
+  file: (name, lines) => `📄 ${name}, ${lines} lines`,
+  permission: (title) => `May it? ${title}`,
+  allowOnce: 'Allow once',
+  allowAlways: 'Always',
+  reject: 'Reject',
+  other: 'Or answer in your own words.',
+  pickSeveral: 'Pick one or more.',
+  pickDone: 'Done',
+  replyWith: ({ options, multiple, custom }) => {
+    if (options === 0) return 'Reply with your answer.'
+    const how = multiple ? 'the numbers, as in 1, 3' : 'a number'
+    return `Reply with ${how}${custom ? ', or in your own words' : ''}.`
+  },
+  replyPermission: (always) => `Reply with once${always ? ', always' : ''} or reject (and why).`,
+  answered: (answer, name) => `✅ ${answer}${by(name)}`,
+  refused: (name) => `🚫 Rejected${by(name)}`,
+  withdrawn: 'No longer needed.',
+  notAnOption: (given, options) => `"${given}" is no option. Give ${options.join(', ')}.`,
+  oneOnly: 'Only one answer is possible here.',
+  alreadyResolved: 'This was already resolved.',
+  elapsed: (ms) => {
+    const seconds = Math.floor(ms / 1000)
+    if (seconds < 60) return `${seconds} s`
+    const minutes = Math.floor(seconds / 60)
+    if (minutes < 60) return `${minutes} min ${seconds % 60} s`
+    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  },
+}

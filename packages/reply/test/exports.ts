@@ -142,7 +142,6 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'TelegramChatType',
     'TelegramEntity',
     'TelegramFault',
-    'TelegramFaultKind',
     'TelegramFeatures',
     'TelegramFrom',
     'TelegramMessage',

@@ -48,7 +48,7 @@ export {
   usage,
 } from './script.ts'
 export type { TelegramButton, TelegramChat, TelegramChatType, TelegramPerson, TelegramRows } from './telegram/chat.ts'
-export type { TelegramFault, TelegramFaultKind } from './telegram/fault.ts'
+export type { TelegramFault } from './telegram/fault.ts'
 export type { TelegramEntity, TelegramMode } from './telegram/formatted.ts'
 export type { TelegramFrom, TelegramSay } from './telegram/person.ts'
 export type { TelegramPress } from './telegram/press.ts'

@@ -1,6 +1,12 @@
 import { Api, GrammyError, HttpError } from 'grammy'
 import { afterEach } from 'vitest'
-import { createHandClock, type FakeTelegram, type HandClock, startTelegram, type TelegramOptions } from '../src/index.ts'
+import {
+  createHandClock,
+  type FakeTelegram,
+  type HandClock,
+  startTelegram,
+  type TelegramOptions,
+} from '../src/index.ts'
 
 export const token = '42:secret'
 

@@ -81,7 +81,9 @@ describe('a message', () => {
     const { api } = await start()
     const keyboard = (data: string) => ({ reply_markup: new InlineKeyboard().text('Go', data) })
     expect(await refusal(api.sendMessage(7, 'a', keyboard('ü'.repeat(32))))).toMatch('done')
-    expect(await refusal(api.sendMessage(7, 'b', keyboard('ü'.repeat(33))))).toBe('400 Bad Request: BUTTON_DATA_INVALID')
+    expect(await refusal(api.sendMessage(7, 'b', keyboard('ü'.repeat(33))))).toBe(
+      '400 Bad Request: BUTTON_DATA_INVALID',
+    )
   })
 
   test('goes to a topic that there is', async () => {
@@ -181,7 +183,10 @@ describe('the server', () => {
     expect(await api.getMe()).toMatchObject({ id: 42, is_bot: true })
     const stranger = new Api('42:guess', { apiRoot: telegram.url })
     expect(await refusal(stranger.getMe())).toBe('401 Unauthorized')
-    expect(await (await fetch(`${telegram.url}/elsewhere`)).json()).toMatchObject({ error_code: 404, description: 'Not Found' })
+    expect(await (await fetch(`${telegram.url}/elsewhere`)).json()).toMatchObject({
+      error_code: 404,
+      description: 'Not Found',
+    })
   })
 
   test('takes calls as JSON, as a form and in the address', async () => {

@@ -1,24 +1,26 @@
 /** What goes wrong with a call. */
-export type TelegramFaultKind =
+export type TelegramFault = ToCalls &
   /** 429, and the chat that the call named is frozen for as long, as it is after a real one. */
-  | { readonly type: 'rate-limited'; readonly retryAfterS: number }
-  /** An answer that refuses: nothing was done. The description has a usual one for the code. */
-  | { readonly type: 'status'; readonly code: number; readonly description?: string }
-  /** 502 and a web page instead of JSON: nothing was done. */
-  | { readonly type: 'html' }
-  /** The connection breaks before the call is taken. */
-  | { readonly type: 'refuse' }
-  /** The call is taken and the connection breaks before the answer: did it happen or not? */
-  | { readonly type: 'accept-then-drop' }
-  /** Not taken, and never answered: the client has to give up. */
-  | { readonly type: 'stall' }
-  /** Taken, and never answered. */
-  | { readonly type: 'accept-then-stall' }
-  /** Taken and answered so much later, by the clock. */
-  | { readonly type: 'delay'; readonly delayMs: number }
+  (
+    | { readonly type: 'rate-limited'; readonly retryAfterS: number }
+    /** An answer that refuses: nothing was done. The description has a usual one for the code. */
+    | { readonly type: 'status'; readonly code: number; readonly description?: string }
+    /** 502 and a web page instead of JSON: nothing was done. */
+    | { readonly type: 'html' }
+    /** The connection breaks before the call is taken. */
+    | { readonly type: 'refuse' }
+    /** The call is taken and the connection breaks before the answer: did it happen or not? */
+    | { readonly type: 'accept-then-drop' }
+    /** Not taken, and never answered: the client has to give up. */
+    | { readonly type: 'stall' }
+    /** Taken, and never answered. */
+    | { readonly type: 'accept-then-stall' }
+    /** Taken and answered so much later, by the clock. */
+    | { readonly type: 'delay'; readonly delayMs: number }
+  )
 
-/** Which calls a fault befalls, and what it does to them. */
-export interface TelegramFault {
+/** Which calls a fault befalls. */
+interface ToCalls {
   /** Default: any but `getUpdates`. */
   readonly method?: string | RegExp
   /** Default: any, and calls without one. */
@@ -27,13 +29,12 @@ export interface TelegramFault {
   readonly nth?: number
   /** How many it befalls, one after the other. Default 1. */
   readonly times?: number
-  readonly then: TelegramFaultKind
 }
 
 export interface FaultPlan {
   add(fault: TelegramFault): void
   /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
-  next(method: string, chatId: number | undefined): TelegramFaultKind | undefined
+  next(method: string, chatId: number | undefined): TelegramFault | undefined
 }
 
 export function createFaultPlan(faults: readonly TelegramFault[]): FaultPlan {
@@ -43,12 +44,12 @@ export function createFaultPlan(faults: readonly TelegramFault[]): FaultPlan {
       plan.push({ fault, seen: 0 })
     },
     next: (method, chatId) => {
-      let due: TelegramFaultKind | undefined
+      let due: TelegramFault | undefined
       for (const entry of plan) {
         if (!befalls(entry.fault, method, chatId)) continue
         entry.seen += 1
         const { nth = 1, times = 1 } = entry.fault
-        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault.then
+        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
       }
       return due
     },

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { describe, type FaultPlan, type TelegramFaultKind } from './fault.ts'
+import { describe, type FaultPlan, type TelegramFault } from './fault.ts'
 import { methodNamed } from './methods/all.ts'
 import { numberIn, type Payload, readPayload } from './payload.ts'
 import { Refusal, tooMany } from './refusal.ts'
@@ -16,7 +16,7 @@ export interface TelegramCall {
   readonly status?: number
   /** Of a refusal. */
   readonly description?: string
-  readonly fault?: TelegramFaultKind['type']
+  readonly fault?: TelegramFault['type']
   /** Its fields as they came; of a file the name and how many bytes. */
   readonly payload: Readonly<Record<string, unknown>>
 }
@@ -80,10 +80,7 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
   }
 
   /** Does to a call what its fault says. */
-  async function suffer(
-    fault: TelegramFaultKind | undefined,
-    { call, response, run, record }: Suffering,
-  ): Promise<void> {
+  async function suffer(fault: TelegramFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
     switch (fault?.type) {
       case undefined:
         return send(response, await run())

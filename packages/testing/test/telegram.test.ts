@@ -165,6 +165,7 @@ describe('a chat', () => {
 
   test('is found when it is one of those given', async () => {
     const { api } = await start({ chats: [{ id: 7 }] })
+    expect(await api.getChat(7)).toEqual({ id: 7, type: 'private', first_name: 'Person' })
     expect(await refusal(api.sendMessage(8, 'x'))).toBe('400 Bad Request: chat not found')
   })
 

@@ -48,6 +48,7 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
     response.on('error', () => {})
     const gone = new AbortController()
     response.on('close', () => gone.abort())
+    // What a method throws is answered; what is left is a client that has gone.
     take(request, response, gone.signal).catch(() => response.destroy())
   })
 

@@ -1,7 +1,8 @@
 import { limits } from '../limits.ts'
 import { flagIn, type Payload, textIn } from '../payload.ts'
 import { badRequest } from '../refusal.ts'
-import type { World } from '../world.ts'
+import { chatOf } from '../wire.ts'
+import { targetOf, type World } from '../world.ts'
 import { sendChatAction, sendMessageDraft, sendRichMessageDraft } from './draft.ts'
 import { deleteMessage, editMessageReplyMarkup, editMessageText, setMessageReaction } from './edit.ts'
 import { sendDocument, sendMessage, sendRichMessage } from './send.ts'
@@ -13,6 +14,7 @@ export type Method = (world: World, payload: Payload, gone: AbortSignal) => unkn
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['getMe', ({ me }) => me],
   ['setMyCommands', () => true],
+  ['getChat', (world, payload) => chatOf(targetOf(world, payload).chat)],
   ['sendMessage', sendMessage],
   ['sendRichMessage', sendRichMessage],
   ['sendDocument', sendDocument],

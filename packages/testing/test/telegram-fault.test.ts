@@ -24,6 +24,13 @@ test('accept-then-drop: it is posted, and the client cannot know', async () => {
   expect(telegram.calls).toMatchObject([{ ok: true, status: 200, fault: 'accept-then-drop' }])
 })
 
+test('a status of a call that is taken: it is posted, and the client cannot know', async () => {
+  const { telegram, api } = await start({ faults: [{ type: 'status', code: 504, isTaken: true }] })
+  expect(await refusal(api.sendMessage(7, 'one'))).toBe('504 Gateway Timeout')
+  expect(texts(telegram.screen(7))).toEqual(['one'])
+  expect(telegram.calls).toMatchObject([{ ok: true, status: 200, fault: 'status' }])
+})
+
 test.each([
   ['stall', []],
   ['accept-then-stall', ['one']],

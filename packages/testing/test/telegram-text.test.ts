@@ -85,6 +85,11 @@ describe('HTML', () => {
     ])
   })
 
+  test('marks nothing in code', async () => {
+    expect(await html('<b>a <code>x <i>y</i></code></b>')).toEqual(['a x y', ['bold', 'a x y'], ['code', 'x y']])
+    expect(await html('<pre><code><b>x</b></code></pre>')).toEqual(['x', ['pre', 'x']])
+  })
+
   test('knows four names of characters and all numbers', async () => {
     expect(await html('&lt;b&gt; &amp;amp; &quot; &#65;&#x1F600; &nbsp; &')).toEqual(['<b> &amp; " A😀 &nbsp; &'])
   })

@@ -3,8 +3,11 @@ export type TelegramFault = ToCalls &
   /** 429, and the chat that the call named is frozen for as long, as it is after a real one. */
   (
     | { readonly type: 'rate-limited'; readonly retryAfterS: number }
-    /** An answer that refuses: nothing was done. The description has a usual one for the code. */
-    | { readonly type: 'status'; readonly code: number; readonly description?: string }
+    /**
+     * An answer that refuses; the description has a usual one for the code. Nothing was done, unless it `isTaken`: a gateway
+     * that gives up on a server which goes on.
+     */
+    | { readonly type: 'status'; readonly code: number; readonly description?: string; readonly isTaken?: boolean }
     /** 502 and a web page instead of JSON: nothing was done. */
     | { readonly type: 'html' }
     /** The connection breaks before the call is taken. */

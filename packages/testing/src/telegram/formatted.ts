@@ -22,7 +22,7 @@ export const unparsable = (what: string): Error => badRequest(`can't parse entit
 /** Telegram counts errors' places in bytes. */
 export const byteAt = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
 
-/** As Telegram stores it: without white space around it, without entities that hold nothing, in order. */
+/** As Telegram stores it: without white space around it, without entities that hold nothing or stand in code, in order. */
 export function tidied({ text, entities }: Formatted): Formatted {
   const start = text.length - text.trimStart().length
   const kept = text.trim()
@@ -32,8 +32,14 @@ export function tidied({ text, entities }: Formatted): Formatted {
     return { ...entity, offset: from, length: to - from }
   })
   const filled = moved.filter(({ offset, length }) => kept.slice(offset, offset + length).trim() !== '')
+  const shown = filled.filter((entity) => !filled.some((other) => other !== entity && isCodeAround(other, entity)))
   return {
     text: kept,
-    entities: filled.toSorted((one, other) => one.offset - other.offset || other.length - one.length),
+    entities: shown.toSorted((one, other) => one.offset - other.offset || other.length - one.length),
   }
+}
+
+function isCodeAround(outer: TelegramEntity, inner: TelegramEntity): boolean {
+  if (outer.type !== 'pre' && !(outer.type === 'code' && inner.type !== 'pre')) return false
+  return outer.offset <= inner.offset && inner.offset + inner.length <= outer.offset + outer.length
 }

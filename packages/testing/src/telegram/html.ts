@@ -91,6 +91,7 @@ export function parseHtml(source: string): Formatted {
       entities.push({ type: 'pre', offset: last.offset, length, language })
       return
     }
+    // Its code has told of it already, with the language.
     const known = entities.some(({ type, offset }) => type === 'pre' && offset === last.offset)
     if (last.name === 'pre' && known) return
     // A link without an address that works is plain text.

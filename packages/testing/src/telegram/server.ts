@@ -12,7 +12,7 @@ export interface TelegramCall {
   readonly chatId: number | undefined
   /** It was done, whether the client heard of it or not. */
   readonly ok: boolean
-  /** What was answered, even if the answer was lost. Absent if the call was never taken, or is still waiting. */
+  /** What the server answered, even if the client got something else or nothing. Absent if the call was never taken, or still waits. */
   readonly status?: number
   /** Of a refusal. */
   readonly description?: string
@@ -43,7 +43,7 @@ const page =
 
 /** Speaks the Bot API over HTTP. */
 export function createBotApi({ world, token, plan, calls, stops }: ServerOptions): Server {
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
     // A client that goes away in the middle of what is written.
     response.on('error', () => {})
     const gone = new AbortController()
@@ -51,6 +51,10 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
     // What a method throws is answered; what is left is a client that has gone.
     take(request, response, gone.signal).catch(() => response.destroy())
   })
+  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  server.keepAliveTimeout = 0
+  server.requestTimeout = 0
+  return server
 
   async function take(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
@@ -89,8 +93,10 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
         freeze(call, fault.retryAfterS)
         return send(response, record(refused(tooMany(fault.retryAfterS))))
       case 'status': {
-        const description = fault.description ?? describe(fault.code)
-        return send(response, record(refused(new Refusal(fault.code, description))))
+        const answer = refused(new Refusal(fault.code, fault.description ?? describe(fault.code)))
+        if (fault.isTaken) await run()
+        else record(answer)
+        return send(response, answer)
       }
       case 'html':
         return send(response, record({ status: 502, body: page, type: 'text/html', description: describe(502) }))

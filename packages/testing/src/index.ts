@@ -1,4 +1,5 @@
 export { type BinaryOptions, cacheFolder, defaultVersion, opencodeBinary } from './binary.ts'
+export type { Clock } from './clock.ts'
 export { atLeast, type OpencodeConfig } from './config.ts'
 export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
 export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'
@@ -46,4 +47,13 @@ export {
   tool,
   usage,
 } from './script.ts'
+export type { TelegramButton, TelegramChat, TelegramChatType, TelegramPerson, TelegramRows } from './telegram/chat.ts'
+export type { TelegramFault } from './telegram/fault.ts'
+export type { TelegramEntity, TelegramMode } from './telegram/formatted.ts'
+export type { TelegramFrom, TelegramSay } from './telegram/person.ts'
+export type { TelegramPress } from './telegram/press.ts'
+export type { TelegramMessage } from './telegram/screen.ts'
+export type { TelegramCall } from './telegram/server.ts'
+export { type FakeTelegram, startTelegram, type TelegramOptions } from './telegram/start.ts'
+export type { TelegramFeatures } from './telegram/world.ts'
 export { recordedVersions, type Unsupported, unsupported, unsupportedReason } from './versions.ts'

@@ -1,0 +1,60 @@
+import type { Clock } from '../clock.ts'
+import type { Allowance } from './limits.ts'
+
+export interface Budget {
+  /** Takes one from each scope, or, when one of them has nothing left, from none: then the seconds to wait. */
+  spend(scopes: readonly Scope[]): number | undefined
+  /** Nothing passes for so long. */
+  freeze(name: string, seconds: number): void
+}
+
+export interface Scope {
+  readonly name: string
+  readonly allowances: readonly Allowance[]
+}
+
+/** What one scope spent lately, and until when it is frozen. */
+interface Account {
+  readonly spent: readonly number[]
+  readonly frozenUntil: number
+}
+
+const fresh: Account = { spent: [], frozenUntil: 0 }
+
+/** Counts calls by the clock. Who asks for more is frozen until the oldest call that counts is past; asking again lengthens nothing. */
+export function createBudget(clock: Clock): Budget {
+  const accounts = new Map<string, Account>()
+  return {
+    spend: (scopes) => {
+      const now = clock.now()
+      const waits = scopes.map((scope) => waitOf(accounts.get(scope.name) ?? fresh, scope, now))
+      const longest = Math.max(0, ...waits)
+      for (const [index, { name, allowances }] of scopes.entries()) {
+        const account = accounts.get(name) ?? fresh
+        const waitMs = waits[index] ?? 0
+        if (longest === 0) accounts.set(name, { ...account, spent: [...recent(account, allowances, now), now] })
+        else if (waitMs > 0 && account.frozenUntil <= now) accounts.set(name, { ...account, frozenUntil: now + waitMs })
+      }
+      return longest === 0 ? undefined : longest / 1000
+    },
+    freeze: (name, seconds) => {
+      const account = accounts.get(name) ?? fresh
+      accounts.set(name, { ...account, frozenUntil: clock.now() + seconds * 1000 })
+    },
+  }
+}
+
+/** In whole seconds, as the hint is. */
+function waitOf(account: Account, { allowances }: Scope, now: number): number {
+  const waits = allowances.map(({ count, perMs }) => {
+    const counting = account.spent.filter((at) => at > now - perMs)
+    const oldest = counting.at(-count)
+    return oldest === undefined ? 0 : oldest + perMs - now
+  })
+  return Math.ceil(Math.max(0, account.frozenUntil - now, ...waits) / 1000) * 1000
+}
+
+function recent(account: Account, allowances: readonly Allowance[], now: number): readonly number[] {
+  const longest = Math.max(...allowances.map(({ perMs }) => perMs))
+  return account.spent.filter((at) => at > now - longest)
+}

@@ -1,0 +1,102 @@
+import type { TelegramEntity, TelegramMode } from './formatted.ts'
+
+export type TelegramChatType = 'private' | 'group' | 'supergroup'
+
+export interface TelegramChat {
+  readonly id: number
+  /** Default: "private" for an id above 0, "group" for one below. */
+  readonly type?: TelegramChatType
+  /** The person's name, or the group's title. */
+  readonly title?: string
+  /** The `message_thread_id`s of its topics. Default none. */
+  readonly topics?: readonly number[]
+  /** The person has blocked the bot, or the group has thrown it out: 403. Default false. */
+  readonly isBlocked?: boolean
+}
+
+export interface TelegramPerson {
+  readonly id: number
+  /** Default "Person". */
+  readonly name?: string
+}
+
+export interface TelegramButton {
+  readonly text: string
+  /** Absent for a link. */
+  readonly data?: string
+  readonly url?: string
+}
+
+export type TelegramRows = readonly (readonly TelegramButton[])[]
+
+export interface Content {
+  readonly text: string
+  readonly entities: readonly TelegramEntity[]
+  readonly source: string
+  readonly mode: TelegramMode
+}
+
+export interface StoredFile {
+  readonly fileId: string
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+export interface Reaction {
+  readonly from: 'bot' | number
+  readonly emoji: string
+}
+
+/** A message in a chat. */
+export interface Post {
+  readonly messageId: number
+  readonly from: 'bot' | TelegramPerson
+  readonly at: number
+  readonly editedAt?: number
+  readonly editedTimes: number
+  readonly content: Content
+  readonly rows: TelegramRows
+  readonly document?: StoredFile
+  readonly replyTo?: number
+  readonly threadId?: number
+  readonly isSilent: boolean
+  readonly reactions: readonly Reaction[]
+}
+
+/** A message that is being written. */
+export interface Draft {
+  readonly draftId: number
+  readonly threadId?: number
+  readonly content: Content
+  readonly until: number
+  readonly canStop: boolean
+  readonly keepOnStop: boolean
+}
+
+/** A chat and all that is in it. A topic, or `undefined` for what is in none, has one draft and one "typing…" at a time. */
+export interface Chat {
+  readonly id: number
+  readonly type: TelegramChatType
+  readonly title: string
+  readonly topics: ReadonlySet<number>
+  readonly posts: Map<number, Post>
+  readonly drafts: Map<number | undefined, Draft>
+  readonly typingUntil: Map<number | undefined, number>
+  isBlocked: boolean
+  loud: number
+}
+
+export function createChat(options: TelegramChat): Chat {
+  const type = options.type ?? (options.id > 0 ? 'private' : 'group')
+  return {
+    id: options.id,
+    type,
+    title: options.title ?? (type === 'private' ? 'Person' : 'Group'),
+    topics: new Set(options.topics),
+    posts: new Map(),
+    drafts: new Map(),
+    typingUntil: new Map(),
+    isBlocked: options.isBlocked ?? false,
+    loud: 0,
+  }
+}

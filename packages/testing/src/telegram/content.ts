@@ -1,0 +1,89 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import type { Content, TelegramButton, TelegramRows } from './chat.ts'
+import { type Formatted, type TelegramEntity, tidied } from './formatted.ts'
+import { parseHtml } from './html.ts'
+import { limits } from './limits.ts'
+import { parseMarkdown } from './markdown.ts'
+import { listIn, numberOf, objectIn, type Payload, textIn } from './payload.ts'
+import { badRequest } from './refusal.ts'
+import { checkRich } from './rich.ts'
+
+/** The text that a call sends, parsed. */
+export function textContent(payload: Payload): Content {
+  const content = contentOf(payload, 'text', 'entities')
+  if (content.text === '') throw badRequest('message text is empty')
+  if (content.text.length > limits.text) throw badRequest('message is too long')
+  return content
+}
+
+/** A draft may be empty: then the client shows "Thinking…". */
+export function draftContent(payload: Payload): Content {
+  const content = contentOf(payload, 'text', 'entities')
+  if (content.text.length > limits.text) throw badRequest('message is too long')
+  return content
+}
+
+export function captionContent(payload: Payload): Content {
+  const content = contentOf(payload, 'caption', 'caption_entities')
+  if (content.text.length > limits.caption) throw badRequest('message caption is too long')
+  return content
+}
+
+/** A rich message is shown as its source: nothing here renders it. */
+export function richContent(payload: Payload): Content {
+  const { markdown, html, blocks } = objectIn(payload, 'rich_message') ?? {}
+  const given = [markdown, html, blocks].filter((each) => each !== undefined)
+  if (given.length > 1) throw badRequest('exactly one of the fields html, markdown, or blocks must be used')
+  if (blocks !== undefined) throw badRequest('the fake Telegram takes rich messages as markdown or html, not as blocks')
+  const source = typeof markdown === 'string' ? markdown : typeof html === 'string' ? html : ''
+  if (source.trim() === '') throw badRequest('message text is empty')
+  checkRich(source)
+  return { text: source.trim(), entities: [], source, mode: 'rich' }
+}
+
+function contentOf(payload: Payload, name: string, entitiesName: string): Content {
+  const source = textIn(payload, name) ?? ''
+  const mode = (textIn(payload, 'parse_mode') ?? '').toLowerCase()
+  if (mode === 'html') return { ...tidied(parseHtml(source)), source, mode: 'HTML' }
+  if (mode === 'markdownv2') return { ...tidied(parseMarkdown(source)), source, mode: 'MarkdownV2' }
+  if (mode !== '') throw badRequest('unsupported parse_mode')
+  const entities = (listIn(payload, entitiesName) ?? []).map(entityOf)
+  return { ...tidied(checked({ text: source, entities })), source, mode: 'plain' }
+}
+
+function entityOf(value: unknown): TelegramEntity {
+  const { type, offset, length, url, language } = fieldsOf(value)
+  return {
+    type: String(type),
+    offset: numberOf(offset) ?? -1,
+    length: numberOf(length) ?? -1,
+    ...(typeof url === 'string' ? { url } : {}),
+    ...(typeof language === 'string' ? { language } : {}),
+  }
+}
+
+function checked(formatted: Formatted): Formatted {
+  for (const { offset, length } of formatted.entities) {
+    if (offset < 0 || length < 0 || offset + length > formatted.text.length)
+      throw badRequest(`entity beginning at UTF-16 offset ${offset} ends after the end of the text`)
+  }
+  return formatted
+}
+
+/** The inline keyboard of a call; none when it has another markup or none. */
+export function rowsIn(payload: Payload): TelegramRows {
+  const rows = objectIn(payload, 'reply_markup')?.inline_keyboard
+  if (!Array.isArray(rows)) return []
+  return rows.map((row: unknown) => (Array.isArray(row) ? row.map(buttonOf) : [])).filter((row) => row.length > 0)
+}
+
+function buttonOf(value: unknown): TelegramButton {
+  const { text, callback_data: data, url } = fieldsOf(value)
+  if (typeof text !== 'string' || text === '')
+    throw badRequest('can\'t parse inline keyboard button: Field "text" must be of type String')
+  if (typeof url === 'string') return { text, url }
+  if (typeof data !== 'string') throw badRequest('Text buttons are unallowed in the inline keyboard')
+  const bytes = Buffer.byteLength(data, 'utf8')
+  if (bytes === 0 || bytes > limits.callbackData) throw badRequest('BUTTON_DATA_INVALID')
+  return { text, data }
+}

@@ -1,0 +1,45 @@
+import { badRequest } from './refusal.ts'
+
+/** A stretch of a text that looks or does something else. Offset and length count UTF-16 units. */
+export interface TelegramEntity {
+  readonly type: string
+  readonly offset: number
+  readonly length: number
+  readonly url?: string
+  readonly language?: string
+}
+
+/** How the source of a text was written. */
+export type TelegramMode = 'plain' | 'HTML' | 'MarkdownV2' | 'rich'
+
+export interface Formatted {
+  readonly text: string
+  readonly entities: readonly TelegramEntity[]
+}
+
+export const unparsable = (what: string): Error => badRequest(`can't parse entities: ${what}`)
+
+/** Telegram counts errors' places in bytes. */
+export const byteAt = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
+
+/** As Telegram stores it: without white space around it, without entities that hold nothing or stand in code, in order. */
+export function tidied({ text, entities }: Formatted): Formatted {
+  const start = text.length - text.trimStart().length
+  const kept = text.trim()
+  const moved = entities.map((entity) => {
+    const from = Math.max(0, entity.offset - start)
+    const to = Math.min(kept.length, entity.offset + entity.length - start)
+    return { ...entity, offset: from, length: to - from }
+  })
+  const filled = moved.filter(({ offset, length }) => kept.slice(offset, offset + length).trim() !== '')
+  const shown = filled.filter((entity) => !filled.some((other) => other !== entity && isCodeAround(other, entity)))
+  return {
+    text: kept,
+    entities: shown.toSorted((one, other) => one.offset - other.offset || other.length - one.length),
+  }
+}
+
+function isCodeAround(outer: TelegramEntity, inner: TelegramEntity): boolean {
+  if (outer.type !== 'pre' && !(outer.type === 'code' && inner.type !== 'pre')) return false
+  return outer.offset <= inner.offset && inner.offset + inner.length <= outer.offset + outer.length
+}

@@ -1,0 +1,114 @@
+import { byteAt, type Formatted, type TelegramEntity, unparsable } from './formatted.ts'
+
+const types: Readonly<Record<string, string>> = {
+  b: 'bold',
+  strong: 'bold',
+  i: 'italic',
+  em: 'italic',
+  u: 'underline',
+  ins: 'underline',
+  s: 'strikethrough',
+  strike: 'strikethrough',
+  del: 'strikethrough',
+  code: 'code',
+  pre: 'pre',
+  a: 'text_link',
+  blockquote: 'blockquote',
+  'tg-spoiler': 'spoiler',
+  span: 'spoiler',
+}
+
+const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"' }
+
+interface Open {
+  readonly name: string
+  readonly offset: number
+  readonly attributes: ReadonlyMap<string, string>
+}
+
+const tag = /<(\/?)([^\s>]*)((?:[^>"']|"[^"]*"|'[^']*')*)(>?)/y
+const reference = /&(?:#x([0-9a-f]+)|#(\d+)|(lt|gt|amp|quot));?/iy
+const attribute = /([^\s=>]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.-]*)))?/g
+
+/** Reads Telegram's HTML, which knows few tags and no comments: "<" is a tag or an error. */
+export function parseHtml(source: string): Formatted {
+  const open: Open[] = []
+  const entities: TelegramEntity[] = []
+  let text = ''
+  let at = 0
+  while (at < source.length) {
+    if (source[at] === '<') at = readTag(at)
+    else if (source[at] === '&') at = readReference(at)
+    else {
+      text += source[at]
+      at += 1
+    }
+  }
+  const left = open.at(-1)
+  if (left) throw unparsable(`Can't find end tag corresponding to start tag "${left.name}"`)
+  return { text, entities }
+
+  function readReference(start: number): number {
+    reference.lastIndex = start
+    const found = reference.exec(source)
+    const [all = '&', hex, decimal, name = ''] = found ?? []
+    const point = hex ? Number.parseInt(hex, 16) : Number(decimal ?? 0)
+    if (point > 0x10ffff) text += all
+    else text += point > 0 ? String.fromCodePoint(point) : (named[name.toLowerCase()] ?? all)
+    return start + all.length
+  }
+
+  function readTag(start: number): number {
+    tag.lastIndex = start
+    const [all = '<', slash, raw = '', rest = '', end] = tag.exec(source) ?? []
+    const name = raw.toLowerCase()
+    const place = `at byte offset ${byteAt(source, start)}`
+    if (slash === '/') {
+      if (end !== '>') throw unparsable(`Unclosed end tag ${place}`)
+      close(name, place)
+      return start + all.length
+    }
+    // Telegram looks at the name as soon as it has ended, and for the tag's own end only then.
+    if (end !== '>' && rest === '') throw unparsable(`Unclosed start tag ${place}`)
+    if (types[name] === undefined) throw unparsable(`Unsupported start tag "${name}" ${place}`)
+    if (end !== '>') throw unparsable(`Unclosed start tag "${name}" ${place}`)
+    const attributes = attributesOf(rest)
+    if (name === 'span' && attributes.get('class') !== 'tg-spoiler')
+      throw unparsable(`Tag "span" must have class "tg-spoiler" ${place}`)
+    open.push({ name, offset: text.length, attributes })
+    return start + all.length
+  }
+
+  function close(name: string, place: string): void {
+    const last = open.pop()
+    if (!last) throw unparsable(`Unexpected end tag ${place}`)
+    if (name !== '' && name !== last.name)
+      throw unparsable(`Unmatched end tag ${place}, expected "</${last.name}>", found "</${name}>"`)
+    const length = text.length - last.offset
+    if (length === 0) return
+    const language = last.name === 'code' ? last.attributes.get('class')?.match(/^language-(.+)$/)?.[1] : undefined
+    if (language !== undefined && open.at(-1)?.name === 'pre') {
+      entities.push({ type: 'pre', offset: last.offset, length, language })
+      return
+    }
+    // Its code has told of it already, with the language.
+    const known = entities.some(({ type, offset }) => type === 'pre' && offset === last.offset)
+    if (last.name === 'pre' && known) return
+    // A link without an address that works is plain text.
+    const url = last.name === 'a' ? (last.attributes.get('href') ?? text.slice(last.offset)) : undefined
+    if (url !== undefined && !/^(https?|tg|tel|mailto):|^[\w-]+(\.[\w-]+)+/i.test(url)) return
+    const type = last.attributes.has('expandable') ? 'expandable_blockquote' : (types[last.name] ?? last.name)
+    entities.push({ type, offset: last.offset, length, ...(url === undefined ? {} : { url }) })
+  }
+}
+
+function attributesOf(source: string): ReadonlyMap<string, string> {
+  const found = [...source.matchAll(attribute)]
+  return new Map(
+    found.map(([, name = '', double, single, bare]) => [name.toLowerCase(), plain(double ?? single ?? bare ?? '')]),
+  )
+}
+
+function plain(value: string): string {
+  return value.replace(/&(lt|gt|amp|quot);/g, (_, name: string) => named[name] ?? '')
+}

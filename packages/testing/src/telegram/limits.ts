@@ -1,0 +1,57 @@
+/** At most so many calls within any such span of time. */
+export interface Allowance {
+  readonly count: number
+  readonly perMs: number
+}
+
+/**
+ * What Telegram allows. [docs]: the Bot API's pages or its FAQ; [told]: measured by others, Telegram says nothing;
+ * [chosen]: some number is needed, and none is known.
+ */
+export const limits = {
+  /** UTF-16 units after parsing. [docs] */
+  text: 4096,
+  /** UTF-16 units after parsing. [docs] */
+  caption: 1024,
+  /** Code points ("UTF-8 characters") of a rich message. [docs] */
+  richText: 32_768,
+  /** Blocks of a rich message, nested ones, list items and table rows included. [docs] */
+  richBlocks: 500,
+  /** Columns of a table in a rich message. [docs] */
+  richColumns: 20,
+  /** Bytes. [docs] */
+  callbackData: 64,
+  /** UTF-16 units of the notice that answers a press. [docs] */
+  callbackText: 200,
+  /** Bytes. [docs] */
+  document: 50 * 1024 * 1024,
+  /** A bot puts one reaction on a message. [docs] */
+  reactions: 1,
+  /** Sends, edits and drafts to one chat together. "More than one message per second" brings 429s "eventually" [docs]: short bursts pass [told]. */
+  chat: { count: 3, perMs: 3000 },
+  /** A group takes that, and no more than 20 a minute. [docs] */
+  group: { count: 20, perMs: 60_000 },
+  /** Sends, edits and drafts to all chats together. [docs] */
+  bot: { count: 30, perMs: 1000 },
+  /** `sendChatAction` to one chat: it doesn't count as a message. [chosen] */
+  typing: { count: 5, perMs: 5000 },
+  /** How long "typing…" shows. [docs] */
+  typingMs: 5000,
+  /** How long a draft shows after its last change. [docs] */
+  draftMs: 30_000,
+  /** How long a press can be answered. [told] */
+  pressMs: 15_000,
+  /** How old a message may be to be deleted. [docs] */
+  deleteMs: 48 * 60 * 60 * 1000,
+  /** Updates of one `getUpdates`. [docs] */
+  updates: 100,
+  /** Between two attempts at a webhook, doubled each time. Telegram tries "a reasonable amount" [docs] of times, [chosen]. */
+  webhook: { firstMs: 1000, longestMs: 60_000, attempts: 10 },
+} as const satisfies Record<string, number | Allowance | Readonly<Record<string, number>>>
+
+/** What a bot may react with. [docs] ✅ is not among them. */
+export const reactionEmoji: ReadonlySet<string> = new Set(
+  '👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡'.split(
+    ' ',
+  ),
+)

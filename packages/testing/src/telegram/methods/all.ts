@@ -1,0 +1,47 @@
+import { limits } from '../limits.ts'
+import { flagIn, type Payload, textIn } from '../payload.ts'
+import { badRequest } from '../refusal.ts'
+import { chatOf } from '../wire.ts'
+import { targetOf, type World } from '../world.ts'
+import { sendChatAction, sendMessageDraft, sendRichMessageDraft } from './draft.ts'
+import { deleteMessage, editMessageReplyMarkup, editMessageText, setMessageReaction } from './edit.ts'
+import { sendDocument, sendMessage, sendRichMessage } from './send.ts'
+import { deleteWebhook, getUpdates, getWebhookInfo, setWebhook } from './update.ts'
+
+/** What a method does and answers. It throws a `Refusal`. */
+export type Method = (world: World, payload: Payload, gone: AbortSignal) => unknown
+
+const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ['getMe', ({ me }) => me],
+  ['setMyCommands', () => true],
+  ['getChat', (world, payload) => chatOf(targetOf(world, payload).chat)],
+  ['sendMessage', sendMessage],
+  ['sendRichMessage', sendRichMessage],
+  ['sendDocument', sendDocument],
+  ['sendMessageDraft', sendMessageDraft],
+  ['sendRichMessageDraft', sendRichMessageDraft],
+  ['sendChatAction', sendChatAction],
+  ['editMessageText', editMessageText],
+  ['editMessageReplyMarkup', editMessageReplyMarkup],
+  ['deleteMessage', deleteMessage],
+  ['setMessageReaction', setMessageReaction],
+  ['answerCallbackQuery', answerCallbackQuery],
+  ['getUpdates', getUpdates],
+  ['setWebhook', setWebhook],
+  ['deleteWebhook', deleteWebhook],
+  ['getWebhookInfo', getWebhookInfo],
+])
+
+/** Undefined where the server knows no such method. */
+export function methodNamed(name: string, { features }: World): Method | undefined {
+  if (name.includes('Rich') && !features.richMessages) return undefined
+  if (name.endsWith('Draft') && !features.drafts) return undefined
+  return methods.get(name)
+}
+
+function answerCallbackQuery({ presses }: World, payload: Payload): unknown {
+  const text = textIn(payload, 'text') ?? ''
+  if (text.length > limits.callbackText) throw badRequest('MESSAGE_TOO_LONG')
+  presses.answer(textIn(payload, 'callback_query_id') ?? '', text, flagIn(payload, 'show_alert'))
+  return true
+}

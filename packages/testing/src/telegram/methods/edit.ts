@@ -1,0 +1,81 @@
+import { fieldsOf } from '../../recorded/frames.ts'
+import type { Chat, Content, Post, TelegramRows } from '../chat.ts'
+import { richContent, rowsIn, textContent } from '../content.ts'
+import { limits, reactionEmoji } from '../limits.ts'
+import { listIn, numberIn, objectIn, type Payload } from '../payload.ts'
+import { badRequest } from '../refusal.ts'
+import { messageOf } from '../wire.ts'
+import { spend, targetOf, type World } from '../world.ts'
+
+const notModified =
+  'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message'
+
+export function editMessageText(world: World, payload: Payload): unknown {
+  const isRich = world.features.richMessages && objectIn(payload, 'rich_message') !== undefined
+  const content = isRich ? richContent(payload) : textContent(payload)
+  return edit(world, payload, (post) => {
+    if (post.document) throw badRequest('there is no text in the message to edit')
+    return { content, rows: rowsIn(payload) }
+  })
+}
+
+/** Without a markup the buttons go. */
+export function editMessageReplyMarkup(world: World, payload: Payload): unknown {
+  const rows = rowsIn(payload)
+  return edit(world, payload, ({ content }) => ({ content, rows }))
+}
+
+interface Change {
+  readonly content: Content
+  readonly rows: TelegramRows
+}
+
+function edit(world: World, payload: Payload, change: (post: Post) => Change): unknown {
+  const { chat } = targetOf(world, payload)
+  spend(world, chat)
+  const post = postIn(chat, payload, 'edit')
+  if (post.from !== 'bot') throw badRequest("message can't be edited")
+  const changed = change(post)
+  if (identityOf(changed) === identityOf(post)) throw badRequest(notModified)
+  const edited = { ...post, ...changed, editedAt: world.clock.now(), editedTimes: post.editedTimes + 1 }
+  chat.posts.set(post.messageId, edited)
+  world.changed(chat)
+  return messageOf(edited, chat, world.me)
+}
+
+/** What a person would see no change of. A rich message is no text message of the same words. */
+function identityOf({ content: { text, entities, mode }, rows }: Change): string {
+  return JSON.stringify([text, entities, mode === 'rich', rows])
+}
+
+export function deleteMessage(world: World, payload: Payload): unknown {
+  const { chat } = targetOf(world, payload)
+  const post = postIn(chat, payload, 'delete')
+  const isOld = world.clock.now() - post.at > limits.deleteMs
+  if (isOld || (post.from !== 'bot' && chat.type !== 'private'))
+    throw badRequest("message can't be deleted for everyone")
+  chat.posts.delete(post.messageId)
+  world.changed(chat)
+  return true
+}
+
+export function setMessageReaction(world: World, payload: Payload): unknown {
+  const { chat } = targetOf(world, payload)
+  const emoji = (listIn(payload, 'reaction') ?? []).map((reaction) => String(fieldsOf(reaction).emoji))
+  if (emoji.length > limits.reactions) throw badRequest('REACTIONS_TOO_MANY')
+  if (!emoji.every((each) => reactionEmoji.has(each))) throw badRequest('REACTION_INVALID')
+  const post = postIn(chat, payload, 'react')
+  const others = post.reactions.filter(({ from }) => from !== 'bot')
+  const own = emoji.map((each) => ({ from: 'bot' as const, emoji: each }))
+  chat.posts.set(post.messageId, { ...post, reactions: [...others, ...own] })
+  world.changed(chat)
+  return true
+}
+
+function postIn(chat: Chat, payload: Payload, purpose: 'edit' | 'delete' | 'react'): Post {
+  const id = numberIn(payload, 'message_id')
+  if (id === undefined) throw badRequest('message identifier is not specified')
+  const post = chat.posts.get(id)
+  if (!post) throw badRequest(`message to ${purpose} not found`)
+  return post
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http'
+import { fieldsOf } from '../recorded/frames.ts'
+import { readMultipart, type Upload } from './multipart.ts'
+import { badRequest } from './refusal.ts'
+
+/** What a call carries. Numbers, flags and objects come as themselves in JSON and as text in a form. */
+export interface Payload {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly files: ReadonlyMap<string, Upload>
+}
+
+const none: ReadonlyMap<string, Upload> = new Map()
+
+export async function readPayload(request: IncomingMessage): Promise<Payload> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const body = Buffer.concat(chunks)
+  const query = new URL(request.url ?? '/', 'http://loopback').searchParams
+  const { fields, files } = read(body, request.headers['content-type'] ?? '')
+  return { fields: { ...Object.fromEntries(query), ...fields }, files }
+}
+
+function read(body: Buffer, type: string): Payload {
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1]
+  if (boundary !== undefined) return readMultipart(body, boundary)
+  const text = body.toString('utf8')
+  if (/^application\/x-www-form-urlencoded/i.test(type))
+    return { fields: Object.fromEntries(new URLSearchParams(text)), files: none }
+  if (text === '') return { fields: {}, files: none }
+  const value = parsed(text)
+  if (value === undefined) throw badRequest("can't parse JSON object")
+  return { fields: fieldsOf(value), files: none }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export function textIn({ fields }: Payload, name: string): string | undefined {
+  const value = fields[name]
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined
+}
+
+export function numberIn({ fields }: Payload, name: string): number | undefined {
+  return numberOf(fields[name])
+}
+
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : undefined
+}
+
+export function flagIn({ fields }: Payload, name: string): boolean {
+  const value = fields[name]
+  return value === true || value === 1 || (typeof value === 'string' && /^(true|1)$/i.test(value))
+}
+
+/** An object, or its JSON; undefined when it is neither. */
+export function objectIn({ fields }: Payload, name: string): Readonly<Record<string, unknown>> | undefined {
+  const value = readValue(fields[name])
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? fieldsOf(value) : undefined
+}
+
+/** A list, or its JSON; undefined when it is neither. */
+export function listIn({ fields }: Payload, name: string): readonly unknown[] | undefined {
+  const value = readValue(fields[name])
+  return Array.isArray(value) ? value : undefined
+}
+
+function readValue(value: unknown): unknown {
+  return typeof value === 'string' ? parsed(value) : value
+}

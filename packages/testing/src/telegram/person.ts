@@ -1,0 +1,139 @@
+import { TestingError } from '../error.ts'
+import type { Chat, Post, TelegramButton, TelegramPerson } from './chat.ts'
+import type { TelegramEntity } from './formatted.ts'
+import type { TelegramPress } from './press.ts'
+import { liveDrafts } from './screen.ts'
+import { chatOf, messageOf, userOf } from './wire.ts'
+import { putPost, type World } from './world.ts'
+
+export interface TelegramFrom {
+  /** Default: the person of a private chat; in a group the person 1000. */
+  readonly from?: TelegramPerson
+}
+
+export interface TelegramSay extends TelegramFrom {
+  readonly threadId?: number
+  readonly replyTo?: number
+}
+
+/** What people in the chats can do. What can't be done is a `TestingError`: a person sees no such thing. */
+export interface Person {
+  /** Writes a message; the bot is told. Returns its `messageId`. */
+  say(chatId: number, text: string, options?: TelegramSay): number
+  /** Presses the button of this text, or of this data; the bot is told and has 15 s to answer. */
+  press(chatId: number, messageId: number, button: string, options?: TelegramFrom): TelegramPress
+  /** Deletes a message; the bot is not told. */
+  remove(chatId: number, messageId: number): void
+  /** Presses the Stop button of the draft; the bot is told. */
+  stopDraft(chatId: number, threadId?: number): void
+  /** Reacts with these emoji instead of those before; the bot is told if it allowed `message_reaction`. */
+  setReaction(chatId: number, messageId: number, emoji: readonly string[], options?: TelegramFrom): void
+  /** Blocks the bot, or throws it out of the group; or lets it in again. The bot finds out by itself. */
+  block(chatId: number, isBlocked?: boolean): void
+}
+
+export function chatIn(world: World, chatId: number): Chat {
+  const chat = world.chat(chatId)
+  if (!chat) throw new TestingError('telegram', `There is no chat ${chatId}: add it to startTelegram's chats.`)
+  return chat
+}
+
+function postIn(chat: Chat, messageId: number): Post {
+  const post = chat.posts.get(messageId)
+  if (!post) {
+    const there = [...chat.posts.keys()].join(', ') || 'none'
+    throw new TestingError('telegram', `Chat ${chat.id} shows no message ${messageId}; it shows ${there}.`)
+  }
+  return post
+}
+
+const commands = (text: string): readonly TelegramEntity[] =>
+  [...text.matchAll(/(?<=^|\s)\/\w{1,32}(@\w+)?/g)].map(({ 0: { length }, index }) => ({
+    type: 'bot_command',
+    offset: index,
+    length,
+  }))
+
+export function createPerson(world: World): Person {
+  return {
+    say: (chatId, text, options = {}) => {
+      const chat = chatIn(world, chatId)
+      const { threadId, replyTo } = options
+      if (threadId !== undefined && !chat.topics.has(threadId))
+        throw new TestingError('telegram', `Chat ${chatId} has no topic ${threadId}: add it to the chat's topics.`)
+      const content = { text, entities: commands(text), source: text, mode: 'plain' as const }
+      const reply = replyTo === undefined ? {} : { replyTo: postIn(chat, replyTo).messageId }
+      const post = putPost(
+        world,
+        { chat, threadId },
+        { from: fromIn(chat, options), content, rows: [], isSilent: false, ...reply },
+      )
+      world.updates.push('message', messageOf(post, chat, world.me))
+      return post.messageId
+    },
+    press: (chatId, messageId, button, options = {}) => {
+      const chat = chatIn(world, chatId)
+      const post = postIn(chat, messageId)
+      const press = world.presses.open(dataOf(post, button))
+      world.updates.push('callback_query', {
+        id: press.id,
+        from: userOf(fromIn(chat, options)),
+        message: messageOf(post, chat, world.me),
+        chat_instance: String(chatId),
+        data: press.data,
+      })
+      return press
+    },
+    remove: (chatId, messageId) => {
+      const chat = chatIn(world, chatId)
+      chat.posts.delete(postIn(chat, messageId).messageId)
+      world.changed(chat)
+    },
+    stopDraft: (chatId, threadId) => {
+      const chat = chatIn(world, chatId)
+      const draft = liveDrafts(chat, world.clock.now()).find((each) => each.threadId === threadId)
+      if (!draft?.canStop) throw new TestingError('telegram', `Chat ${chatId} shows no draft with a Stop button.`)
+      if (draft.keepOnStop) chat.drafts.set(threadId, { ...draft, canStop: false })
+      else chat.drafts.delete(threadId)
+      const thread = threadId === undefined ? {} : { message_thread_id: threadId }
+      world.updates.push('stopped_message_generation', { chat: chatOf(chat), ...thread, draft_id: draft.draftId })
+      world.changed(chat)
+    },
+    setReaction: (chatId, messageId, emoji, options = {}) => {
+      const chat = chatIn(world, chatId)
+      const post = postIn(chat, messageId)
+      const from = fromIn(chat, options)
+      const before = post.reactions.filter((reaction) => reaction.from === from.id)
+      const others = post.reactions.filter((reaction) => reaction.from !== from.id)
+      const own = emoji.map((each) => ({ from: from.id, emoji: each }))
+      chat.posts.set(messageId, { ...post, reactions: [...others, ...own] })
+      world.updates.push('message_reaction', {
+        chat: chatOf(chat),
+        message_id: messageId,
+        user: userOf(from),
+        date: Math.floor(world.clock.now() / 1000),
+        old_reaction: before.map((reaction) => ({ type: 'emoji', emoji: reaction.emoji })),
+        new_reaction: emoji.map((each) => ({ type: 'emoji', emoji: each })),
+      })
+      world.changed(chat)
+    },
+    block: (chatId, isBlocked = true) => {
+      chatIn(world, chatId).isBlocked = isBlocked
+    },
+  }
+}
+
+function fromIn({ id, type, title }: Chat, { from }: TelegramFrom): TelegramPerson {
+  return from ?? (type === 'private' ? { id, name: title } : { id: 1000 })
+}
+
+function dataOf({ messageId, rows }: Post, wanted: string): string {
+  const buttons: readonly TelegramButton[] = rows.flat()
+  const found = buttons.find(({ text }) => text === wanted) ?? buttons.find(({ data }) => data === wanted)
+  if (found?.data !== undefined) return found.data
+  const there = buttons.map(({ text }) => `"${text}"`).join(', ') || 'none'
+  throw new TestingError(
+    'telegram',
+    `Message ${messageId} has no button "${wanted}" that the bot hears of; it has ${there}.`,
+  )
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '../clock.ts'
+import { limits } from './limits.ts'
+import { badRequest } from './refusal.ts'
+
+/** A button that a person pressed. It changes as the bot answers, or doesn't. */
+export interface TelegramPress {
+  readonly id: string
+  readonly data: string
+  /** "waiting" is what the person sees as a spinner on the button. */
+  readonly status: 'waiting' | 'answered' | 'expired'
+  /** The notice that the bot answered with; empty for none. */
+  readonly text: string | undefined
+  /** The notice has to be clicked away. */
+  readonly isAlert: boolean
+  /** Resolves when it is answered or expired. */
+  readonly settled: Promise<TelegramPress>
+}
+
+export interface Presses {
+  open(data: string): TelegramPress
+  answer(id: string, text: string, isAlert: boolean): void
+  close(): void
+}
+
+interface Waiting {
+  readonly answer: (text: string, isAlert: boolean) => void
+  readonly expire: () => void
+}
+
+/** Callback queries: each can be answered once, while it is young. */
+export function createPresses(clock: Clock): Presses {
+  const waiting = new Map<string, Waiting>()
+  let opened = 0
+  return {
+    open,
+    answer: (id, text, isAlert) => {
+      const found = waiting.get(id)
+      if (!found) throw badRequest('query is too old and response timeout expired or query ID is invalid')
+      found.answer(text, isAlert)
+    },
+    close: () => {
+      for (const each of waiting.values()) each.expire()
+    },
+  }
+
+  function open(data: string): TelegramPress {
+    opened += 1
+    const id = `${7_000_000_000 + opened}`
+    let status: TelegramPress['status'] = 'waiting'
+    let notice: string | undefined
+    let isAlert = false
+    let settle = (_: TelegramPress): void => {}
+    const settled = new Promise<TelegramPress>((resolve) => {
+      settle = resolve
+    })
+    const press: TelegramPress = {
+      id,
+      data,
+      get status() {
+        return status
+      },
+      get text() {
+        return notice
+      },
+      get isAlert() {
+        return isAlert
+      },
+      settled,
+    }
+    const end = (how: 'answered' | 'expired'): void => {
+      stop()
+      waiting.delete(id)
+      status = how
+      settle(press)
+    }
+    const stop = clock.after(limits.pressMs, () => end('expired'))
+    waiting.set(id, {
+      answer: (text, alert) => {
+        notice = text
+        isAlert = alert
+        end('answered')
+      },
+      expire: () => end('expired'),
+    })
+    return press
+  }
+}

@@ -1,0 +1,182 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { describe, type FaultPlan, type TelegramFault } from './fault.ts'
+import { methodNamed } from './methods/all.ts'
+import { numberIn, type Payload, readPayload } from './payload.ts'
+import { Refusal, tooMany } from './refusal.ts'
+import { botScopeName, scopeName, typingScopeName, type World } from './world.ts'
+
+/** A call as the server saw it. */
+export interface TelegramCall {
+  readonly at: number
+  readonly method: string
+  readonly chatId: number | undefined
+  /** It was done, whether the client heard of it or not. */
+  readonly ok: boolean
+  /** What the server answered, even if the client got something else or nothing. Absent if the call was never taken, or still waits. */
+  readonly status?: number
+  /** Of a refusal. */
+  readonly description?: string
+  readonly fault?: TelegramFault['type']
+  /** Its fields as they came; of a file the name and how many bytes. */
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+export interface ServerOptions {
+  readonly world: World
+  readonly token: string
+  readonly plan: FaultPlan
+  /** Every call is put here, and replaced when it is answered. */
+  readonly calls: TelegramCall[]
+  /** Waits that are to be ended when the server closes. */
+  readonly stops: Set<() => void>
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly type?: string
+  readonly description?: string
+}
+
+const page =
+  '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'
+
+/** Speaks the Bot API over HTTP. */
+export function createBotApi({ world, token, plan, calls, stops }: ServerOptions): Server {
+  const server = createServer((request, response) => {
+    // A client that goes away in the middle of what is written.
+    response.on('error', () => {})
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    // What a method throws is answered; what is left is a client that has gone.
+    take(request, response, gone.signal).catch(() => response.destroy())
+  })
+  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  server.keepAliveTimeout = 0
+  server.requestTimeout = 0
+  return server
+
+  async function take(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
+    const path = (request.url ?? '/').split('?')[0] ?? '/'
+    const [, given, method] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
+    if (method === undefined) return send(response, refused(new Refusal(404, describe(404))))
+    if (given !== token) return send(response, refused(new Refusal(401, describe(401))))
+    const read = await readPayload(request).catch((error: unknown) => error)
+    if (gone.aborted) return
+    const payload = isPayload(read) ? read : { fields: {}, files: new Map() }
+    const chatId = numberIn(payload, 'chat_id')
+    const fault = plan.next(method, chatId)
+    const call: TelegramCall = {
+      at: world.clock.now(),
+      method,
+      chatId,
+      ok: false,
+      payload: told(payload),
+      ...(fault === undefined ? {} : { fault: fault.type }),
+    }
+    const index = calls.push(call) - 1
+    const record = (answer: Answer): Answer => {
+      const { status, description } = answer
+      calls[index] = { ...call, ok: status === 200, status, ...(description === undefined ? {} : { description }) }
+      return answer
+    }
+    const run = async (): Promise<Answer> => record(isPayload(read) ? await done(method, read, gone) : refused(read))
+    await suffer(fault, { call, response, run, record })
+  }
+
+  /** Does to a call what its fault says. */
+  async function suffer(fault: TelegramFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
+    switch (fault?.type) {
+      case undefined:
+        return send(response, await run())
+      case 'rate-limited':
+        freeze(call, fault.retryAfterS)
+        return send(response, record(refused(tooMany(fault.retryAfterS))))
+      case 'status': {
+        const answer = refused(new Refusal(fault.code, fault.description ?? describe(fault.code)))
+        if (fault.isTaken) await run()
+        else record(answer)
+        return send(response, answer)
+      }
+      case 'html':
+        return send(response, record({ status: 502, body: page, type: 'text/html', description: describe(502) }))
+      case 'refuse':
+        response.socket?.destroy()
+        return
+      case 'accept-then-drop':
+        await run()
+        response.socket?.destroy()
+        return
+      case 'stall':
+        return
+      case 'accept-then-stall':
+        await run()
+        return
+      case 'delay':
+        await wait(fault.delayMs)
+        return send(response, await run())
+      default:
+        return fault satisfies never
+    }
+  }
+
+  async function done(method: string, payload: Payload, gone: AbortSignal): Promise<Answer> {
+    try {
+      const run = methodNamed(method, world)
+      if (!run) throw new Refusal(404, 'Not Found: method not found')
+      const result = await run(world, payload, gone)
+      return { status: 200, body: JSON.stringify({ ok: true, result }) }
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  function freeze({ method, chatId }: TelegramCall, seconds: number): void {
+    if (method === 'sendChatAction' && chatId !== undefined) world.budget.freeze(typingScopeName(chatId), seconds)
+    else if (chatId !== undefined) world.budget.freeze(scopeName(chatId), seconds)
+    else if (method.startsWith('send')) world.budget.freeze(botScopeName, seconds)
+  }
+
+  function wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = world.clock.after(delayMs, () => {
+        stops.delete(stop)
+        resolve()
+      })
+      stops.add(stop)
+    })
+  }
+}
+
+interface Suffering {
+  readonly call: TelegramCall
+  readonly response: ServerResponse
+  readonly run: () => Promise<Answer>
+  readonly record: (answer: Answer) => Answer
+}
+
+/** What is no refusal is a mistake of the fake's, which a test should see. */
+function refused(error: unknown): Answer {
+  const { code, message, retryAfterS } =
+    error instanceof Refusal
+      ? error
+      : new Refusal(500, `Internal Server Error: the fake Telegram failed: ${String(error)}`)
+  const parameters = retryAfterS === undefined ? {} : { parameters: { retry_after: retryAfterS } }
+  const body = JSON.stringify({ ok: false, error_code: code, description: message, ...parameters })
+  return { status: code, body, description: message }
+}
+
+function send(response: ServerResponse, { status, body, type = 'application/json' }: Answer): void {
+  if (response.destroyed) return
+  response.writeHead(status, { 'content-type': type })
+  response.end(body)
+}
+
+function isPayload(read: unknown): read is Payload {
+  return typeof read === 'object' && read !== null && 'fields' in read && 'files' in read
+}
+
+function told({ fields, files }: Payload): Readonly<Record<string, unknown>> {
+  const sent = [...files].map(([name, { name: filename, bytes }]) => [name, { name: filename, bytes: bytes.length }])
+  return { ...fields, ...Object.fromEntries(sent) }
+}

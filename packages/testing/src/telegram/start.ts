@@ -1,0 +1,96 @@
+import type { Server } from 'node:http'
+import { type Clock, realClock } from '../clock.ts'
+import { TestingError } from '../error.ts'
+import type { TelegramChat } from './chat.ts'
+import { createFaultPlan, type TelegramFault } from './fault.ts'
+import { chatIn, createPerson, type Person } from './person.ts'
+import { screenOf, type TelegramMessage } from './screen.ts'
+import { createBotApi, type TelegramCall } from './server.ts'
+import { createWorld, type TelegramFeatures } from './world.ts'
+
+export interface TelegramOptions {
+  /** The bot's, as "1234:abc": the number is the bot's id. */
+  readonly token: string
+  /** Budgets, lifetimes, delays and long polls run on it. Default: the system's. */
+  readonly clock?: Clock
+  /** What goes wrong. Default nothing. */
+  readonly faults?: readonly TelegramFault[]
+  /** The chats that there are. Default: whatever id a call names is one. */
+  readonly chats?: readonly TelegramChat[]
+  /** What an older server lacks. */
+  readonly features?: TelegramFeatures
+}
+
+/** A Bot API server, and the people that the bot talks to. */
+export interface FakeTelegram extends Person {
+  /** The `apiRoot` for grammY. */
+  readonly url: string
+  readonly token: string
+  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  readonly calls: readonly TelegramCall[]
+  /** How many calls of this method there were, whatever was answered. */
+  count(method: string): number
+  /** What a person in the chat, or in one of its topics, sees now: messages in order, a live draft last. */
+  screen(chatId: number, threadId?: number): readonly TelegramMessage[]
+  /** How many of the bot's messages made a sound there. Drafts, edits and silent messages make none. */
+  notifications(chatId: number): number
+  /** Whether "typing…" shows there now, or in that topic. */
+  typing(chatId: number, threadId?: number): boolean
+  /** One more fault; it counts calls from now on. */
+  inject(fault: TelegramFault): void
+  /** Told of a chat each time that something changed in it; not of what fades by itself. What it returns stops it. */
+  observe(observer: (chatId: number) => void): () => void
+  /** Breaks off what is open and stops listening. */
+  close(): Promise<void>
+}
+
+/** Starts a fake Telegram on loopback. Any number may run at once. */
+export async function startTelegram(options: TelegramOptions): Promise<FakeTelegram> {
+  const { token, clock = realClock, faults = [], chats, features } = options
+  const calls: TelegramCall[] = []
+  const observers = new Set<(chatId: number) => void>()
+  const stops = new Set<() => void>()
+  const plan = createFaultPlan(faults)
+  const onChange = (chatId: number): void => {
+    for (const observer of observers) observer(chatId)
+  }
+  const world = createWorld({ token, clock, chats, features, onChange })
+  const server = createBotApi({ world, token, plan, calls, stops })
+  const port = await listen(server)
+  return {
+    ...createPerson(world),
+    url: `http://127.0.0.1:${port}`,
+    token,
+    calls,
+    count: (method) => calls.filter((call) => call.method === method).length,
+    screen: (chatId, threadId) => screenOf(chatIn(world, chatId), threadId, clock.now()),
+    notifications: (chatId) => chatIn(world, chatId).loud,
+    typing: (chatId, threadId) => (chatIn(world, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
+    inject: (fault) => plan.add(fault),
+    observe: (observer) => {
+      observers.add(observer)
+      return () => observers.delete(observer)
+    },
+    close: () => {
+      world.updates.close()
+      world.webhook.close()
+      world.presses.close()
+      for (const stop of stops) stop()
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address.port)
+      else reject(new TestingError('telegram', 'The fake Telegram got no port on 127.0.0.1.'))
+    })
+  })
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../clock.ts'
+import { limits } from './limits.ts'
+import { Refusal } from './refusal.ts'
+
+/** Something that happened, as the bot is told of it. */
+export interface TelegramUpdate extends Readonly<Record<string, unknown>> {
+  readonly update_id: number
+}
+
+export interface Poll {
+  readonly offset: number | undefined
+  readonly limit: number | undefined
+  readonly timeoutS: number
+  readonly allowed: readonly string[] | undefined
+}
+
+export interface Updates {
+  /** Unconfirmed ones, oldest first. */
+  readonly pending: readonly TelegramUpdate[]
+  /** What the bot wants to hear of; empty for the usual. */
+  readonly allowed: readonly string[]
+  push(type: string, what: unknown): void
+  allow(types: readonly string[] | undefined): void
+  /** Resolves at once, with the next one, or empty when the time is over. A newer poll ends an older one: 409. */
+  poll(poll: Poll, gone: AbortSignal): Promise<readonly TelegramUpdate[]>
+  /** The oldest one, taken away: the webhook had it. */
+  shift(): void
+  clear(): void
+  /** Told of each new one. */
+  onPush(run: () => void): void
+  close(): void
+}
+
+/** Told only to those who ask for them by name. */
+const unusual: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
+
+const conflict = (): Refusal =>
+  new Refusal(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running')
+
+interface Waiter {
+  readonly finish: () => void
+  readonly end: (error: Refusal) => void
+}
+
+export function createUpdates(clock: Clock): Updates {
+  let pending: readonly TelegramUpdate[] = []
+  let allowed: readonly string[] = []
+  let nextId = 100_000_001
+  let waiter: Waiter | undefined
+  let told = (): void => {}
+  return {
+    get pending() {
+      return pending
+    },
+    get allowed() {
+      return allowed
+    },
+    push,
+    allow: (types) => {
+      allowed = types ?? allowed
+    },
+    poll,
+    shift: () => {
+      pending = pending.slice(1)
+    },
+    clear: () => {
+      pending = []
+    },
+    onPush: (run) => {
+      told = run
+    },
+    close: () => waiter?.finish(),
+  }
+
+  function push(type: string, what: unknown): void {
+    const isWanted = allowed.length === 0 ? !unusual.has(type) : allowed.includes(type)
+    if (!isWanted) return
+    pending = [...pending, { update_id: nextId, [type]: what }]
+    nextId += 1
+    waiter?.finish()
+    told()
+  }
+
+  function poll(
+    { offset, limit = limits.updates, timeoutS, allowed: types }: Poll,
+    gone: AbortSignal,
+  ): Promise<readonly TelegramUpdate[]> {
+    allowed = types ?? allowed
+    waiter?.end(conflict())
+    if (offset !== undefined && offset < 0) pending = pending.slice(offset)
+    else pending = pending.filter(({ update_id }) => offset === undefined || update_id >= offset)
+    const count = Math.min(Math.max(1, limit), limits.updates)
+    if (pending.length > 0 || timeoutS <= 0) return Promise.resolve(pending.slice(0, count))
+    return new Promise((resolve, reject) => {
+      const stop = clock.after(timeoutS * 1000, () => mine.finish())
+      const leave = (): void => {
+        stop()
+        if (waiter === mine) waiter = undefined
+      }
+      const mine: Waiter = {
+        finish: () => {
+          leave()
+          resolve(pending.slice(0, count))
+        },
+        end: (error) => {
+          leave()
+          reject(error)
+        },
+      }
+      waiter = mine
+      gone.addEventListener('abort', mine.finish, { once: true })
+    })
+  }
+}

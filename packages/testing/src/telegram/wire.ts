@@ -1,0 +1,86 @@
+import type { Chat, Post, TelegramPerson } from './chat.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const seconds = (ms: number): number => Math.floor(ms / 1000)
+
+/** The bot as `getMe` tells of it. */
+export interface Me extends Fields {
+  readonly id: number
+  readonly username: string
+}
+
+export function meFor(token: string): Me {
+  return {
+    id: Number.parseInt(token, 10) || 1,
+    is_bot: true,
+    first_name: 'Fake bot',
+    username: 'fake_bot',
+    can_join_groups: true,
+    can_read_all_group_messages: true,
+    supports_inline_queries: false,
+    can_connect_to_business: false,
+    has_main_web_app: false,
+    has_topics_enabled: true,
+  }
+}
+
+export function userOf({ id, name = 'Person' }: TelegramPerson): Fields {
+  return { id, is_bot: false, first_name: name }
+}
+
+export function chatOf({ id, type, title, topics }: Chat): Fields {
+  if (type === 'private') return { id, type, first_name: title }
+  return { id, type, title, ...(topics.size > 0 ? { is_forum: true } : {}) }
+}
+
+/** A message as the Bot API tells of it. */
+export function messageOf(post: Post, chat: Chat, me: Me): Fields {
+  const { content, document, replyTo, threadId, editedAt } = post
+  const replied = replyTo === undefined ? undefined : chat.posts.get(replyTo)
+  return {
+    message_id: post.messageId,
+    from:
+      post.from === 'bot'
+        ? { id: me.id, is_bot: true, first_name: me.first_name, username: me.username }
+        : userOf(post.from),
+    chat: chatOf(chat),
+    date: seconds(post.at),
+    ...(editedAt === undefined ? {} : { edit_date: seconds(editedAt) }),
+    ...(threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true }),
+    ...(replied === undefined ? {} : { reply_to_message: messageOf({ ...replied, replyTo: 0 }, chat, me) }),
+    ...(document === undefined ? bodyOf(post) : { document: fileOf(post), ...captionOf(post) }),
+    ...(post.rows.length === 0 ? {} : { reply_markup: { inline_keyboard: post.rows.map((row) => row.map(buttonOf)) } }),
+    ...(content.mode === 'rich' ? { rich_message: { blocks: [{ type: 'paragraph', text: content.text }] } } : {}),
+  }
+}
+
+function bodyOf({ content: { text, entities, mode } }: Post): Fields {
+  if (mode === 'rich') return {}
+  return { text, ...(entities.length === 0 ? {} : { entities }) }
+}
+
+function captionOf({ content: { text, entities } }: Post): Fields {
+  return text === '' ? {} : { caption: text, ...(entities.length === 0 ? {} : { caption_entities: entities }) }
+}
+
+function fileOf({ document }: Post): Fields {
+  return {
+    file_id: document?.fileId,
+    file_unique_id: document?.fileId,
+    file_name: document?.name,
+    file_size: document?.bytes.length,
+  }
+}
+
+function buttonOf({
+  text,
+  data,
+  url,
+}: {
+  readonly text: string
+  readonly data?: string
+  readonly url?: string
+}): Fields {
+  return url === undefined ? { text, callback_data: data } : { text, url }
+}

@@ -1,0 +1,143 @@
+import type { Clock } from '../clock.ts'
+import { type Budget, createBudget, type Scope } from './budget.ts'
+import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } from './chat.ts'
+import { limits } from './limits.ts'
+import { numberIn, objectIn, type Payload } from './payload.ts'
+import { createPresses, type Presses } from './press.ts'
+import { badRequest, Refusal, tooMany } from './refusal.ts'
+import { createUpdates, type Updates } from './update.ts'
+import { createWebhook, type Webhook } from './webhook.ts'
+import { type Me, meFor } from './wire.ts'
+
+/** What this server knows; an older one answers "method not found". */
+export interface TelegramFeatures {
+  /** Rich messages. Default true. */
+  readonly richMessages?: boolean
+  /** Drafts. Default true. */
+  readonly drafts?: boolean
+}
+
+/** All that the fake knows. */
+export interface World {
+  readonly clock: Clock
+  readonly features: Required<TelegramFeatures>
+  readonly me: Me
+  readonly budget: Budget
+  readonly updates: Updates
+  readonly presses: Presses
+  readonly webhook: Webhook
+  readonly files: Map<string, StoredFile>
+  /** Undefined for one that there isn't. */
+  chat(id: number): Chat | undefined
+  nextMessageId(): number
+  /** Tells observers that a person in the chat sees something else now. */
+  changed(chat: Chat): void
+}
+
+export interface WorldOptions {
+  readonly token: string
+  readonly clock: Clock
+  readonly chats?: readonly TelegramChat[] | undefined
+  readonly features?: TelegramFeatures | undefined
+  readonly onChange: (chatId: number) => void
+}
+
+export function createWorld({ token, clock, chats, features, onChange }: WorldOptions): World {
+  const known = new Map(chats?.map((options) => [options.id, createChat(options)]))
+  const updates = createUpdates(clock)
+  let messageId = 0
+  return {
+    clock,
+    features: { richMessages: true, drafts: true, ...features },
+    me: meFor(token),
+    budget: createBudget(clock),
+    updates,
+    presses: createPresses(clock),
+    webhook: createWebhook(clock, updates),
+    files: new Map(),
+    chat: (id) => {
+      if (chats === undefined && !known.has(id)) known.set(id, createChat({ id }))
+      return known.get(id)
+    },
+    nextMessageId: () => {
+      messageId += 1
+      return messageId
+    },
+    changed: ({ id }) => onChange(id),
+  }
+}
+
+/** Where a call goes to. */
+export interface Target {
+  readonly chat: Chat
+  readonly threadId: number | undefined
+}
+
+export function targetOf(world: World, payload: Payload): Target {
+  const id = numberIn(payload, 'chat_id')
+  if (id === undefined && payload.fields.chat_id === undefined) throw badRequest('chat_id is empty')
+  const chat = id === undefined ? undefined : world.chat(id)
+  if (!chat) throw badRequest('chat not found')
+  if (chat.isBlocked) {
+    const what = chat.type === 'private' ? 'bot was blocked by the user' : `bot was kicked from the ${chat.type} chat`
+    throw new Refusal(403, `Forbidden: ${what}`)
+  }
+  const threadId = numberIn(payload, 'message_thread_id')
+  if (threadId !== undefined && !chat.topics.has(threadId)) throw badRequest('message thread not found')
+  return { chat, threadId }
+}
+
+export const scopeName = (chatId: number): string => `chat ${chatId}`
+export const typingScopeName = (chatId: number): string => `typing ${chatId}`
+export const botScopeName = 'bot'
+
+/** Sends, edits and drafts spend from one budget of the chat and from one of the bot. */
+export function spend({ budget }: World, chat: Chat): void {
+  const allowances = chat.type === 'private' ? [limits.chat] : [limits.chat, limits.group]
+  pay(budget, [
+    { name: scopeName(chat.id), allowances },
+    { name: botScopeName, allowances: [limits.bot] },
+  ])
+}
+
+export function spendTyping({ budget }: World, chat: Chat): void {
+  pay(budget, [{ name: typingScopeName(chat.id), allowances: [limits.typing] }])
+}
+
+function pay(budget: Budget, scopes: readonly Scope[]): void {
+  const waitS = budget.spend(scopes)
+  if (waitS !== undefined) throw tooMany(waitS)
+}
+
+/** The message that a call replies to; undefined when it needn't be there and isn't. */
+export function repliedIn(payload: Payload, chat: Chat): number | undefined {
+  const parameters = objectIn(payload, 'reply_parameters')
+  const id =
+    numberIn({ ...payload, fields: parameters ?? {} }, 'message_id') ?? numberIn(payload, 'reply_to_message_id')
+  if (id === undefined || chat.posts.has(id)) return id
+  const fields = parameters ?? payload.fields
+  if (fields.allow_sending_without_reply === true) return undefined
+  throw badRequest('message to be replied not found')
+}
+
+/** Puts a message into a chat. A draft and the typing of that topic are gone with it. */
+export function putPost(
+  world: World,
+  { chat, threadId }: Target,
+  post: Omit<Post, 'messageId' | 'at' | 'editedTimes' | 'reactions'>,
+): Post {
+  const put: Post = {
+    ...post,
+    ...(threadId === undefined ? {} : { threadId }),
+    messageId: world.nextMessageId(),
+    at: world.clock.now(),
+    editedTimes: 0,
+    reactions: [],
+  }
+  chat.posts.set(put.messageId, put)
+  chat.drafts.delete(threadId)
+  if (put.from === 'bot') chat.typingUntil.delete(threadId)
+  if (put.from === 'bot' && !put.isSilent) chat.loud += 1
+  world.changed(chat)
+  return put
+}

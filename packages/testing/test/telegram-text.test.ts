@@ -1,0 +1,178 @@
+import type { ParseMode } from 'grammy/types'
+import { describe, expect, test } from 'vitest'
+import { refusal, start } from './bot.ts'
+
+/** What is shown of a text: the words, and which of them are what. */
+const shown = async (source: string, parse_mode: ParseMode): Promise<unknown> => {
+  const { telegram, api } = await start()
+  const refused = await refusal(api.sendMessage(7, source, { parse_mode }))
+  const [message] = telegram.screen(7)
+  if (!message) return refused
+  const marked = message.entities.map(({ type, offset, length, url, language }) =>
+    [type, message.text.slice(offset, offset + length), url, language].filter((each) => each !== undefined),
+  )
+  return [message.text, ...marked]
+}
+const html = (source: string) => shown(source, 'HTML')
+const markdown = (source: string) => shown(source, 'MarkdownV2')
+
+describe('a text', () => {
+  test('has 4096 UTF-16 units at most, after parsing', async () => {
+    const { telegram, api } = await start()
+    const full = `<b>${'&amp;'.repeat(2000)}</b>${'😀'.repeat(1048)}`
+    await api.sendMessage(7, full, { parse_mode: 'HTML' })
+    expect(telegram.screen(7)[0]?.text).toHaveLength(4096)
+    expect(await refusal(api.sendMessage(7, `${full}x`, { parse_mode: 'HTML' }))).toBe(
+      '400 Bad Request: message is too long',
+    )
+    expect(await refusal(api.editMessageText(7, 1, 'x'.repeat(4097)))).toBe('400 Bad Request: message is too long')
+  })
+
+  test('is not empty, nor white space alone, nor tags alone', async () => {
+    const { api } = await start()
+    const empty = '400 Bad Request: message text is empty'
+    expect(await refusal(api.sendMessage(7, ''))).toBe(empty)
+    expect(await refusal(api.sendMessage(7, ' \n '))).toBe(empty)
+    expect(await refusal(api.sendMessage(7, '<b> </b>', { parse_mode: 'HTML' }))).toBe(empty)
+  })
+
+  test('may come with its entities', async () => {
+    const { telegram, api } = await start()
+    await api.sendMessage(7, '  bold', { entities: [{ type: 'bold', offset: 2, length: 4 }] })
+    expect(telegram.screen(7)).toMatchObject([{ text: 'bold', entities: [{ type: 'bold', offset: 0, length: 4 }] }])
+    expect(await refusal(api.sendMessage(7, 'bold', { entities: [{ type: 'bold', offset: 2, length: 4 }] }))).toMatch(
+      '400 Bad Request: entity beginning at UTF-16 offset 2 ends after the end of the text',
+    )
+  })
+
+  test('in a mode that there is not is refused', async () => {
+    expect(await shown('a', 'Markdown')).toBe('400 Bad Request: unsupported parse_mode')
+  })
+})
+
+describe('HTML', () => {
+  test('knows the tags of the Bot API', async () => {
+    expect(await html('<b>b</b><strong>b</strong><i>i</i><em>i</em><u>u</u><ins>u</ins>')).toEqual([
+      'bbiiuu',
+      ...['bold', 'bold', 'italic', 'italic', 'underline', 'underline'].map((type, at) => [type, 'bbiiuu'[at]]),
+    ])
+    expect(await html('<s>s</s><strike>s</strike><del>s</del><code>c</code>')).toEqual([
+      'sssc',
+      ...['strikethrough', 'strikethrough', 'strikethrough', 'code'].map((type, at) => [type, 'sssc'[at]]),
+    ])
+    expect(await html('<tg-spoiler>a</tg-spoiler> <span class="tg-spoiler">b</span>')).toEqual([
+      'a b',
+      ['spoiler', 'a'],
+      ['spoiler', 'b'],
+    ])
+    expect(await html('<blockquote>q</blockquote>\n<blockquote expandable>e</blockquote>')).toEqual([
+      'q\ne',
+      ['blockquote', 'q'],
+      ['expandable_blockquote', 'e'],
+    ])
+  })
+
+  test('reads links, languages and what is nested', async () => {
+    expect(await html('<a href="https://a.test/?x=1&amp;y=2">to <b>a</b></a>')).toEqual([
+      'to a',
+      ['text_link', 'to a', 'https://a.test/?x=1&y=2'],
+      ['bold', 'a'],
+    ])
+    expect(await html('<pre><code class="language-ts">let a\n</code></pre> <pre>raw</pre>')).toEqual([
+      'let a\n raw',
+      ['pre', 'let a\n', 'ts'],
+      ['pre', 'raw'],
+    ])
+  })
+
+  test('marks nothing in code', async () => {
+    expect(await html('<b>a <code>x <i>y</i></code></b>')).toEqual(['a x y', ['bold', 'a x y'], ['code', 'x y']])
+    expect(await html('<pre><code><b>x</b></code></pre>')).toEqual(['x', ['pre', 'x']])
+  })
+
+  test('knows four names of characters and all numbers', async () => {
+    expect(await html('&lt;b&gt; &amp;amp; &quot; &#65;&#x1F600; &nbsp; &')).toEqual(['<b> &amp; " A😀 &nbsp; &'])
+  })
+
+  test.each([
+    ['<p>x</p>', 'Unsupported start tag "p" at byte offset 0'],
+    ['ü < 3', 'Unsupported start tag "" at byte offset 3'],
+    ['a <!-- b -->', 'Unsupported start tag "!--" at byte offset 2'],
+    ['<b>x', 'Can\'t find end tag corresponding to start tag "b"'],
+    ['<b>x<i>y</b></i>', 'Unmatched end tag at byte offset 8, expected "</i>", found "</b>"'],
+    ['x</b>', 'Unexpected end tag at byte offset 1'],
+    ['x <b', 'Unclosed start tag at byte offset 2'],
+    ['<b>x</b', 'Unclosed end tag at byte offset 4'],
+    ['<span>x</span>', 'Tag "span" must have class "tg-spoiler" at byte offset 0'],
+  ])('says what is wrong with %s', async (source, what) => {
+    expect(await html(source)).toBe(`400 Bad Request: can't parse entities: ${what}`)
+  })
+})
+
+describe('MarkdownV2', () => {
+  test('reads its marks', async () => {
+    expect(await markdown('*b* _i_ __u__ ~s~ ||h|| `c` [l](https://a.test/\\))')).toEqual([
+      'b i u s h c l',
+      ['bold', 'b'],
+      ['italic', 'i'],
+      ['underline', 'u'],
+      ['strikethrough', 's'],
+      ['spoiler', 'h'],
+      ['code', 'c'],
+      ['text_link', 'l', 'https://a.test/)'],
+    ])
+    expect(await markdown('*b _i_*\n```ts\na.b\\`\n```\n>q1\n>q2\nend')).toEqual([
+      'b i\na.b`\n\nq1\nq2\nend',
+      ['bold', 'b i'],
+      ['italic', 'i'],
+      ['pre', 'a.b`\n', 'ts'],
+      ['blockquote', 'q1\nq2'],
+    ])
+  })
+
+  test.each([
+    ['a.', "Character '.' is reserved and must be escaped with the preceding '\\'"],
+    ['ü *b', "Can't find end of Bold entity at byte offset 3"],
+    ['`c', "Can't find end of Code entity at byte offset 0"],
+  ])('says what is wrong with %s', async (source, what) => {
+    expect(await markdown(source)).toBe(`400 Bad Request: can't parse entities: ${what}`)
+  })
+})
+
+describe('a rich message', () => {
+  const rich = async (source: string): Promise<string> => {
+    const { api } = await start()
+    return refusal(api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: source } }))
+  }
+
+  test('is shown as its Markdown, and can take the place of a text', async () => {
+    const { telegram, api } = await start()
+    await api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: '# One\n\n<unknown> **b**' } })
+    await api.sendMessage(7, 'two')
+    await api.raw.editMessageText({ chat_id: 7, message_id: 2, rich_message: { markdown: '`two`' } })
+    expect(telegram.screen(7).map(({ text, mode }) => [text, mode])).toEqual([
+      ['# One\n\n<unknown> **b**', 'rich'],
+      ['`two`', 'rich'],
+    ])
+  })
+
+  test('has 32,768 code points at most', async () => {
+    expect(await rich('😀'.repeat(32_768))).toMatch('done')
+    expect(await rich('x'.repeat(32_769))).toBe('400 Bad Request: message is too long')
+    expect(await rich(' ')).toBe('400 Bad Request: message text is empty')
+  })
+
+  test.each([
+    ['paragraphs', 'a\n\n', 500],
+    ['headings', '# a\n', 500],
+    ['list items, with the list itself', '- a\n', 499],
+    ['table rows, with the table itself', '| a | b |\n', 499],
+  ])('has 500 blocks at most: %s', async (_, block, most) => {
+    expect(await rich(block.repeat(most))).toMatch('done')
+    expect(await rich(block.repeat(most + 1))).toMatch('400 Bad Request: rich message has too many blocks')
+  })
+
+  test('has 500 blocks at most, and a fence is one', async () => {
+    expect(await rich(`\`\`\`\n${'# a\n\n'.repeat(600)}\`\`\`\n\nend`)).toMatch('done')
+  })
+})

@@ -8,6 +8,9 @@ import { machine } from './machine.ts'
 import { writeReadme } from './readme.ts'
 import { type Measured, toTable } from './table.ts'
 
+/** No goal takes half of it. */
+const deadlineMs = 240_000
+
 const help = `npm run bench -- [--quick] [--only ID]… [--json FILE] [--readme]
 
   --quick       fewer rounds: for a glance while working
@@ -41,10 +44,19 @@ async function bench(): Promise<void> {
   }
   const measured: Measured[] = []
   for (const goal of wanted) {
-    process.stderr.write(`${goal.id} …\n`)
-    measured.push({ goal, value: await measure(goal, options.quick ? 'quick' : 'full') })
+    process.stderr.write(`${goal.id} … `)
+    try {
+      const value = await measure(goal, options.quick ? 'quick' : 'full')
+      process.stderr.write(`${value.toPrecision(3)} ${goal.unit}\n`)
+      measured.push({ goal, value })
+    } catch (error) {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+      process.exitCode = 1
+    }
   }
   process.stdout.write(`${toTable(measured)}\n\n${machine()}\n`)
+  // A table with holes would pass for the whole.
+  if (process.exitCode === 1) return
   const rows = measured.map(({ goal, value }) => rowOf(goal, value))
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, undefined, 2)}\n`)
   if (options.readme) writeReadme(toTable(measured))
@@ -54,11 +66,14 @@ async function bench(): Promise<void> {
 function measure({ id }: Goal, effort: Effort): Promise<number> {
   const script = fileURLToPath(new URL('./run.js', import.meta.url))
   const child = spawn(process.execPath, ['--expose-gc', script, id, effort], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const late = setTimeout(() => child.kill('SIGKILL'), deadlineMs)
   const printed: Buffer[] = []
   child.stdout.on('data', (bytes: Buffer) => printed.push(bytes))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(late)
+      if (signal !== null) return reject(new Error(`Measuring ${id} was broken off after ${deadlineMs} ms.`))
       if (code === 0) resolve(Number(Buffer.concat(printed).toString()))
       else reject(new Error(`Measuring ${id} failed with exit code ${code}.`))
     })

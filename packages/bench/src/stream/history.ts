@@ -30,6 +30,8 @@ export function generateHistory(messages: number): History {
     rest: {
       [`/session/${sessionID}`]: JSON.stringify({ ...session, time }),
       [`/session/${sessionID}/message`]: JSON.stringify([...turns.slice(0, -1), underWay].flatMap(storedMessages)),
+      [`/session/${sessionID}/todo`]: '[]',
+      [`/session/${sessionID}/children`]: '[]',
       '/session/status': JSON.stringify({ [sessionID]: { type: 'busy' } }),
     },
   }

@@ -97,7 +97,7 @@ function readAnswer(
   const whole = text.trim()
   const labels = question.options.map(({ label }) => label)
   const options = labels.map((label, index) => `${index + 1} (${label})`)
-  if (whole === '') return { error: words.replyWith({ options: labels.length, ...question }) }
+  if (whole === '') return { error: words.replyWith({ ...question, options: labels.length }) }
   const one = optionOf(labels, whole)
   if (one !== undefined) return { picked: [one] }
   const items = whole.split(/[,;\n]+|\s+(?=\d+\b)/).flatMap((item) => (item.trim() === '' ? [] : [item.trim()]))

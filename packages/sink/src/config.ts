@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SinkError } from './error.ts'
-import { type Words, words as defaultWords } from './words.ts'
+import { words as defaultWords, type Words } from './words.ts'
 
 const ms = z.number().int().nonnegative()
 

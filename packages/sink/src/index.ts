@@ -1,4 +1,30 @@
+export { type AskInput, type Taken, takeAsk } from './asks.ts'
+export type { AskState, Break, Card, CardType, PostedCard, Shown } from './card.ts'
+export { type Policy, toPolicy } from './config.ts'
+export type { TakenAsk } from './deliver.ts'
+export { SinkError, type SinkErrorType } from './error.ts'
+export {
+  createFake,
+  type Fake,
+  type FakeFault,
+  type FakeMessage,
+  type FakeOptions,
+  fakeLimits,
+  fakeRender,
+} from './fake.ts'
+export { type LayoutOptions, layout, type Slot } from './layout.ts'
+export {
+  type Entry,
+  type EntryState,
+  emptyLedger,
+  type Ledger,
+  type LedgerStore,
+  memoryStore,
+  type Piece,
+  shownOf,
+} from './ledger.ts'
 export type { Budget, ButtonLimits, Limits } from './limits.ts'
+export { type ChatPace, createPacer, type Pacer } from './pace.ts'
 export {
   type Attachment,
   type Bubble,
@@ -15,3 +41,7 @@ export {
   type Render,
   type Rendered,
 } from './port.ts'
+export { type Delivery, type Operation, type Priority, type ReconcileOptions, reconcile } from './reconcile.ts'
+export { createSink, type Sink, type SinkOptions } from './sink.ts'
+export { type Mode, type View, type ViewOptions, view } from './view.ts'
+export { type Words, words } from './words.ts'

@@ -50,7 +50,8 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (!status) return slots
   const last = slots.at(-1)
   // A text that grows carries the status below it.
-  if (last?.isGrowing && last.card === tail && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
+  if (last?.isGrowing && last.card === tail && options.limits.edits)
+    return [...slots.slice(0, -1), withFooter(last, status, options)]
   return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
 }
 
@@ -72,7 +73,11 @@ function answerSlots(
   const from = piece?.to ?? 0
   const first = last ? own.indexOf(last) + 1 : 0
   if (last && card.source.slice(from).trim() === '') return []
-  const slices = split(card.source, { from, maxLength: lengthFor(card, options), measure: (text) => options.render(text).length })
+  const slices = split(card.source, {
+    from,
+    maxLength: lengthFor(card, options),
+    measure: (text) => options.render(text).length,
+  })
   const slots = slices.map((slice, index) => {
     const key = `${card.key}#${first + index}`
     const isLast = index === slices.length - 1
@@ -83,7 +88,13 @@ function answerSlots(
     const label = isContinued ? `*${words.continued}*\n\n` : ''
     const slot = slotOf(card, key, `${label}${text}`, options)
     const upTo = hashOf(card.source.slice(0, slice.to))
-    return { ...slot, piece: { from: slice.from, to: slice.to, upTo }, isGrowing, isLast: isLast && options.isTail, ...(isContinued && { isContinued }) }
+    return {
+      ...slot,
+      piece: { from: slice.from, to: slice.to, upTo },
+      isGrowing,
+      isLast: isLast && options.isTail,
+      ...(isContinued && { isContinued }),
+    }
   })
   return slots.filter((slot) => slot.bubble.text.trim() !== '')
 }
@@ -116,7 +127,8 @@ function slotOf(card: Card, key: string, source: string, options: LayoutOptions)
 
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
   const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
-  const most = card.type === 'answer' ? limits.maxLength : Math.min(limits.maxLength, ledger.caps[card.key] ?? limits.maxLength)
+  const most =
+    card.type === 'answer' ? limits.maxLength : Math.min(limits.maxLength, ledger.caps[card.key] ?? limits.maxLength)
   const rendered = card.type === 'answer' ? render(source) : fitting(source, most, render)
   const isPlain = ledger.plain.includes(card.key)
   return { ...rendered, ...(isPlain && { text: rendered.plain }), isPlain, source, buttons }

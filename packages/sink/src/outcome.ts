@@ -8,7 +8,11 @@ import type { Operation } from './reconcile.ts'
 type Post = Extract<Operation, { type: 'post' }>
 
 /** Written down before it is posted, so that a crash in between is seen afterwards. */
-export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at }: { readonly id: string; readonly at: number }): Ledger {
+export function intending(
+  ledger: Ledger,
+  { slot, isLoud }: Post,
+  { id, at }: { readonly id: string; readonly at: number },
+): Ledger {
   const before = ledger.entries.find((entry) => entry.key === slot.key)
   const entry: Entry = {
     key: slot.key,
@@ -29,7 +33,11 @@ export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at }: { 
   return { ...withEntry(ledger, entry), ids: { ...ledger.ids, [slot.key]: id } }
 }
 
-export function posted(ledger: Ledger, { slot }: Post, { ref, at }: { readonly ref: MessageRef; readonly at: number }): Ledger {
+export function posted(
+  ledger: Ledger,
+  { slot }: Post,
+  { ref, at }: { readonly ref: MessageRef; readonly at: number },
+): Ledger {
   return decided(ledger, slot.key, { state: 'shown', ref, at })
 }
 
@@ -85,7 +93,9 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
       return changeEntry(ledger, entry.key, { isFixed: true })
     case 'too-long':
     case 'unparsable':
-      return operation.type === 'remove' ? changeEntry(ledger, entry.key, { isFixed: true }) : refitted(ledger, operation.slot, error, ledger)
+      return operation.type === 'remove'
+        ? changeEntry(ledger, entry.key, { isFixed: true })
+        : refitted(ledger, operation.slot, error, ledger)
     default:
       return error.type satisfies never
   }

@@ -40,7 +40,10 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     chats.set(place.id, calls)
     return {
       readyAt: (priority) =>
-        Math.max(roomAt(calls, limits.perChat, priority), limits.perClient ? roomAt(client, limits.perClient, priority) : 0),
+        Math.max(
+          roomAt(calls, limits.perChat, priority),
+          limits.perClient ? roomAt(client, limits.perClient, priority) : 0,
+        ),
       enter: () => {
         if (calls.isBusy) return undefined
         calls.isBusy = true

@@ -29,16 +29,19 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
   // In their order: what is urgent makes what comes before it as urgent.
   const [missing] = lacking
   const urgency = lacking.map((slot) => postPriority(slot, options)).toSorted((a, b) => order[a] - order[b])[0]
-  if (missing && urgency && !(options.isPreviewing && isPreview(missing)))
-    operations.push({ ...postOf(ledger, missing, options), priority: urgency })
+  // Any message ends a preview: what it showed is posted before.
+  const isPreviewed = options.isPreviewing && missing !== undefined && isPreview(missing) && lacking.every(isPreview)
+  if (missing && urgency && !isPreviewed) operations.push({ ...postOf(ledger, missing, options), priority: urgency })
   else if (missing) operations.push({ type: 'preview', slot: missing, priority: 'text' })
   if (options.canEdit) {
     for (const slot of slots) {
       const entry = known.get(slot.key)
-      if (entry && needsEdit(entry, slot)) operations.push({ type: 'edit', slot, entry, priority: editPriority(entry, slot, options) })
+      if (entry && needsEdit(entry, slot))
+        operations.push({ type: 'edit', slot, entry, priority: editPriority(entry, slot, options) })
     }
   }
-  operations.push(...surplusOf(ledger, slots, options))
+  const taken = operations.map((operation) => (operation.type === 'edit' ? operation.entry.key : undefined))
+  operations.push(...surplusOf(ledger, slots, options).filter(({ entry }) => !taken.includes(entry.key)))
   return operations.toSorted((a, b) => order[a.priority] - order[b.priority])
 }
 
@@ -69,10 +72,11 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operatio
   return { type: 'post', slot, isLoud, priority }
 }
 
-function isLoudIn({ card }: Slot, { isSettled }: ReconcileOptions): boolean {
+/** Of many messages of one answer the last alone. */
+function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileOptions): boolean {
   if (card.type === 'ask') return card.isPending
   if (card.type === 'ending') return card.isFailure || isSettled
-  return card.type === 'answer' && isSettled
+  return card.type === 'answer' && isSettled && isLast === true
 }
 
 function postPriority({ card }: Slot, { isSettled }: ReconcileOptions): Priority {
@@ -89,17 +93,33 @@ function editPriority(entry: Entry, slot: Slot, { isSettled }: ReconcileOptions)
 }
 
 function needsEdit(entry: Entry, slot: Slot): boolean {
-  return entry.state === 'shown' && entry.ref !== undefined && !entry.isFixed && !slot.file && entry.whole !== slot.whole
+  return (
+    entry.state === 'shown' && entry.ref !== undefined && !entry.isFixed && !slot.file && entry.whole !== slot.whole
+  )
 }
 
-const leftAlone: ReadonlySet<CardType> = new Set(['notice', 'heartbeat', 'note', 'file', 'ending', 'ask', 'todos', 'reasoning'])
+const leftAlone: ReadonlySet<CardType> = new Set([
+  'notice',
+  'heartbeat',
+  'note',
+  'file',
+  'ending',
+  'ask',
+  'todos',
+  'reasoning',
+])
 
 /** Messages of ours for which there is nothing to show any more: a status, or pieces of a text that became shorter. */
-function surplusOf(ledger: Ledger, slots: readonly Slot[], { canRemove, canEdit, isSettled }: ReconcileOptions): readonly Operation[] {
+function surplusOf(
+  ledger: Ledger,
+  slots: readonly Slot[],
+  { canRemove, canEdit, isSettled }: ReconcileOptions,
+): readonly Extract<Operation, { type: 'remove' }>[] {
   if (!canRemove && !canEdit) return []
   const wanted = new Set(slots.map(({ key }) => key))
   const surplus = ledger.entries.filter(
-    (entry) => entry.state === 'shown' && entry.ref && !entry.isFixed && !wanted.has(entry.key) && !leftAlone.has(entry.type),
+    (entry) =>
+      entry.state === 'shown' && entry.ref && !entry.isFixed && !wanted.has(entry.key) && !leftAlone.has(entry.type),
   )
   return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
 }

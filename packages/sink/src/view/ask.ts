@@ -22,7 +22,11 @@ function permissionCard(ask: PermissionAsk, state: AskState, { words, buttons }:
   const canAlways = ask.always.length > 0
   const command = ask.patterns.filter((pattern) => !ask.title.includes(pattern))
   const rest = isPending ? (buttons ? undefined : words.replyPermission(canAlways)) : endOf(ask, state, words)
-  const lines = [`❓ ${literal(words.permission(ask.title))}`, ...command.map((pattern) => code(pattern)), rest && literal(rest)]
+  const lines = [
+    `❓ ${literal(words.permission(ask.title))}`,
+    ...command.map((pattern) => code(pattern)),
+    rest && literal(rest),
+  ]
   const choices: readonly Button[] = [
     { label: words.allowOnce, data: tokens.permission(state.secret, 'once') },
     ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(state.secret, 'always') }] : []),
@@ -53,7 +57,10 @@ function questionCard(
   const body = question.header && question.header !== question.question ? [question.question] : []
   if (!isPending) {
     const given = ask.answers?.[at] ?? state.answers[at]
-    const end = given && ask.status !== 'rejected' && ask.status !== 'withdrawn' ? words.answered(given.join(', '), state.by) : endOf(ask, state, words)
+    const end =
+      given && ask.status !== 'rejected' && ask.status !== 'withdrawn'
+        ? words.answered(given.join(', '), state.by)
+        : endOf(ask, state, words)
     return { type: 'ask', key, source: [head, ...body, literal(end)].join('\n\n'), buttons: [], isPending }
   }
   const choices = question.options.map(({ label }, index): Button => {
@@ -68,8 +75,16 @@ function questionCard(
   })
   const hint = fits
     ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
-    : [words.replyWith({ options: question.options.length, ...question })]
-  const lines = [head, ...body, list.join('\n'), hint.filter(Boolean).map((line) => `*${literal(line ?? '')}*`).join(' ')]
+    : [words.replyWith({ ...question, options: question.options.length })]
+  const lines = [
+    head,
+    ...body,
+    list.join('\n'),
+    hint
+      .filter(Boolean)
+      .map((line) => `*${literal(line ?? '')}*`)
+      .join(' '),
+  ]
   return {
     type: 'ask',
     key,

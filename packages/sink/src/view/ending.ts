@@ -65,14 +65,20 @@ function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Ca
   const wasHeard = !shown.posted.has('done') && (shown.loudAt ?? 0) >= settledAt
   return wasHeard
     ? undefined
-    : { type: 'ending', key: 'done', source: literal(words.done(words.elapsed(settledAt - startedAt))), isFailure: false }
+    : {
+        type: 'ending',
+        key: 'done',
+        source: literal(words.done(words.elapsed(settledAt - startedAt))),
+        isFailure: false,
+      }
 }
 
 function reasonOf(error: ReplyFailure | undefined): string {
-  if (!error) return 'nobody said why'
+  if (!error) return 'nobody said why.'
   const [line = ''] = error.message.split('\n')
   const reason = line.trim() === '' ? error.name : line.trim()
-  return reason.length <= 300 ? reason : `${reason.slice(0, 299)}…`
+  const short = reason.length <= 300 ? reason : `${reason.slice(0, 299)}…`
+  return /[.!?…]$/.test(short) ? short : `${short}.`
 }
 
 function cureOf(error: ReplyFailure | undefined, { cures }: ViewOptions['words']): string | undefined {

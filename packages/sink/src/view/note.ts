@@ -7,7 +7,8 @@ import { amount, literal } from './phrase.ts'
 export function compactionCard({ compaction }: Reply, { words }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined
   const { startedAt, endedAt, tokensBefore } = compaction
-  const duration = endedAt === undefined ? undefined : words.elapsed(endedAt - startedAt)
+  const took = endedAt === undefined ? 0 : endedAt - startedAt
+  const duration = took < 1000 ? undefined : words.elapsed(took)
   const source = `*${literal(words.compacted({ tokens: amount(tokensBefore), duration }))}*`
   return { type: 'note', key: `compaction:${compaction.partID ?? startedAt}`, source }
 }

@@ -33,7 +33,8 @@ export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
 
 function isNews(part: ToolPart, { shown, policy }: ViewOptions): boolean {
   const { status } = part.state
-  const isTelling = status === 'running' || status === 'error' || (policy.verbosity === 'verbose' && status === 'completed')
+  const isTelling =
+    status === 'running' || status === 'error' || (policy.verbosity === 'verbose' && status === 'completed')
   return isTelling && part.tool !== 'todowrite' && part.tool !== 'question' && !shown.told.has(tellingOf(part))
 }
 

@@ -1,0 +1,248 @@
+import { type Clock, pendingAsks, type Reply } from '@reply/core'
+import { type AskInput, type Taken, takeAsk } from './asks.ts'
+import type { Policy } from './config.ts'
+import { SinkError } from './error.ts'
+import { perform } from './hands.ts'
+import { createKeeper } from './keeper.ts'
+import { layout, type Slot } from './layout.ts'
+import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
+import { edited, failed, intending, posted, recovered, removed } from './outcome.ts'
+import type { ChatPace } from './pace.ts'
+import { type ChannelPort, type Chat, type MessageRef, PortError, type Render } from './port.ts'
+import { type Delivery, deliveryOf, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
+import { createSchedule } from './schedule.ts'
+import { createTyping } from './typing.ts'
+import { earliest, type Mode, view } from './view.ts'
+import type { Words } from './words.ts'
+
+export interface DeliverOptions {
+  readonly port: ChannelPort
+  readonly render: Render
+  readonly chat: Chat
+  readonly replyTo?: MessageRef | undefined
+  readonly store: LedgerStore
+  /** Under which the ledger is kept. */
+  readonly key: string
+  readonly pace: ChatPace
+  readonly policy: Policy
+  readonly words: Words
+  readonly clock: Clock
+  /** A word that nobody can guess, of so many characters. */
+  readonly secret: (length: number) => string
+  readonly onError: (error: SinkError) => void
+}
+
+/** What a person's words came to, and for which ask. */
+export type TakenAsk = Taken & { readonly requestID: string }
+
+/** One reply in one chat: works at the difference between what is shown and what should be, one call at a time. */
+export interface Deliverer {
+  /** The newest state; all before it are of no interest any more. */
+  show(reply: Reply): void
+  /** What a person answers to what waits here. Undefined when nothing does, or the token is none of ours. */
+  take(input: AskInput, by: string | undefined): TakenAsk | undefined
+  /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. */
+  readonly settled: Promise<Delivery>
+  /** Ends the work; a call on its way is waited for. */
+  stop(): Promise<void>
+}
+
+export function createDeliverer(options: DeliverOptions): Deliverer {
+  const { port, chat, clock, pace, policy, words, onError } = options
+  const { limits } = port
+  const mode = modeOf(options)
+  const isPreviewing = policy.delivery === 'native' && port.stream !== undefined && mode === 'live'
+  const abort = new AbortController()
+  const typing = createTyping({ port, chat, clock, signal: abort.signal })
+  const schedule = createSchedule({ pace, policy, limits, mode, clock })
+  const keeper = createKeeper(options)
+  let ledger: Ledger = emptyLedger
+  let reply: Reply | undefined
+  let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
+  let previewed = { whole: '', at: 0 }
+  /** What was looked at last, if something of it waits for its time. */
+  let waiting: Reply | undefined
+  let stopTimer = (): void => {}
+  let resolve = (_: Delivery): void => {}
+  const settled = new Promise<Delivery>((done) => {
+    resolve = done
+  })
+  let ended = load()
+  return { show, take, settled, stop }
+
+  function show(next: Reply): void {
+    if (next === reply) return
+    reply = next
+    // What grows is looked at when its time has come, not for each delta.
+    if (waiting?.phase === next.phase && waiting.asks === next.asks) return
+    work()
+  }
+
+  function take(input: AskInput, by: string | undefined): TakenAsk | undefined {
+    if (!reply) return undefined
+    for (const ask of 'token' in input ? reply.asks : pendingAsks(reply)) {
+      const state = ledger.asks[ask.requestID]
+      const taken = state && takeAsk(ask, input, { state, words })
+      if (!taken) continue
+      if ('state' in taken) {
+        const named = taken.type !== 'more' && by !== undefined ? { ...taken.state, by } : taken.state
+        void keep({ ...ledger, asks: { ...ledger.asks, [ask.requestID]: named } })
+        work()
+      }
+      return { ...taken, requestID: ask.requestID }
+    }
+    return undefined
+  }
+
+  async function load(): Promise<void> {
+    ledger = recovered(await keeper.load(), { isIdempotent: limits.idempotent })
+    isLoaded = true
+    work()
+  }
+
+  /** Does what can be done now, and wakes up for the rest. */
+  function work(): void {
+    isCalled = true
+    if (isWorking || isStopped || !isLoaded) return
+    isWorking = true
+    isCalled = false
+    ended = workOn().finally(() => {
+      isWorking = false
+      if (isCalled) work()
+    })
+  }
+
+  async function workOn(): Promise<void> {
+    while (reply && !isStopped) {
+      isCalled = false
+      waiting = undefined
+      stopTimer()
+      const now = clock.now()
+      const known = withSecrets(ledger, reply)
+      if (known !== ledger) await keep(known)
+      const { slots, nextAt, isTyping } = pictureOf(reply, now)
+      typing.set(isTyping)
+      const operations = reconcile(ledger, slots, optionsOf(reply)).filter((operation) => isDue(operation, now))
+      if (operations.length === 0 && reply.phase === 'settled') resolve(deliveryOf(ledger))
+      const next = operations.find((operation) => schedule.readyAt(operation) <= now)
+      if (!next) {
+        waiting = operations.length > 0 ? reply : undefined
+        return wakeAt(earliest(nextAt, renewAt(reply), ...operations.map(schedule.readyAt)))
+      }
+      const leave = pace.enter()
+      if (!leave) {
+        waiting = reply
+        return pace.onFree(work)
+      }
+      try {
+        await act(next)
+      } finally {
+        leave()
+      }
+    }
+  }
+
+  function pictureOf(
+    of: Reply,
+    now: number,
+  ): { slots: readonly Slot[]; nextAt?: number | undefined; isTyping: boolean } {
+    const shown = shownOf(ledger)
+    const uploads = port.upload !== undefined
+    const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons: limits.buttons, uploads })
+    return { slots: layout(cards, { render: options.render, limits, mode, words, ledger }), ...rest }
+  }
+
+  function optionsOf({ phase }: Reply): ReconcileOptions {
+    const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
+    return { isSettled: phase === 'settled', canEdit, canRemove: port.remove !== undefined, isPreviewing }
+  }
+
+  /** A preview is written again when it shows something else, or would go out. */
+  function isDue(operation: Operation, now: number): boolean {
+    if (operation.type !== 'preview') return true
+    return operation.slot.whole !== previewed.whole || now >= previewed.at + (port.stream?.renewMs ?? 0)
+  }
+
+  function renewAt({ phase }: Reply): number | undefined {
+    return isPreviewing && port.stream && phase !== 'settled' && previewed.at > 0
+      ? previewed.at + port.stream.renewMs
+      : undefined
+  }
+
+  async function act(operation: Operation): Promise<void> {
+    ledger = { ...ledger, calls: ledger.calls + 1 }
+    if (operation.type === 'post') {
+      const id = ledger.ids[operation.slot.key] ?? options.secret(24)
+      await keep(intending(ledger, operation, { id, at: clock.now() }))
+    }
+    if (isStopped) return
+    try {
+      const ref = await perform(operation, ledger, { ...options, signal: abort.signal })
+      schedule.succeeded()
+      await keep(after(operation, ref))
+    } catch (error) {
+      await fail(operation, toPortError(error))
+    }
+  }
+
+  function after(operation: Operation, ref: MessageRef | undefined): Ledger {
+    const at = clock.now()
+    if (operation.type === 'post' && ref) return posted(ledger, operation, { ref, at })
+    if (operation.type === 'edit') return edited(ledger, operation)
+    if (operation.type === 'remove') return removed(ledger, operation.entry)
+    if (operation.type === 'preview') previewed = { whole: operation.slot.whole, at }
+    else previewed = { whole: '', at: 0 }
+    return ledger
+  }
+
+  async function fail(operation: Operation, error: PortError): Promise<void> {
+    const at = clock.now()
+    schedule.failed(error)
+    // A person stopped it, or it is tried with the next text.
+    if (operation.type === 'preview') previewed = { whole: operation.slot.whole, at }
+    const next = failed(ledger, operation, error, { at, isIdempotent: limits.idempotent })
+    await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
+    if (error.type === 'refused' || error.type === 'unreachable' || error.type === 'ambiguous')
+      onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
+  }
+
+  /** What is pending gets a word for its buttons, once. */
+  function withSecrets(known: Ledger, now: Reply): Ledger {
+    const fresh = pendingAsks(now).filter(({ requestID }) => !known.asks[requestID])
+    if (fresh.length === 0) return known
+    const states = fresh.map(({ requestID }) => [requestID, { secret: options.secret(16), answers: [], picked: [] }])
+    return { ...known, asks: { ...known.asks, ...Object.fromEntries(states) } }
+  }
+
+  async function keep(next: Ledger): Promise<void> {
+    ledger = next
+    await keeper.write(next)
+  }
+
+  function wakeAt(at: number | undefined): void {
+    if (at !== undefined && !isStopped) stopTimer = clock.after(Math.max(0, at - clock.now()), work)
+  }
+
+  async function stop(): Promise<void> {
+    isStopped = true
+    stopTimer()
+    typing.set(false)
+    abort.abort()
+    await ended
+    const missing = reply
+      ? reconcile(ledger, pictureOf(reply, clock.now()).slots, { ...optionsOf(reply), isPreviewing: false })
+      : []
+    resolve(deliveryOf(ledger, missing))
+  }
+}
+
+function modeOf({ port, policy }: DeliverOptions): Mode {
+  if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
+  return port.edit && port.limits.edits ? 'live' : 'sealed'
+}
+
+function toPortError(error: unknown): PortError {
+  if (error instanceof PortError) return error
+  const words = error instanceof Error ? error.message : String(error)
+  return new PortError('ambiguous', `The port failed without saying how: ${words}`, { cause: error })
+}

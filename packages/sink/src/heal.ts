@@ -1,0 +1,3 @@
+export function heal(source: string): string {
+  return source
+}

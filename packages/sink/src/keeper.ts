@@ -1,0 +1,50 @@
+import { toLedger } from './decode.ts'
+import { SinkError } from './error.ts'
+import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
+
+export interface Keeper {
+  /** What an earlier life wrote; empty without one. Never rejects. */
+  load(): Promise<Ledger>
+  /** Resolves when it is written, and all before it. Never rejects: a store that fails costs the memory, not the answer. */
+  write(ledger: Ledger): Promise<void>
+}
+
+export interface KeeperOptions {
+  readonly store: LedgerStore
+  readonly key: string
+  readonly onError: (error: SinkError) => void
+}
+
+export function createKeeper({ store, key, onError }: KeeperOptions): Keeper {
+  let last = Promise.resolve()
+  let isTold = false
+  return { load, write }
+
+  async function load(): Promise<Ledger> {
+    try {
+      const text = await store.read(key)
+      return text === undefined ? emptyLedger : toLedger(text)
+    } catch (cause) {
+      const words = `The ledger ${key} could not be read: what this chat shows already is not known, and may come twice.`
+      onError(new SinkError('store', words, { cause }))
+      return emptyLedger
+    }
+  }
+
+  function write(ledger: Ledger): Promise<void> {
+    last = last.then(() => writeOne(JSON.stringify(ledger)))
+    return last
+  }
+
+  async function writeOne(text: string): Promise<void> {
+    try {
+      await store.write(key, text)
+      isTold = false
+    } catch (cause) {
+      if (isTold) return
+      isTold = true
+      const words = `The ledger ${key} could not be written: after a restart nobody would know what this chat shows.`
+      onError(new SinkError('store', words, { cause }))
+    }
+  }
+}

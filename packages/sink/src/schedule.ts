@@ -1,0 +1,67 @@
+import type { Clock } from '@reply/core'
+import type { Policy } from './config.ts'
+import type { Limits } from './limits.ts'
+import type { ChatPace } from './pace.ts'
+import type { PortError } from './port.ts'
+import type { Operation } from './reconcile.ts'
+import type { Mode } from './view.ts'
+
+export interface ScheduleOptions {
+  readonly pace: ChatPace
+  readonly policy: Policy
+  readonly limits: Limits
+  readonly mode: Mode
+  readonly clock: Clock
+}
+
+/** When each operation of one reply may go out. */
+export interface Schedule {
+  /** In ms since the epoch; what has passed means now. */
+  readyAt(operation: Operation): number
+  succeeded(): void
+  failed(error: PortError): void
+}
+
+/** After a call that nobody answered. */
+const backOff = { minMs: 1000, maxMs: 60_000 }
+
+/** Text that is appended comes no closer than this. */
+const appendMs = 1000
+
+export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOptions): Schedule {
+  const intervalMs = Math.max(policy.editIntervalMs ?? limits.editIntervalMs, mode === 'append' ? appendMs : 0)
+  const firstSeen = new Map<string, number>()
+  let writtenAt = Number.NEGATIVE_INFINITY
+  let failures = 0
+  let retryAt = 0
+  return { readyAt, succeeded, failed }
+
+  /** What grows comes no closer than the platform likes; what is final or waits for a person need not wait for that. */
+  function readyAt(operation: Operation): number {
+    const { priority } = operation
+    const at = Math.max(pace.readyAt(priority), retryAt)
+    if ((priority !== 'text' && priority !== 'status') || operation.type === 'remove') return at
+    const isFirst = operation.type === 'post' && operation.slot.isGrowing
+    const gathered = isFirst ? seenAt(operation.slot.key) + policy.firstFlushMs : 0
+    return Math.max(at, writtenAt + intervalMs, gathered)
+  }
+
+  function seenAt(key: string): number {
+    const at = firstSeen.get(key) ?? clock.now()
+    firstSeen.set(key, at)
+    return at
+  }
+
+  function succeeded(): void {
+    failures = 0
+    writtenAt = clock.now()
+  }
+
+  function failed(error: PortError): void {
+    writtenAt = clock.now()
+    if (error.type === 'rate-limited') pace.freeze(error.retryAfterMs ?? backOff.minMs, error.scope)
+    if (error.type !== 'unreachable' && error.type !== 'ambiguous') return
+    retryAt = clock.now() + Math.min(backOff.maxMs, backOff.minMs * 2 ** failures)
+    failures += 1
+  }
+}

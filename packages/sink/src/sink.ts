@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { type ChangeType, type Clock, type Observation, type Reply, type ReplyObserver, systemClock } from '@reply/core'
+import type { AskInput } from './asks.ts'
+import { type Policy, toPolicy, toWords } from './config.ts'
+import { createDeliverer, type Deliverer, type TakenAsk } from './deliver.ts'
+import type { SinkError } from './error.ts'
+import { type LedgerStore, memoryStore } from './ledger.ts'
+import { createPacer, type Pacer } from './pace.ts'
+import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
+import type { Delivery } from './reconcile.ts'
+import type { Words } from './words.ts'
+
+export interface SinkOptions {
+  readonly port: ChannelPort
+  readonly render: Render
+  readonly chat: Chat
+  /** The message that asked: the answer answers it. */
+  readonly replyTo?: MessageRef | undefined
+  /** Where it is written down what the chat shows. Default: in memory; a restart then knows nothing of it. */
+  readonly store?: LedgerStore | undefined
+  /** Default: one of its own. Sinks that write with one client share one. */
+  readonly pacer?: Pacer | undefined
+  readonly policy?: Partial<Policy> | undefined
+  readonly words?: Partial<Words> | undefined
+  readonly clock?: Clock | undefined
+  /** A word of so many characters that nobody can guess. Default: from the system's random source. */
+  readonly secret?: ((length: number) => string) | undefined
+  /** What went wrong and was dealt with; each once. Default: nobody is told. */
+  readonly onError?: ((error: SinkError) => void) | undefined
+}
+
+/** An observer that shows replies in one chat. Give it to `prompt` or `watch`; it serves one reply after another, or several at once. */
+export interface Sink extends ReplyObserver {
+  /** Resolves when every reply that it was told of has settled and is shown, as far as it ever will be; the sum of all. */
+  settled(): Promise<Delivery>
+  /**
+   * What somebody in the chat typed or pressed, as an answer to what waits here. The caller passes it on to
+   * `opencode.answer` or `reject`. Undefined when it answers nothing.
+   */
+  take(input: AskInput, by?: string): TakenAsk | undefined
+  /** Ends its work. What is not shown by then is named in the delivery. */
+  stop(): Promise<void>
+}
+
+/** Throws `SinkError` of type `invalid` for a policy that can't be. */
+export function createSink(options: SinkOptions): Sink {
+  const { port, chat, clock = systemClock, store = memoryStore(), secret = randomWord, onError = () => {} } = options
+  const policy = toPolicy(options.policy)
+  const words = toWords(options.words)
+  const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
+  const newest = new Map<string, Deliverer>()
+  const all = new Set<Deliverer>()
+  return { ...observerOf(show), settled, take, stop }
+
+  function show({ type, reply }: Observation): void {
+    const known = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
+    const deliverer = known ?? open(reply)
+    deliverer.show(reply)
+  }
+
+  function open(reply: Reply): Deliverer {
+    const key = keyOf(chat, reply)
+    const deliverer = createDeliverer({ ...options, store, key, pace, policy, words, clock, secret, onError })
+    newest.set(reply.sessionID, deliverer)
+    all.add(deliverer)
+    return deliverer
+  }
+
+  async function settled(): Promise<Delivery> {
+    const deliveries = await Promise.all([...all].map((deliverer) => deliverer.settled))
+    return deliveries.reduce(sum, { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
+  }
+
+  function take(input: AskInput, by?: string): TakenAsk | undefined {
+    for (const deliverer of all) {
+      const taken = deliverer.take(input, by)
+      if (taken) return taken
+    }
+    return undefined
+  }
+
+  async function stop(): Promise<void> {
+    await Promise.all([...all].map((deliverer) => deliverer.stop()))
+  }
+}
+
+function keyOf(chat: Chat, { sessionID, promptIDs, startedAt }: Reply): string {
+  const place = [chat.id, ...(chat.thread === undefined ? [] : [chat.thread])].map(encodeURIComponent).join('/')
+  return `${place}/${sessionID}/${promptIDs[0] ?? startedAt ?? 0}`
+}
+
+function sum(a: Delivery, b: Delivery): Delivery {
+  return {
+    shown: a.shown + b.shown,
+    undelivered: [...a.undelivered, ...b.undelivered],
+    doubtful: a.doubtful + b.doubtful,
+    calls: a.calls + b.calls,
+    rateLimited: a.rateLimited + b.rateLimited,
+  }
+}
+
+function randomWord(length: number): string {
+  return randomBytes(length).toString('base64url').slice(0, length)
+}
+
+/** Told of everything: whatever changed, the newest reply is what counts. */
+function observerOf(show: (observation: Observation) => void): ReplyObserver {
+  const types: Readonly<Record<ChangeType, true>> = {
+    replyStarted: true,
+    phaseChanged: true,
+    messageUpdated: true,
+    messageRemoved: true,
+    partAdded: true,
+    partChanged: true,
+    partFinalized: true,
+    partRemoved: true,
+    toolProgressed: true,
+    stepFinished: true,
+    todosChanged: true,
+    usageChanged: true,
+    questionAsked: true,
+    questionReplied: true,
+    questionRejected: true,
+    permissionAsked: true,
+    permissionReplied: true,
+    askWithdrawn: true,
+    sessionRetried: true,
+    sessionErrored: true,
+    compactionChanged: true,
+    childStarted: true,
+    childChanged: true,
+    childSettled: true,
+    connectionChanged: true,
+    stalledChanged: true,
+    replySettled: true,
+    replyAmended: true,
+  }
+  return Object.fromEntries(Object.keys(types).map((type) => [type, show]))
+}

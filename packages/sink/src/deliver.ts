@@ -6,7 +6,7 @@ import { perform } from './hands.ts'
 import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
 import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
-import { edited, failed, intending, posted, recovered, removed } from './outcome.ts'
+import { edited, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import { type ChannelPort, type Chat, type MessageRef, PortError, type Render } from './port.ts'
 import { type Delivery, deliveryOf, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
@@ -154,7 +154,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function optionsOf({ phase }: Reply): ReconcileOptions {
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
-    return { isSettled: phase === 'settled', canEdit, canRemove: port.remove !== undefined, isPreviewing }
+    return { isSettled: phase === 'settled', canEdit, isPreviewing }
   }
 
   /** A preview is written again when it shows something else, or would go out. */
@@ -189,7 +189,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const at = clock.now()
     if (operation.type === 'post' && ref) return posted(ledger, operation, { ref, at })
     if (operation.type === 'edit') return edited(ledger, operation)
-    if (operation.type === 'remove') return removed(ledger, operation.entry)
+    if (operation.type === 'remove') return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
     if (operation.type === 'preview') previewed = { whole: operation.slot.whole, at }
     else previewed = { whole: '', at: 0 }
     return ledger

@@ -46,6 +46,8 @@ export interface Fake {
   readonly port: ChannelPort
   /** What can be seen now, oldest first. */
   screen(): readonly FakeMessage[]
+  /** All that was ever posted, as it was last. */
+  readonly posted: readonly FakeMessage[]
   /** What is previewed below it. */
   preview(): string | undefined
   isTyping(): boolean
@@ -94,6 +96,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [] 
   return {
     port,
     screen: () => messages.filter(({ id }) => !removed.has(id)),
+    posted: messages,
     preview: () => (preview && clock.now() < preview.until ? preview.text : undefined),
     isTyping: () => clock.now() < typingUntil,
     get notifications() {

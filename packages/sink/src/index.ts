@@ -41,7 +41,7 @@ export {
   type Render,
   type Rendered,
 } from './port.ts'
-export { type Delivery, type Operation, type Priority, type ReconcileOptions, reconcile } from './reconcile.ts'
+export { type Delivery, deliveryOf, type Operation, type Priority, type ReconcileOptions, reconcile } from './reconcile.ts'
 export { createSink, type Sink, type SinkOptions } from './sink.ts'
 export { type Mode, type View, type ViewOptions, view } from './view.ts'
 export { type Words, words } from './words.ts'

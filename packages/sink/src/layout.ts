@@ -56,10 +56,12 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
 }
 
 function answerSlots(
-  card: Extract<Card, { type: 'answer' }>,
+  given: Extract<Card, { type: 'answer' }>,
   options: LayoutOptions & { readonly isTail: boolean },
 ): readonly Slot[] {
   const { ledger, mode, words } = options
+  // What a text that grows ends in is often taken back: white space, and half a pair of backticks by `heal`.
+  const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
   const own = ledger.entries.filter((entry) => entry.card === card.key && entry.piece && isThere(entry))
   const last = lastFixed(own, options)
   const { piece } = last ?? {}

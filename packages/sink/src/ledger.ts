@@ -38,6 +38,8 @@ export interface Entry {
   readonly isContinued?: true | undefined
   /** It cannot be edited any more. */
   readonly isFixed?: true | undefined
+  /** An edit of it may have been done. */
+  readonly isUnsure?: true | undefined
   /** Where its card stands in the text, and the calls that it tells of. */
   readonly before?: readonly string[] | undefined
   readonly told?: readonly string[] | undefined

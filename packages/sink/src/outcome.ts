@@ -62,13 +62,18 @@ export function edited(ledger: Ledger, { slot, entry }: Extract<Operation, { typ
   const entries = ledger.entries.map((one): Entry => {
     if (one.key !== entry.key) return one
     const { key, card, body, whole, piece, isContinued } = slot
-    return { ...one, key, card: card.key, type: card.type, body, whole, piece, isContinued }
+    return { ...one, isUnsure: undefined, key, card: card.key, type: card.type, body, whole, piece, isContinued }
   })
   return { ...ledger, entries }
 }
 
 export function removed(ledger: Ledger, entry: Entry): Ledger {
   return { ...ledger, entries: ledger.entries.filter(({ key }) => key !== entry.key) }
+}
+
+/** Where nothing can be removed: it is still there, and says nothing any more. */
+export function emptied(ledger: Ledger, entry: Entry): Ledger {
+  return changeEntry(ledger, entry.key, { key: `${entry.key}~${entry.id}`, state: 'gone' })
 }
 
 export interface Failing {
@@ -84,21 +89,28 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
   switch (error.type) {
     case 'rate-limited':
     case 'unreachable':
-    case 'ambiguous':
       return ledger
+    case 'ambiguous':
+      return operation.type === 'edit' ? changeEntry(ledger, entry.key, { isUnsure: true }) : ledger
     case 'gone':
       return operation.type === 'remove' ? removed(ledger, entry) : changeEntry(ledger, entry.key, { state: 'gone' })
     case 'refused':
     case 'fixed':
-      return changeEntry(ledger, entry.key, { isFixed: true })
+      return fixed(ledger, entry)
     case 'too-long':
     case 'unparsable':
       return operation.type === 'remove'
-        ? changeEntry(ledger, entry.key, { isFixed: true })
+        ? fixed(ledger, entry)
         : refitted(ledger, operation.slot, error, ledger)
     default:
       return error.type satisfies never
   }
+}
+
+/** What an edit may have made of it that nobody confirmed, cannot be made sure of any more. */
+function fixed(ledger: Ledger, { key, isUnsure }: Entry): Ledger {
+  const next = changeEntry(ledger, key, { isFixed: true })
+  return isUnsure ? { ...next, doubtful: next.doubtful + 1 } : next
 }
 
 function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isIdempotent }: Failing): Ledger {
@@ -115,15 +127,11 @@ function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isI
     case 'fixed':
       return decided(ledger, slot.key, { state: 'failed', reason: error.message, at })
     case 'ambiguous':
-      return isIdempotent ? keepIntent(ledger, slot.key) : doubted(ledger, slot, at)
+      // The same id says the same thing to the platform: it is simply given again.
+      return isIdempotent ? ledger : doubted(ledger, slot, at)
     default:
       return error.type satisfies never
   }
-}
-
-/** The same id says the same thing to the platform: it is simply given again. */
-function keepIntent(ledger: Ledger, key: string): Ledger {
-  return { ...ledger, entries: ledger.entries.filter((entry) => entry.key !== key) }
 }
 
 /** It may be there. What matters is said once more, and everything is counted. */
@@ -141,15 +149,15 @@ function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): 
   const cap = Math.floor((Math.min(slot.bubble.length, ledger.caps[key] ?? slot.bubble.length) * 3) / 4)
   if (error.type === 'too-long' && cap >= 1) return { ...again, caps: { ...again.caps, [key]: cap } }
   const known = ledger.entries.find((entry) => entry.key === slot.key)
-  if (known?.state === 'shown') return changeEntry(ledger, slot.key, { isFixed: true })
+  if (known?.state === 'shown') return fixed(ledger, known)
   return decided(ledger, slot.key, { state: 'failed', reason: error.message, at: known?.at ?? 0 })
 }
 
 /** What a crash left: nobody knows whether it was posted. */
 export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
   const open = ledger.entries.filter(({ state }) => state === 'intent')
-  if (open.length === 0) return ledger
-  if (isIdempotent) return { ...ledger, entries: ledger.entries.filter(({ state }) => state !== 'intent') }
+  // Where that is possible the same is given again, and one that is not wanted any more stays an intent.
+  if (open.length === 0 || isIdempotent) return ledger
   const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
   const counted = { ...ledger, doubtful: ledger.doubtful + open.filter(({ tries }) => tries === 1).length }
   return given.reduce((next, { key, at }) => decided(next, key, { state: 'doubtful', at }), counted)

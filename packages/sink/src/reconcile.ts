@@ -16,7 +16,6 @@ export type Operation =
 export interface ReconcileOptions {
   readonly isSettled: boolean
   readonly canEdit: boolean
-  readonly canRemove: boolean
   /** What grows is previewed and posted when it is whole. */
   readonly isPreviewing: boolean
 }
@@ -113,15 +112,25 @@ const leftAlone: ReadonlySet<CardType> = new Set([
 function surplusOf(
   ledger: Ledger,
   slots: readonly Slot[],
-  { canRemove, canEdit, isSettled }: ReconcileOptions,
+  { canEdit, isSettled }: ReconcileOptions,
 ): readonly Extract<Operation, { type: 'remove' }>[] {
-  if (!canRemove && !canEdit) return []
+  if (!canEdit) return []
   const wanted = new Set(slots.map(({ key }) => key))
   const surplus = ledger.entries.filter(
     (entry) =>
-      entry.state === 'shown' && entry.ref && !entry.isFixed && !wanted.has(entry.key) && !leftAlone.has(entry.type),
+      entry.state === 'shown' &&
+      entry.ref !== undefined &&
+      !wanted.has(entry.key) &&
+      !leftAlone.has(entry.type) &&
+      !isBeforeFixed(entry, ledger),
   )
   return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
+}
+
+/** It, or what goes on after it, cannot be edited any more: the text is what it is up to there. */
+function isBeforeFixed({ card, piece }: Entry, { entries }: Ledger): boolean {
+  const to = piece?.to ?? 0
+  return entries.some((other) => other.isFixed && other.card === card && (other.piece?.to ?? 0) >= to)
 }
 
 /** What a reply's end left in the chat. */
@@ -147,7 +156,7 @@ export function deliveryOf(ledger: Ledger, missing: readonly Operation[] = []): 
       ...failed.map(({ key, reason = '' }) => ({ key, reason })),
       ...open.map((key) => ({ key, reason: 'The sink was stopped before it was posted.' })),
     ],
-    doubtful: ledger.doubtful,
+    doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
     calls: ledger.calls,
     rateLimited: ledger.rateLimited,
   }

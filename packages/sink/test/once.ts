@@ -1,0 +1,234 @@
+import { type Reply, textOf } from '@reply/core'
+import { createHandClock } from '@reply/testing'
+import {
+  type ChannelPort,
+  createFake,
+  createSink,
+  deliveryOf,
+  type Delivery,
+  type Entry,
+  type Fake,
+  type FakeFault,
+  type FakeOptions,
+  fakeRender,
+  type Ledger,
+  type LedgerStore,
+  memoryStore,
+  type Policy,
+  words,
+} from '../src/index.ts'
+import { rest } from './scene.ts'
+import { beginning, type Timeline } from './timeline.ts'
+
+/** What goes wrong while a timeline is shown. */
+export interface Plan {
+  readonly faults: readonly FakeFault[]
+  /** The process dies at its so-manieth wait for the port or the store, before or after that has done its work. */
+  readonly crashes: readonly { readonly at: number; readonly isDone: boolean }[]
+  readonly policy: Partial<Policy>
+  readonly fake: Pick<FakeOptions, 'limits' | 'lacks'>
+}
+
+export interface Shown {
+  readonly delivery: Delivery
+  readonly fake: Fake
+  /** Undefined when nothing was ever to be shown. */
+  readonly ledger: Ledger | undefined
+  readonly reply: Reply
+  readonly mode: Policy['delivery'] | undefined
+}
+
+/** Shows a timeline under a plan, on a clock that is moved by hand, to its end. */
+export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown> {
+  const clock = createHandClock(beginning)
+  const fake = createFake({ clock, ...plan.fake, faults: plan.faults })
+  const store = memoryStore()
+  const crashes = [...plan.crashes]
+  let waits = 0
+  let life = 0
+  let key = ''
+  let delivery: Delivery | undefined
+  let sink = live()
+  let at = 0
+  let newest = states[0]?.reply
+  for (const { atMs, reply } of states) {
+    await clock.advance(atMs - at, rest)
+    at = atMs
+    const isFirst = newest === reply
+    newest = reply
+    if (isFirst) sink.replyStarted?.({ type: 'replyStarted', reply })
+    else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, reply })
+    await rest()
+  }
+  for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
+  await clock.advance(5000, rest)
+  if (!delivery || !newest) throw new Error('It never came to an end.')
+  return { delivery, fake, ledger: toLedgerOf(await store.read(key)), reply: newest, mode: plan.policy.delivery }
+
+  function live(): ReturnType<typeof createSink> {
+    const mine = life
+    const { policy } = plan
+    const made = createSink({
+      port: mortal(mine),
+      render: fakeRender,
+      chat: { id: 'chat' },
+      store: mortalStore(mine),
+      clock: { now: clock.now, after: (ms, run) => clock.after(ms, () => mine === life && run()) },
+      secret: (length) => `${mine}${waits}`.padStart(length, 'x'),
+      policy,
+    })
+    return made
+  }
+
+  /** Whoever waits when the process dies waits for ever. */
+  async function wait<T>(mine: number, act: () => Promise<T>): Promise<T> {
+    if (mine !== life) return await never()
+    waits += 1
+    const crash = crashes.find((one) => one.at === waits)
+    if (!crash) {
+      const value = await act()
+      return mine === life ? value : await never()
+    }
+    if (crash.isDone) await act().catch(() => {})
+    life += 1
+    setImmediateIn(() => {
+      sink = live()
+      listen()
+      if (newest) sink.replyStarted?.({ type: 'replyStarted', reply: newest })
+    })
+    return await never()
+  }
+
+  function setImmediateIn(run: () => void): void {
+    clock.after(500, run)
+  }
+
+  function listen(): void {
+    void sink.settled().then((found) => {
+      delivery = found
+    })
+  }
+
+  function mortalStore(mine: number): LedgerStore {
+    return {
+      read: async (name) => {
+        key = name
+        const text = await store.read(name)
+        if (mine === life) queueMicrotask(listen)
+        return text
+      },
+      write: (name, text) => wait(mine, () => store.write(name, text)),
+    }
+  }
+
+  function mortal(mine: number): ChannelPort {
+    const { port } = fake
+    const { edit, remove, upload, stream } = port
+    return {
+      limits: port.limits,
+      post: (bubble, options) => wait(mine, () => port.post(bubble, options)),
+      ...(edit && { edit: (ref, bubble, options) => wait(mine, () => edit(ref, bubble, options)) }),
+      ...(remove && { remove: (ref, options) => wait(mine, () => remove(ref, options)) }),
+      ...(upload && { upload: (file, options) => wait(mine, () => upload(file, options)) }),
+      ...(port.typing && { typing: port.typing }),
+      ...(stream && { stream: { renewMs: stream.renewMs, write: (bubble, options) => wait(mine, () => stream.write(bubble, options)) } }),
+    }
+  }
+}
+
+function toLedgerOf(text: string | undefined): Ledger | undefined {
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {})
+}
+
+/** What is wrong with what the chat shows at the end; empty when nothing is. */
+export function judge({ fake, ledger, reply, mode }: Shown): string[] {
+  const problems: string[] = []
+  if (!ledger) return textOf(reply) === '' ? [] : ['nothing was written down']
+  const screen = new Map(fake.screen().map((message) => [message.id, message]))
+  const isCorrected = ({ card }: Entry): boolean => ledger.entries.some((entry) => entry.card === `${card}!`)
+  const answers = ledger.entries.filter((entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry))
+  const { undelivered, doubtful } = deliveryOf(ledger)
+  const isMissing = undelivered.length > 0 || ledger.entries.some(({ type, state }) => type === 'answer' && state === 'doubtful')
+  const order = answers.map((entry) => Number(entry.ref?.id))
+  if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0))) problems.push(`out of order: ${order.join(' ')}`)
+  const said = bare(answers.map((entry) => textIn(entry)).join(''))
+  const due = bare(textOf(reply))
+  // What nobody can edit cannot be unsaid.
+  const canUnsay = (fake.port.limits.edits && mode !== 'append') || due !== ''
+  const isRight = isMissing ? isWithin(said, due) : doubtful > 0 ? isWithin(due, said) : said === due
+  if (!isRight && canUnsay) problems.push(`it shows ${difference(said, due)}`)
+  const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
+  const strangers = [...screen.keys()].filter((id) => !known.has(id))
+  if (strangers.length > doubtful) problems.push(`${strangers.length} messages nobody knows of, ${doubtful} are doubtful`)
+  const left = ledger.entries.filter(({ type, state }) => type === 'status' && state === 'shown')
+  if (left.some(({ isFixed }) => !isFixed)) problems.push('a status is left')
+  if (fake.isTyping()) problems.push('it still types')
+  const isSaid = reply.outcome === 'completed' || ledger.entries.some(({ key }) => key === 'ending')
+  if (!isSaid) problems.push('its end is not said')
+  return problems
+
+  /** A status below a text that cannot be edited any more stays there. */
+  function textIn({ ref, isFixed }: Entry): string {
+    const text = fake.posted.find(({ id }) => id === ref?.id)?.text ?? ''
+    return isFixed ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
+  }
+}
+
+/** All letters of the one are in the other, in their order. */
+function isWithin(a: string, b: string): boolean {
+  let at = 0
+  for (const letter of b) if (letter === a[at]) at += 1
+  return at >= a.length
+}
+
+/** The letters alone: fences that are carried over and labels are not the agent's words. */
+function bare(text: string): string {
+  return text
+    .replaceAll(`*${words.continued}*`, '')
+    .replaceAll(`*${words.correction}*`, '')
+    .replace(/^\s*(`{3,}|~{3,}).*$/gm, '')
+    .replace(/\s/g, '')
+}
+
+function difference(a: string, b: string): string {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return `${JSON.stringify(a.slice(Math.max(0, at - 30), at + 60))} instead of …${JSON.stringify(b.slice(Math.max(0, at - 30), at + 60))}`
+}
+
+const kinds = ['edit', 'edit', 'edit', 'native', 'append', 'final'] as const
+
+/** By chance; the same seed makes the same plan. */
+export function planBySeed(seed: number): Plan {
+  const random = randomBy(seed)
+  const pick = (below: number): number => Math.floor(random() * below)
+  const faults = Array.from({ length: pick(8) }, (): FakeFault => {
+    const types = ['rate-limited', 'rate-limited', 'unreachable', 'ambiguous', 'done', 'done', 'deleted', 'unparsable', 'too-long', 'fixed', 'refused'] as const
+    const type = types[pick(types.length)] ?? 'done'
+    return { call: 1 + pick(25), type, retryAfterMs: random() < 0.1 ? 600_000 : 1000 + pick(9000) }
+  })
+  const crashes = Array.from({ length: random() < 0.4 ? 1 + pick(3) : 0 }, () => ({ at: 1 + pick(40), isDone: random() < 0.5 }))
+  const lacks = random() < 0.25 ? (['edit', 'remove', 'stream'] as const) : random() < 0.2 ? (['remove'] as const) : []
+  const limits = {
+    ...(random() < 0.2 && { idempotent: true }),
+    ...(random() < 0.15 && { editWindowMs: 3000 }),
+    ...(random() < 0.5 && { maxLength: 4000 }),
+    ...(lacks.length === 3 && { edits: false }),
+  }
+  return { faults, crashes, policy: { delivery: kinds[pick(kinds.length)] ?? 'edit' }, fake: { limits, lacks } }
+}
+
+/** Mulberry32: 32 bits of state are plenty for a plan. */
+function randomBy(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

@@ -67,9 +67,12 @@ export function opening(text: string, carry: Carry | undefined, midLine: boolean
     return { prefix: midLine ? line + continued(carry.containers) : line, skip: 0 }
   }
   const blank = /^(?:[ \t\r]*\n)+/.exec(text)?.[0].length ?? 0
+  if (midLine && blank === 0) {
+    // Four spaces at the beginning of a line would be code.
+    return { prefix: opened(carry?.containers ?? []), skip: /^[ \t]*/.exec(text)?.[0].length ?? 0 }
+  }
   const none = { prefix: '', skip: blank }
   if (carry === undefined) return none
-  if (midLine && blank === 0) return { prefix: opened(carry.containers), skip: 0 }
   if (carry.table !== undefined && blank === 0 && /^[^\n]*\|/.test(text)) {
     return { prefix: `${carry.table}\n`, skip: 0 }
   }
@@ -110,9 +113,11 @@ function itemOf(raw: string, number: number | undefined): Container {
 }
 
 function opened(containers: readonly Container[]): string {
-  return containers
-    .map((one) => (one.type === 'quote' ? '> ' : `${one.number ?? ''}${one.mark}`.padEnd(one.width - 1) + ' '))
-    .join('')
+  const marks = containers.map((one) => {
+    if (one.type === 'quote') return '> '
+    return `${one.number ?? ''}${one.mark} `.padEnd(one.width)
+  })
+  return marks.join('')
 }
 
 function continued(containers: readonly Container[]): string {

@@ -34,14 +34,22 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
   const row = rows.at(-1)
   const spans = row === undefined || row.fence !== undefined ? [] : spansIn(seen, Math.max(row.start, last - SPAN_BACK))
   const isFree = (at: number): boolean => !spans.some(({ start, end }) => start < at && at < end)
-  const inLine = (pattern: RegExp): number | undefined => {
-    const from = Math.max(low, row?.start ?? 0)
+  const inLine = (pattern: RegExp, from: number): number | undefined => {
     const places = [...seen.slice(from, last).matchAll(pattern)].map(
       ({ index, 0: found }) => from + index + found.length,
     )
-    return places.findLast((at) => at > low && isFree(at) && isLetterStart(seen, at))
+    return places.findLast((at) => at > from && isFree(at) && isLetterStart(seen, at))
   }
-  return inLine(SENTENCE) ?? inLine(SPACE) ?? hardCut(seen, { first, last }, (at) => at > low && isFree(at))
+  const near = Math.max(low, row?.start ?? 0)
+  const far = Math.max(first, row?.start ?? 0, last - SPAN_BACK)
+  return (
+    inLine(SENTENCE, near) ??
+    inLine(SPACE, near) ??
+    hardCut(seen, { first: low, last }, isFree) ??
+    inLine(SPACE, far) ??
+    hardCut(seen, { first, last }, () => true) ??
+    codePoint(seen, { first, last })
+  )
 }
 
 /** The lines that begin in a text, its last unit left aside. */
@@ -70,7 +78,8 @@ function rowCut(text: string, rows: readonly Row[], { first, last }: CutWindow):
 function spansIn(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
   return [...text.slice(from, -1).matchAll(SPAN)].map(({ index, 0: found }) => ({
     start: from + index,
-    end: from + index + found.length,
+    // What reaches the end may go on behind it.
+    end: from + index + found.length + (from + index + found.length === text.length - 1 ? 1 : 0),
   }))
 }
 
@@ -82,17 +91,22 @@ function isLetterStart(text: string, at: number): boolean {
   return graphemes.segment(text.slice(at - 1, at + 2)).containing(1)?.index === 1
 }
 
-function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) => boolean): number {
+function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) => boolean): number | undefined {
   const text = isHigh(seen.charCodeAt(last)) ? seen.slice(0, last) : seen
   const start = safeStart(text, first, last)
-  const places: number[] = []
+  let best: number | undefined
   for (const { index } of graphemes.segment(text.slice(start))) {
-    if (start + index > first && start + index <= last) places.push(start + index)
+    const at = start + index
+    if (at > first && at <= last && isGood(at)) best = at
   }
-  const best = places.findLast(isGood) ?? places.at(-1)
-  if (best !== undefined) return best
+  return best
+}
+
+/** Within a letter that is longer than the window. */
+function codePoint(seen: string, { first, last }: CutWindow): number {
   const isPair = isHigh(seen.charCodeAt(last - 1)) && isLow(seen.charCodeAt(last))
-  return isPair && last - 1 > first ? last - 1 : isPair ? last + 1 : last
+  if (!isPair) return last
+  return last - 1 > first ? last - 1 : last + 1
 }
 
 /** Two letters of ASCII never are one. */

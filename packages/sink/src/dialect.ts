@@ -12,7 +12,7 @@ export interface ItemPlace {
 }
 
 /**
- * A platform's way to write each thing that Markdown can say. `text` is as the reader shall see it and is not escaped
+ * A platform's way to write each thing that Markdown can say: always the same, as what was written is remembered. `text` is as the reader shall see it and is not escaped
  * yet; `content` was written by the dialect already.
  */
 export interface Dialect {
@@ -50,7 +50,7 @@ interface Inside {
 /** Writes Markdown in a platform's dialect. Blocks are one line apart, or have a blank line between them where the source has one. Never throws. */
 export function renderMarkdown(source: string, dialect: Dialect): string {
   try {
-    return blocks(lex(source), { dialect, lists: 0, quotes: 0, link: false })
+    return blocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, remembering)
   } catch (error) {
     // Nested as deep as the lexer just managed.
     if (error instanceof RangeError) return dialect.text(source)
@@ -58,20 +58,31 @@ export function renderMarkdown(source: string, dialect: Dialect): string {
   }
 }
 
-function blocks(tokens: readonly Token[], inside: Inside): string {
-  let written = ''
+/** Tokens are remembered by the lexer, and what was written of them here. */
+const written = new WeakMap<Dialect, WeakMap<Token, string>>()
+
+function remembering(token: Token, inside: Inside): string {
+  const ours = written.get(inside.dialect) ?? new WeakMap<Token, string>()
+  written.set(inside.dialect, ours)
+  const text = ours.get(token) ?? block(token, inside)
+  ours.set(token, text)
+  return text
+}
+
+function blocks(tokens: readonly Token[], inside: Inside, write = block): string {
+  let all = ''
   let gap = ''
   for (const token of tokens) {
     if (token.type === 'space') {
-      if (written !== '') gap = '\n\n'
+      if (all !== '') gap = '\n\n'
       continue
     }
-    const one = block(token, inside)
+    const one = write(token, inside)
     if (one === '') continue
-    written += gap + one
+    all += gap + one
     gap = '\n'
   }
-  return written
+  return all
 }
 
 function block(token: Token, inside: Inside): string {
@@ -132,9 +143,9 @@ function block(token: Token, inside: Inside): string {
 }
 
 function spans(tokens: readonly Token[], inside: Inside): string {
-  let written = ''
-  for (const token of tokens) written += span(token, inside)
-  return written
+  let all = ''
+  for (const token of tokens) all += span(token, inside)
+  return all
 }
 
 function span(token: Token, inside: Inside): string {

@@ -35,7 +35,7 @@ export function lex(source: string): readonly Token[] {
 
 /** What of the pieces inside a token is known here: extensions of the lexer, which we have none of, are left out. */
 export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
-  return tokens.filter(isKnown)
+  return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
 }
 
 export interface Fence {

@@ -2,7 +2,7 @@
 export interface Row {
   readonly start: number
   readonly end: number
-  /** The marker of the fence that it is in. */
+  /** The marker of the fence that it is in, with a `>` before it in a quote. */
   readonly fence: string | undefined
   /** The line above is blank. */
   readonly afterBlank: boolean
@@ -20,6 +20,8 @@ export interface Reach {
 const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
 const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
+/** How the line below a table's head begins. */
+const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
 export function firstRow(text: string): Row {
@@ -32,12 +34,15 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
   const above = text.slice(start, end)
   const afterBlank = above.trim() === ''
   const nextEnd = endOf(text, end)
+  const line = text.slice(end, nextEnd)
+  const open = fenceBelow(above, fence)
   return {
     start: end,
     end: nextEnd,
-    fence: fenceBelow(above, fence),
+    // With its quote a fence ends, too.
+    fence: open?.startsWith('>') && !/^ {0,3}>/.test(line) ? undefined : open,
     afterBlank,
-    inList: afterBlank ? LIST.test(text.slice(end, nextEnd)) : inList,
+    inList: afterBlank ? LIST.test(line) : inList,
   }
 }
 
@@ -53,21 +58,18 @@ export function reach(text: string, from: Row, room: number): Reach {
   let table = NO_TABLE
   let block: Row | undefined
   for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
-    const { start, end, fence, afterBlank, inList } = row
-    const line = text.slice(start, end)
-    const begins = INTERRUPTS.test(line) || (inList && LIST.test(line))
-    if (fence !== undefined || afterBlank || begins) {
+    const line = text.slice(row.start, row.end)
+    if (row.afterBlank) {
       used += excess(table)
       table = NO_TABLE
+      if (row !== from) block = row
     }
-    if (afterBlank && row !== from) block = row
     const [before, above] = [used, table]
-    const costs = (part: string): number =>
-      before + part.length + extra(part, fence) + excess(fence === undefined ? withLine(above, part) : above)
-    if (costs(line) > room) return { end: start + fitting(line, (part) => costs(part) <= room), block }
-    if (begins && row !== from) block = row
-    used += line.length + extra(line, fence)
-    if (fence === undefined) table = withLine(table, line)
+    const costs = (part: string): number => before + part.length + extra(part) + excess(withLine(above, part))
+    if (costs(line) > room) return { end: row.start + fitting(line, (part) => costs(part) <= room), block }
+    if (row !== from && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
+    used += line.length + extra(line)
+    table = withLine(table, line)
   }
   return { end: text.length, block }
 }
@@ -81,45 +83,50 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
   if (!line.includes('```') && !line.includes('~~~')) return fence
   if (fence !== undefined) {
     const marker = /^[ \t>]*(`{3,}|~{3,})\s*$/.exec(line)?.[1]
-    return marker?.startsWith(fence) ? undefined : fence
+    return marker?.startsWith(fence.replace('>', '')) ? undefined : fence
   }
   const [lead = '', marker] = FENCE.exec(line) ?? []
-  return marker?.startsWith('`') && line.includes('`', lead.length) ? undefined : marker
+  if (marker === undefined || (marker.startsWith('`') && line.includes('`', lead.length))) return undefined
+  return lead.includes('>') ? `>${marker}` : marker
 }
 
 /** What a line may take beyond its letters. Never less for a longer part of it. */
-function extra(line: string, fence: string | undefined): number {
+function extra(line: string): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
-  if (fence !== undefined) return 3 * tabs
   const number = NUMBER.exec(line)?.[1]
   const marker = FENCE.exec(line)
   return 3 * tabs + (number === undefined ? 0 : Math.max(1, 5 - number.length)) + (marker ? marker[0].length + 1 : 0)
 }
 
-/** Lines that are a table if the second one turns out to say so. */
+/** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */
 interface Cells {
+  readonly head: string
   readonly raw: number
+  /** 0 while it is none. */
   readonly rows: number
   readonly widths: readonly number[]
 }
 
-const NO_TABLE: Cells = { raw: 0, rows: 0, widths: [] }
+const NO_TABLE: Cells = { head: '', raw: 0, rows: 0, widths: [] }
 
 function withLine(table: Cells, line: string): Cells {
-  if (table.rows === 0 && !line.includes('|')) return table
-  const widths = [...table.widths]
-  let column = 0
-  for (const cell of line.split('|')) {
-    widths[column] = Math.max(widths[column] ?? 0, cell.length)
-    column++
+  if (table.rows > 0) return withRow(table, line)
+  if (!RULE.test(line)) return { ...NO_TABLE, head: line }
+  return withRow(withRow(NO_TABLE, table.head), line)
+}
+
+function withRow({ head, raw, rows, widths }: Cells, line: string): Cells {
+  const wider = [...widths]
+  for (const [column, cell] of line.split('|').entries()) {
+    wider[column] = Math.max(wider[column] ?? 0, cell.trim().length)
   }
-  return { raw: table.raw + line.length, rows: table.rows + 1, widths }
+  return { head, raw: raw + line.length, rows: rows + 1, widths: wider }
 }
 
 function excess({ raw, rows, widths }: Cells): number {
   if (rows === 0) return 0
-  return Math.max(0, rows * widths.reduce((sum, width) => sum + width + 3, 0) - raw)
+  return Math.max(0, rows * widths.reduce((sum, width) => sum + (width === 0 ? 0 : width + 3), 0) - raw)
 }
 
 /** The length of the longest part that fits. */

@@ -28,7 +28,7 @@ export interface SplitOptions {
 /** How often it is tried to get more in, when markup leaves room. */
 const TRIES = 4
 /** Less than that isn't worth another try. */
-const WORTH = 64
+const WORTH = 100
 /** The most that a slice may shrink when it is rendered: what is behind that isn't looked at. */
 const SHRINKS = 4
 

@@ -21,6 +21,6 @@ export function tableText({ header, rows, align }: Table): string {
 
 function padded(text: string, width: number, align: Table['align'][number] | undefined): string {
   if (align === 'right') return text.padStart(width)
-  if (align === 'center') return text.padStart(Math.floor((width + text.length) / 2)).padEnd(width)
+  if (align === 'center') return text.padStart(Math.ceil((width + text.length) / 2)).padEnd(width)
   return text.padEnd(width)
 }

@@ -1,0 +1,228 @@
+import { known, lex, type Token } from './markdown.ts'
+import { type Table, tableText } from './table.ts'
+
+/** Where an item of a list stands. */
+export interface ItemPlace {
+  readonly ordered: boolean
+  readonly number: number
+  /** 0 in a list that is inside no other. */
+  readonly depth: number
+  /** A box, and whether it is checked. */
+  readonly checked: boolean | undefined
+}
+
+/**
+ * A platform's way to write each thing that Markdown can say: always the same, as what was written is remembered. `text` is as the reader shall see it and is not escaped
+ * yet; `content` was written by the dialect already.
+ */
+export interface Dialect {
+  text(text: string): string
+  strong(content: string): string
+  em(content: string): string
+  del(content: string): string
+  codespan(text: string): string
+  /** `lang` is the first word of the fence's info string. */
+  code(text: string, lang: string | undefined): string
+  /** `href` goes anywhere that its writer liked. */
+  link(content: string, href: string): string
+  image(text: string, href: string): string
+  heading(content: string, depth: number): string
+  paragraph(content: string): string
+  item(content: string, place: ItemPlace): string
+  list(items: readonly string[], depth: number): string
+  /** `depth` is 0 for a quote that is inside no other. */
+  blockquote(content: string, depth: number): string
+  /** Left out: a code block with aligned columns. */
+  table?(table: Table): string
+  hr(): string
+  br(): string
+  /** A tag as it was written: to be shown as such, never passed on. Left out: as `text`. */
+  html?(text: string): string
+}
+
+interface Inside {
+  readonly dialect: Dialect
+  readonly lists: number
+  readonly quotes: number
+  readonly link: boolean
+}
+
+/** Writes Markdown in a platform's dialect. Blocks are one line apart, or have a blank line between them where the source has one. Never throws. */
+export function renderMarkdown(source: string, dialect: Dialect): string {
+  try {
+    return blocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, remembering)
+  } catch (error) {
+    // Nested as deep as the lexer just managed.
+    if (error instanceof RangeError) return dialect.text(source)
+    throw error
+  }
+}
+
+/** Tokens are remembered by the lexer, and what was written of them here. */
+const written = new WeakMap<Dialect, WeakMap<Token, string>>()
+
+function remembering(token: Token, inside: Inside): string {
+  const ours = written.get(inside.dialect) ?? new WeakMap<Token, string>()
+  written.set(inside.dialect, ours)
+  const text = ours.get(token) ?? block(token, inside)
+  ours.set(token, text)
+  return text
+}
+
+function blocks(tokens: readonly Token[], inside: Inside, write = block): string {
+  let all = ''
+  let gap = ''
+  for (const token of tokens) {
+    if (token.type === 'space') {
+      if (all !== '') gap = '\n\n'
+      continue
+    }
+    const one = write(token, inside)
+    if (one === '') continue
+    all += gap + one
+    gap = '\n'
+  }
+  return all
+}
+
+function block(token: Token, inside: Inside): string {
+  const { dialect } = inside
+  switch (token.type) {
+    case 'heading':
+      return dialect.heading(spans(known(token.tokens), inside), token.depth)
+    case 'paragraph':
+      return dialect.paragraph(spans(known(token.tokens), inside))
+    case 'code':
+      return dialect.code(token.text.replace(/\n+$/, ''), token.lang?.split(/\s/, 1)[0] || undefined)
+    case 'blockquote':
+      return dialect.blockquote(blocks(known(token.tokens), { ...inside, quotes: inside.quotes + 1 }), inside.quotes)
+    case 'list': {
+      const first = token.start === '' ? 1 : token.start
+      const below = { ...inside, lists: inside.lists + 1 }
+      const items = token.items.map(({ tokens, checked, task }, index) =>
+        dialect.item(blocks(known(tokens), below), {
+          ordered: token.ordered,
+          number: first + index,
+          depth: inside.lists,
+          checked: task ? checked === true : undefined,
+        }),
+      )
+      return dialect.list(items, inside.lists)
+    }
+    case 'table': {
+      const table: Table = {
+        header: token.header.map((cell) => lineOf(known(cell.tokens))),
+        rows: token.rows.map((row) => row.map((cell) => lineOf(known(cell.tokens)))),
+        align: token.align,
+      }
+      return dialect.table?.(table) ?? dialect.code(tableText(table), undefined)
+    }
+    case 'hr':
+      return dialect.hr()
+    case 'def':
+      return dialect.paragraph(dialect.text(token.raw.trim()))
+    case 'space':
+      return ''
+    case 'list_item':
+      return blocks(known(token.tokens), inside)
+    case 'text':
+      return span(token, inside).trim()
+    case 'html':
+    case 'br':
+    case 'checkbox':
+    case 'codespan':
+    case 'del':
+    case 'em':
+    case 'escape':
+    case 'image':
+    case 'link':
+    case 'strong':
+      return span(token, inside)
+  }
+  return token satisfies never
+}
+
+function spans(tokens: readonly Token[], inside: Inside): string {
+  let all = ''
+  for (const token of tokens) all += span(token, inside)
+  return all
+}
+
+function span(token: Token, inside: Inside): string {
+  const { dialect } = inside
+  switch (token.type) {
+    case 'strong':
+      return dialect.strong(spans(known(token.tokens), inside))
+    case 'em':
+      return dialect.em(spans(known(token.tokens), inside))
+    case 'del':
+      return dialect.del(spans(known(token.tokens), inside))
+    case 'codespan':
+      return dialect.codespan(token.text)
+    case 'br':
+      return dialect.br()
+    case 'link': {
+      const content = spans(known(token.tokens), { ...inside, link: true })
+      return dialect.link(content === '' ? dialect.text('link') : content, token.href)
+    }
+    case 'image': {
+      const text = lineOf(known(token.tokens)) || 'image'
+      return inside.link ? dialect.text(text) : dialect.image(text, token.href)
+    }
+    case 'escape':
+      return dialect.text(token.text)
+    case 'text':
+      return token.tokens ? spans(known(token.tokens), inside) : dialect.text(textOf(token.raw))
+    case 'checkbox':
+      return ''
+    case 'html':
+      if (/^<br\s*\/?>$/i.test(token.raw)) return dialect.br()
+      return dialect.html?.(token.raw) ?? dialect.text(token.raw)
+    default:
+      // Blocks don't occur inside a line; if the lexer ever says so, their source is shown.
+      return dialect.text(token.raw)
+  }
+}
+
+/** What a line says, without its markup. */
+function lineOf(tokens: readonly Token[]): string {
+  return spans(tokens, { dialect: line, lists: 0, quotes: 0, link: true }).replaceAll('\n', ' ')
+}
+
+const same = (content: string): string => content
+
+const line: Dialect = {
+  text: same,
+  strong: same,
+  em: same,
+  del: same,
+  codespan: same,
+  code: same,
+  link: same,
+  image: same,
+  heading: same,
+  paragraph: same,
+  item: same,
+  list: (items) => items.join(' '),
+  blockquote: same,
+  hr: () => '',
+  br: () => ' ',
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
+
+/** A text without the indentation of its lines, its character references resolved. */
+function textOf(raw: string): string {
+  const text = raw.includes('\n') ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
+    name === undefined
+      ? character(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
+      : (ENTITIES[name] ?? ''),
+  )
+}
+
+function character(code: number): string {
+  const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
+  return none ? '\ufffd' : String.fromCodePoint(code)
+}

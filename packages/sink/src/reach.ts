@@ -1,0 +1,142 @@
+/** A line of a text: `[start, end)`, its line feed included. */
+export interface Row {
+  readonly start: number
+  readonly end: number
+  /** The marker of the fence that it is in, with a `>` before it in a quote. */
+  readonly fence: string | undefined
+  /** The line above is blank. */
+  readonly afterBlank: boolean
+  /** Its paragraph began as a list. */
+  readonly inList: boolean
+}
+
+export interface Reach {
+  /** The text up to here surely takes no more room than there is. */
+  readonly end: number
+  /** The last line within that which begins a block, whatever follows. */
+  readonly block: Row | undefined
+}
+
+const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
+const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
+const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
+/** How the line below a table's head begins. */
+const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
+const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
+
+export function firstRow(text: string): Row {
+  return { start: 0, end: endOf(text, 0), fence: undefined, afterBlank: false, inList: LIST.test(text) }
+}
+
+/** Undefined after the last. */
+export function nextRow(text: string, { start, end, fence, inList }: Row): Row | undefined {
+  if (end >= text.length) return undefined
+  const above = text.slice(start, end)
+  const afterBlank = above.trim() === ''
+  const nextEnd = endOf(text, end)
+  const line = text.slice(end, nextEnd)
+  const open = fenceBelow(above, fence)
+  return {
+    start: end,
+    end: nextEnd,
+    // With its quote a fence ends, too.
+    fence: open?.startsWith('>') && !/^ {0,3}>/.test(line) ? undefined : open,
+    afterBlank,
+    inList: afterBlank ? LIST.test(line) : inList,
+  }
+}
+
+/**
+ * How far a text goes in a room of so many UTF-16 units: a bound from below, found without reading any Markdown, that
+ * never gets nearer by what follows.
+ *
+ * It takes for granted that what is written of a text is no longer than the text, but for tables, which are as wide as
+ * their widest cells, tabs, numbers that grow, and fences, which may have to be closed.
+ */
+export function reach(text: string, from: Row, room: number): Reach {
+  let used = 0
+  let table = NO_TABLE
+  let block: Row | undefined
+  for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
+    const line = text.slice(row.start, row.end)
+    if (row.afterBlank) {
+      used += excess(table)
+      table = NO_TABLE
+      if (row !== from) block = row
+    }
+    const [before, above] = [used, table]
+    const costs = (part: string): number => before + part.length + extra(part) + excess(withLine(above, part))
+    if (costs(line) > room) return { end: row.start + fitting(line, (part) => costs(part) <= room), block }
+    if (row !== from && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
+    used += line.length + extra(line)
+    table = withLine(table, line)
+  }
+  return { end: text.length, block }
+}
+
+function endOf(text: string, start: number): number {
+  const found = text.indexOf('\n', start)
+  return found < 0 ? text.length : found + 1
+}
+
+function fenceBelow(line: string, fence: string | undefined): string | undefined {
+  if (!line.includes('```') && !line.includes('~~~')) return fence
+  if (fence !== undefined) {
+    const marker = /^[ \t>]*(`{3,}|~{3,})\s*$/.exec(line)?.[1]
+    return marker?.startsWith(fence.replace('>', '')) ? undefined : fence
+  }
+  const [lead = '', marker] = FENCE.exec(line) ?? []
+  if (marker === undefined || (marker.startsWith('`') && line.includes('`', lead.length))) return undefined
+  return lead.includes('>') ? `>${marker}` : marker
+}
+
+/** What a line may take beyond its letters. Never less for a longer part of it. */
+function extra(line: string): number {
+  let tabs = 0
+  for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
+  const number = NUMBER.exec(line)?.[1]
+  const marker = FENCE.exec(line)
+  return 3 * tabs + (number === undefined ? 0 : Math.max(1, 5 - number.length)) + (marker ? marker[0].length + 1 : 0)
+}
+
+/** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */
+interface Cells {
+  readonly head: string
+  readonly raw: number
+  /** 0 while it is none. */
+  readonly rows: number
+  readonly widths: readonly number[]
+}
+
+const NO_TABLE: Cells = { head: '', raw: 0, rows: 0, widths: [] }
+
+function withLine(table: Cells, line: string): Cells {
+  if (table.rows > 0) return withRow(table, line)
+  if (!RULE.test(line)) return { ...NO_TABLE, head: line }
+  return withRow(withRow(NO_TABLE, table.head), line)
+}
+
+function withRow({ head, raw, rows, widths }: Cells, line: string): Cells {
+  const wider = [...widths]
+  for (const [column, cell] of line.split('|').entries()) {
+    wider[column] = Math.max(wider[column] ?? 0, cell.trim().length)
+  }
+  return { head, raw: raw + line.length, rows: rows + 1, widths: wider }
+}
+
+function excess({ raw, rows, widths }: Cells): number {
+  if (rows === 0) return 0
+  return Math.max(0, rows * widths.reduce((sum, width) => sum + (width === 0 ? 0 : width + 3), 0) - raw)
+}
+
+/** The length of the longest part that fits. */
+function fitting(line: string, fits: (part: string) => boolean): number {
+  let low = 0
+  let high = line.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (fits(line.slice(0, middle))) low = middle
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,26 @@
+export interface Table {
+  /** The text of the cells, without markup. */
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  readonly align: readonly ('left' | 'right' | 'center' | null)[]
+}
+
+/** A table for those who know none, in columns of letters of one width: counted in UTF-16 units, as an emoji is two wide. */
+export function tableText({ header, rows, align }: Table): string {
+  const all = [header, ...rows]
+  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))
+  const lines = all.map((row) =>
+    widths
+      .map((width, column) => padded(row[column] ?? '', width, align[column]))
+      .join(' │ ')
+      .trimEnd(),
+  )
+  const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
+  return [...lines.slice(0, 1), rule, ...lines.slice(1)].join('\n')
+}
+
+function padded(text: string, width: number, align: Table['align'][number] | undefined): string {
+  if (align === 'right') return text.padStart(width)
+  if (align === 'center') return text.padStart(Math.ceil((width + text.length) / 2)).padEnd(width)
+  return text.padEnd(width)
+}

@@ -1,0 +1,116 @@
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { type Dialect, renderMarkdown } from '../src/dialect.ts'
+import { lex, openFence } from '../src/markdown.ts'
+import { tableText } from '../src/table.ts'
+import { markdownText } from './fragments.ts'
+
+// On a machine with a lot to do.
+vi.setConfig({ testTimeout: 60_000 })
+
+/** Says what it was told. */
+const telling: Dialect = {
+  text: (text) => text,
+  strong: (content) => `strong(${content})`,
+  em: (content) => `em(${content})`,
+  del: (content) => `del(${content})`,
+  codespan: (text) => `codespan(${text})`,
+  code: (text, lang) => `code${lang === undefined ? '' : `:${lang}`}(${text})`,
+  link: (content, href) => `link:${href}(${content})`,
+  image: (text, href) => `image:${href}(${text})`,
+  heading: (content, depth) => `h${depth}(${content})`,
+  paragraph: (content) => `p(${content})`,
+  item: (content, { ordered, number, depth, checked }) =>
+    `${ordered ? number : '-'}${depth}${checked === undefined ? '' : checked ? 'x' : 'o'}(${content})`,
+  list: (items, depth) => `list${depth}(${items.join(',')})`,
+  blockquote: (content, depth) => `quote${depth}(${content})`,
+  hr: () => 'hr()',
+  br: () => 'br()',
+}
+const told = (source: string): string => renderMarkdown(source, telling)
+
+test.each<[string, string]>([
+  ['a **b** *c* ~~d~~ `e`', 'p(a strong(b) em(c) del(d) codespan(e))'],
+  ['[a](b) ![c](d)', 'p(link:b(a) image:d(c))'],
+  ['[](b) ![](d)', 'p(link:b(link) image:d(image))'],
+  ['[![a](b)](c)', 'p(link:c(a))'],
+  ['## a', 'h2(a)'],
+  ['a\n===', 'h1(a)'],
+  ['a\nb', 'p(a\nb)'],
+  ['a  \nb', 'p(abr()b)'],
+  ['a\n\nb', 'p(a)\n\np(b)'],
+  ['a\n- b', 'p(a)\nlist0(-0(b))'],
+  ['2. a\n   - b\n5. c', 'list0(20(a\nlist1(-1(b))),30(c))'],
+  ['- [x] a\n- [ ] b', 'list0(-0x(a),-0o(b))'],
+  ['> a\n> > b', 'quote0(p(a)\nquote1(p(b)))'],
+  ['```ts x\na\n\n\n```', 'code:ts(a)'],
+  ['---', 'hr()'],
+  ['<b>x</b><br/>', 'p(<b>x</b>br())'],
+  ['<div>\n\n*x*', 'p(<div>)\n\np(em(x))'],
+  ['&lt;&#x41;&nbsp;&#0;&no;', 'p(<A\u00a0\ufffd&no;)'],
+  ['\\*a', 'p(*a)'],
+  ['[a]: b', 'p([a]: b)'],
+  ['| a | b |\n|:-:|--:|\n| *cc* | 1 |', 'code( a │ b\n───┼──\ncc │ 1)'],
+])('%j is told as %j', (source, expected) => {
+  expect(told(source)).toBe(expected)
+})
+
+test('a dialect with tables is given their cells without markup', () => {
+  const table = vi.fn(() => 'table')
+  renderMarkdown('| **a** |\n|---|\n| [b](c)<br>d |', { ...telling, table })
+  expect(table).toHaveBeenCalledWith({ header: ['a'], rows: [['b d']], align: [null] })
+})
+
+test('a dialect with HTML is given the tags', () => {
+  expect(renderMarkdown('a <i>b', { ...telling, html: (tag) => `tag(${tag})` })).toBe('p(a tag(<i>)b)')
+})
+
+test('the columns of a table are aligned', () => {
+  expect(tableText({ header: ['a', 'b', 'c'], rows: [['1', '22', '333']], align: [null, 'right', 'center'] })).toBe(
+    'a │  b │  c\n──┼────┼────\n1 │ 22 │ 333',
+  )
+})
+
+test('what is remembered reads as what is not', () => {
+  // With a definition, nothing is cut into chunks.
+  const definition = '[~]: /x\n\n'
+  fc.assert(
+    fc.property(markdownText, (source) => {
+      fc.pre(!source.includes('~]'))
+      expect(
+        told(definition + source)
+          .slice('p([~]: /x)'.length)
+          .trimStart(),
+      ).toBe(told(source))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('any text is told, and read twice alike', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (source) => {
+      expect(told(source)).toBe(told(source))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('thousands of nested quotes are one text', () => {
+  const source = '>'.repeat(20_000)
+  expect(lex(source)).toEqual([{ type: 'text', raw: source, text: source }])
+  expect(told(source)).toBe(source)
+})
+
+test.each<[string, string | undefined]>([
+  ['```ts\na', '```'],
+  ['~~~~\na\n~~~', '~~~~'],
+  ['```', '```'],
+  ['```\na\n```', undefined],
+  ['```\na\n```\n', undefined],
+  ['    ```', undefined],
+  ['text', undefined],
+])('%j: its fence is open until %j', (source, marker) => {
+  const token = lex(source).at(-1) ?? expect.fail()
+  expect(openFence(token)?.marker).toBe(marker)
+})

@@ -1,0 +1,220 @@
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { type Dialect, renderMarkdown } from '../src/dialect.ts'
+import { lex, openFence } from '../src/markdown.ts'
+import { createSplitter, split } from '../src/split.ts'
+import { markdownText } from './fragments.ts'
+
+// On a machine with a lot to do.
+vi.setConfig({ testTimeout: 60_000 })
+
+const same = (content: string): string => content
+const plain: Dialect = {
+  text: same,
+  strong: same,
+  em: same,
+  del: same,
+  codespan: same,
+  code: same,
+  link: same,
+  image: same,
+  heading: same,
+  paragraph: same,
+  item: (content, { ordered, number, depth }) =>
+    `${'  '.repeat(depth)}${ordered ? `${number}.` : '•'} ${content.trimStart()}`.trimEnd(),
+  list: (items) => items.join('\n'),
+  blockquote: same,
+  hr: () => '———',
+  br: () => '\n',
+}
+const rendered = (source: string): string => renderMarkdown(source, plain).trim()
+const measures: Readonly<Record<string, (source: string) => number>> = {
+  rendered: (source) => rendered(source).length,
+  raw: (source) => source.length,
+}
+const limits = [48, 100, 333, 1000]
+
+const settings = fc.record({ name: fc.constantFrom('rendered', 'raw'), maxLength: fc.constantFrom(...limits) })
+const optionsOf = ({ name, maxLength }: { name: string; maxLength: number }) => ({
+  maxLength,
+  measure: measures[name] ?? expect.fail(),
+})
+const cut = (source: string, maxLength: number): readonly string[] =>
+  split(source, { maxLength, measure: (text) => rendered(text).length }).map((slice) => slice.source)
+
+describe('for every text', () => {
+  test('every slice but the last stays as it is when text is added', () => {
+    fc.assert(
+      fc.property(markdownText, markdownText, settings, (text, more, setting) => {
+        const options = optionsOf(setting)
+        const before = split(text, options).slice(0, -1)
+        expect(split(text + more, options).slice(0, before.length)).toEqual(before)
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  test('every prefix seals what the whole seals', () => {
+    fc.assert(
+      fc.property(markdownText, settings, fc.array(fc.nat(2000), { maxLength: 12 }), (text, setting, lengths) => {
+        const options = optionsOf(setting)
+        const whole = split(text, options)
+        for (const length of lengths) {
+          const before = split(text.slice(0, length), options).slice(0, -1)
+          expect(whole.slice(0, before.length)).toEqual(before)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('the slices are the source, and each fits', () => {
+    fc.assert(
+      fc.property(markdownText, settings, (text, setting) => {
+        const { maxLength, measure } = optionsOf(setting)
+        const slices = split(text, { maxLength, measure })
+        expect(slices.map(({ from, to }) => text.slice(from, to)).join('')).toBe(text)
+        let at = 0
+        for (const { from, to, source } of slices) {
+          expect(from).toBe(at)
+          expect(to).toBeGreaterThan(from)
+          expect(measure(source)).toBeLessThanOrEqual(maxLength)
+          at = to
+        }
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  test('no slice breaks a pair of surrogates, or leaves a fence open', () => {
+    fc.assert(
+      fc.property(markdownText, settings, (text, setting) => {
+        for (const { from, to, source } of split(text, optionsOf(setting))) {
+          if (to < text.length) expect(text.slice(to - 1, to + 1)).not.toMatch(/[\ud800-\udbff][\udc00-\udfff]/)
+          if (from > 0) expect(text.slice(from - 1, from + 1)).not.toMatch(/^[\ud800-\udbff][\udc00-\udfff]$/)
+          const last = lex(source).at(-1)
+          expect(last && openFence(last)).toBeUndefined()
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('a splitter that remembers says the same', () => {
+    fc.assert(
+      fc.property(fc.array(markdownText, { maxLength: 5 }), settings, (texts, setting) => {
+        const options = optionsOf(setting)
+        const remembering = createSplitter(options)
+        let text = ''
+        for (const more of texts) {
+          text += more
+          expect(remembering(text)).toEqual(split(text, options))
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+describe('a slice', () => {
+  const words = 'word '.repeat(12)
+
+  test.each<[string, number, string[]]>([
+    ['short', 48, ['short']],
+    ['', 48, []],
+    [`${words}\n\nnext words`, 70, [words.trim(), 'next words']],
+    ['One whole sentence is here. Another one there', 40, ['One whole sentence is here.', 'Another one there']],
+    [
+      'some words that are here\nwrapped by hand somewhere',
+      40,
+      ['some words that are here', 'wrapped by hand somewhere'],
+    ],
+    ['x'.repeat(50), 40, ['x'.repeat(40), 'x'.repeat(10)]],
+    [
+      'two halves that are separated by space      end of it',
+      40,
+      ['two halves that are separated by space', 'end of it'],
+    ],
+    [
+      'see this [link text here](https://example.com) now',
+      40,
+      ['see this', '[link text here](https://example.com)', 'now'],
+    ],
+    ['lots of words before `some code here` that ends', 32, ['lots of words before', '`some code here` that ends']],
+  ])('%#: %j is cut well', (source, maxLength, expected) => {
+    expect(cut(source, maxLength)).toEqual(expected)
+  })
+
+  test('opens a fence again with its language, and closes it', () => {
+    const lines = Array.from({ length: 8 }, (_, index) => `const a${index} = ${index}`).join('\n')
+    const slices = cut(`\`\`\`ts title\n${lines}\n\`\`\`\nafter`, 70)
+    expect(slices.length).toBe(3)
+    expect(slices[0]).toMatch(/^```ts title\n[^`]*\n```$/)
+    expect(slices[1]).toMatch(/^```ts\n[^`]*\n```$/)
+    expect(slices[2]).toBe('after')
+  })
+
+  test('opens a fence of an item again, in an item', () => {
+    const [, second = ''] = cut(`2. item\n   \`\`\`js\n${'   a()\n'.repeat(12)}   \`\`\`\n3. next`, 80)
+    expect(second).toMatch(/^2\. ```js\n( {3}a\(\)\n)+ {3}```\n3\. next$/)
+  })
+
+  test('goes on counting', () => {
+    const slices = cut('1. some item\n'.repeat(8), 60)
+    expect(slices.map((source) => source.split('\n')[0])).toEqual(['1. some item', '4. some item', '7. some item'])
+  })
+
+  test('goes on with the item that was cut', () => {
+    const [, second] = cut(`3. ${words}${words}\n4. next`, 80)
+    expect(second).toMatch(/^3\. (word ?)+\n4\. next$/)
+  })
+
+  test('goes on with the nested list', () => {
+    const nested = '   - nested item\n'.repeat(5)
+    expect(cut(`1. first\n${nested}2. second`, 75)[1]).toBe('1. - nested item\n   - nested item\n2. second')
+  })
+
+  test('goes on with the quote that was cut', () => {
+    expect(cut(`> ${words}${words}`, 80)[1]).toMatch(/^> word/)
+  })
+
+  test('has the head of its table', () => {
+    const [, second = ''] = cut(`| a | b |\n|---|---|\n${'| cell | other |\n'.repeat(12)}`, 140)
+    expect(second).toMatch(/^\| a \| b \|\n\|---\|---\|\n\| cell/)
+  })
+
+  test('is cut at a blank line outside of a fence, if one is near', () => {
+    const code = '```\nconst a = 1\nconst b = 2\nconst c = 3\n```'
+    expect(cut(`${words}\n\n${code}`, 90)).toEqual([words.trim(), code])
+  })
+
+  test('has whole letters', () => {
+    const family = '👩‍👩‍👧‍👦'
+    for (const source of cut(family.repeat(20), 48)) expect(source.length % family.length).toBe(0)
+  })
+
+  test('gets on where one letter is longer than a slice', () => {
+    const slices = cut(`e${'\u0301'.repeat(200)}`, 48)
+    expect(slices.join('')).toBe(`e${'\u0301'.repeat(200)}`)
+  })
+
+  test('fits even if the text measures more than its units', () => {
+    fc.assert(
+      fc.property(markdownText, (text) => {
+        const measure = (source: string): number => Buffer.byteLength(source.trim()) * 2
+        const slices = split(text, { maxLength: 200, measure })
+        expect(slices.map(({ from, to }) => text.slice(from, to)).join('')).toBe(text)
+        for (const { source } of slices) expect(measure(source)).toBeLessThanOrEqual(200)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('says what is carried: from there on it is cut without what was before', () => {
+    const text = `${words}\n\n- item\n`.repeat(20)
+    const options = { maxLength: 200, measure: (source: string) => rendered(source).length }
+    const slices = split(text, options)
+    const third = slices[2] ?? expect.fail()
+    expect(split(text, { ...options, from: third.to, carry: third.carry })).toEqual(slices.slice(3))
+  })
+})

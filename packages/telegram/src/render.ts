@@ -1,0 +1,76 @@
+import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+
+/** Where a link may go. `tg://user` would ring somebody's phone. */
+const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
+
+const LANGUAGE = /^[\w+#.-]+$/
+
+const html: Dialect = {
+  text: escaped,
+  strong: (content) => tagged('b', content),
+  em: (content) => tagged('i', content),
+  del: (content) => tagged('s', content),
+  codespan: (text) => tagged('code', escaped(text)),
+  code(text, lang) {
+    if (text.trim() === '') return ''
+    const code = escaped(text)
+    if (lang === undefined || !LANGUAGE.test(lang)) return `<pre>${code}</pre>`
+    return `<pre><code class="language-${lang}">${code}</code></pre>`
+  },
+  link: anchor,
+  image: (text, href) => anchor(escaped(text), href),
+  heading: (content) => tagged('b', content),
+  paragraph: (content) => content,
+  item(content, { ordered, number, depth, checked }) {
+    const box = checked === undefined ? '•' : checked ? '☑' : '☐'
+    const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
+    return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
+  },
+  list: (items) => items.join('\n'),
+  // Quotes inside quotes are refused.
+  blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
+  hr: () => '———',
+  br: () => '\n',
+}
+
+/**
+ * Markdown as Telegram's HTML. `length` is in UTF-16 units after parsing, which is what the limit counts.
+ *
+ * It is never longer than the source but for tables, tabs, and numbers that grow.
+ */
+export function renderHtml(source: string): Rendered {
+  const text = renderMarkdown(source, html).trim()
+  const plain = plainOf(text)
+  return { text, plain, length: plain.length }
+}
+
+/** Markdown for a rich message, which takes it as it is. `length` is in code points of the source. */
+export function renderRich(source: string): Rendered {
+  return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length: codePoints(source) }
+}
+
+function tagged(tag: string, content: string): string {
+  return content === '' ? '' : `<${tag}>${content}</${tag}>`
+}
+
+function anchor(content: string, href: string): string {
+  if (!LINKS.test(href)) return content
+  return `<a href="${escaped(href).replaceAll('"', '&quot;')}">${content}</a>`
+}
+
+function escaped(text: string): string {
+  if (!/[&<>]/.test(text)) return text
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** Every bracket that is no tag's was escaped above. */
+function plainOf(text: string): string {
+  const bare = text.includes('<') ? text.replace(/<[^>]*>/g, '') : text
+  return bare.includes('&') ? bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&') : bare
+}
+
+function codePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}

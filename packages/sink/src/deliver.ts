@@ -189,7 +189,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const at = clock.now()
     if (operation.type === 'post' && ref) return posted(ledger, operation, { ref, at })
     if (operation.type === 'edit') return edited(ledger, operation)
-    if (operation.type === 'remove') return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
+    if (operation.type === 'remove')
+      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
     if (operation.type === 'preview') previewed = { whole: operation.slot.whole, at }
     else previewed = { whole: '', at: 0 }
     return ledger

@@ -59,10 +59,12 @@ function decided(ledger: Ledger, key: string, fields: Partial<Entry> & { readonl
 }
 
 export function edited(ledger: Ledger, { slot, entry }: Extract<Operation, { type: 'edit' }>): Ledger {
+  const { key, card, body, whole, piece, isContinued } = slot
   const entries = ledger.entries.map((one): Entry => {
-    if (one.key !== entry.key) return one
-    const { key, card, body, whole, piece, isContinued } = slot
-    return { ...one, isUnsure: undefined, key, card: card.key, type: card.type, body, whole, piece, isContinued }
+    if (one.key === entry.key)
+      return { ...one, isUnsure: undefined, key, card: card.key, type: card.type, body, whole, piece, isContinued }
+    // A person had removed it: this message stands for it now.
+    return one.key === key ? { ...one, key: `${key}~${one.id}`, card: `${one.card}~` } : one
   })
   return { ...ledger, entries }
 }
@@ -73,7 +75,7 @@ export function removed(ledger: Ledger, entry: Entry): Ledger {
 
 /** Where nothing can be removed: it is still there, and says nothing any more. */
 export function emptied(ledger: Ledger, entry: Entry): Ledger {
-  return changeEntry(ledger, entry.key, { key: `${entry.key}~${entry.id}`, state: 'gone' })
+  return changeEntry(ledger, entry.key, { key: `${entry.key}~${entry.id}`, card: `${entry.card}~`, state: 'gone' })
 }
 
 export interface Failing {
@@ -99,9 +101,7 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
       return fixed(ledger, entry)
     case 'too-long':
     case 'unparsable':
-      return operation.type === 'remove'
-        ? fixed(ledger, entry)
-        : refitted(ledger, operation.slot, error, ledger)
+      return operation.type === 'remove' ? fixed(ledger, entry) : refitted(ledger, operation.slot, error, ledger)
     default:
       return error.type satisfies never
   }

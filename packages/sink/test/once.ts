@@ -4,8 +4,8 @@ import {
   type ChannelPort,
   createFake,
   createSink,
-  deliveryOf,
   type Delivery,
+  deliveryOf,
   type Entry,
   type Fake,
   type FakeFault,
@@ -93,8 +93,8 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     life += 1
     setImmediateIn(() => {
       sink = live()
-      listen()
       if (newest) sink.replyStarted?.({ type: 'replyStarted', reply: newest })
+      listen()
     })
     return await never()
   }
@@ -131,7 +131,12 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
       ...(remove && { remove: (ref, options) => wait(mine, () => remove(ref, options)) }),
       ...(upload && { upload: (file, options) => wait(mine, () => upload(file, options)) }),
       ...(port.typing && { typing: port.typing }),
-      ...(stream && { stream: { renewMs: stream.renewMs, write: (bubble, options) => wait(mine, () => stream.write(bubble, options)) } }),
+      ...(stream && {
+        stream: {
+          renewMs: stream.renewMs,
+          write: (bubble, options) => wait(mine, () => stream.write(bubble, options)),
+        },
+      }),
     }
   }
 }
@@ -150,12 +155,14 @@ export function judge({ fake, ledger, reply, mode }: Shown): string[] {
   if (!ledger) return textOf(reply) === '' ? [] : ['nothing was written down']
   const screen = new Map(fake.screen().map((message) => [message.id, message]))
   const isCorrected = ({ card }: Entry): boolean => ledger.entries.some((entry) => entry.card === `${card}!`)
-  const answers = ledger.entries.filter((entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry))
+  const answers = ledger.entries.filter((entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry) && !entry.key.includes('~'))
   const { undelivered, doubtful } = deliveryOf(ledger)
-  const isMissing = undelivered.length > 0 || ledger.entries.some(({ type, state }) => type === 'answer' && state === 'doubtful')
+  const isMissing =
+    undelivered.length > 0 || ledger.entries.some(({ type, ref }) => type === 'answer' && !ref)
   const order = answers.map((entry) => Number(entry.ref?.id))
-  if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0))) problems.push(`out of order: ${order.join(' ')}`)
-  const said = bare(answers.map((entry) => textIn(entry)).join(''))
+  if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0)))
+    problems.push(`out of order: ${order.join(' ')}`)
+  const said = bare(answers.map((entry) => textIn(entry)).join('\n'))
   const due = bare(textOf(reply))
   // What nobody can edit cannot be unsaid.
   const canUnsay = (fake.port.limits.edits && mode !== 'append') || due !== ''
@@ -163,7 +170,8 @@ export function judge({ fake, ledger, reply, mode }: Shown): string[] {
   if (!isRight && canUnsay) problems.push(`it shows ${difference(said, due)}`)
   const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))
-  if (strangers.length > doubtful) problems.push(`${strangers.length} messages nobody knows of, ${doubtful} are doubtful`)
+  if (strangers.length > doubtful)
+    problems.push(`${strangers.length} messages nobody knows of, ${doubtful} are doubtful`)
   const left = ledger.entries.filter(({ type, state }) => type === 'status' && state === 'shown')
   if (left.some(({ isFixed }) => !isFixed)) problems.push('a status is left')
   if (fake.isTyping()) problems.push('it still types')
@@ -207,11 +215,26 @@ export function planBySeed(seed: number): Plan {
   const random = randomBy(seed)
   const pick = (below: number): number => Math.floor(random() * below)
   const faults = Array.from({ length: pick(8) }, (): FakeFault => {
-    const types = ['rate-limited', 'rate-limited', 'unreachable', 'ambiguous', 'done', 'done', 'deleted', 'unparsable', 'too-long', 'fixed', 'refused'] as const
+    const types = [
+      'rate-limited',
+      'rate-limited',
+      'unreachable',
+      'ambiguous',
+      'done',
+      'done',
+      'deleted',
+      'unparsable',
+      'too-long',
+      'fixed',
+      'refused',
+    ] as const
     const type = types[pick(types.length)] ?? 'done'
     return { call: 1 + pick(25), type, retryAfterMs: random() < 0.1 ? 600_000 : 1000 + pick(9000) }
   })
-  const crashes = Array.from({ length: random() < 0.4 ? 1 + pick(3) : 0 }, () => ({ at: 1 + pick(40), isDone: random() < 0.5 }))
+  const crashes = Array.from({ length: random() < 0.4 ? 1 + pick(3) : 0 }, () => ({
+    at: 1 + pick(40),
+    isDone: random() < 0.5,
+  }))
   const lacks = random() < 0.25 ? (['edit', 'remove', 'stream'] as const) : random() < 0.2 ? (['remove'] as const) : []
   const limits = {
     ...(random() < 0.2 && { idempotent: true }),

@@ -37,7 +37,11 @@ export interface Scene {
   end(): Promise<Delivery>
 }
 
-export function createScene({ fake: fakeOptions, sink: sinkOptions, clock = createHandClock(beginning) }: SceneOptions = {}): Scene {
+export function createScene({
+  fake: fakeOptions,
+  sink: sinkOptions,
+  clock = createHandClock(beginning),
+}: SceneOptions = {}): Scene {
   const fake = createFake({ clock, ...fakeOptions })
   const store = memoryStore()
   const errors: SinkError[] = []

@@ -1,5 +1,5 @@
-import { listRecordings, type RecordingName, readRecording } from '@reply/testing'
 import { type Observation, type Reply, replay } from '@reply/core'
+import { listRecordings, type RecordingName, readRecording } from '@reply/testing'
 
 /** A reply as it went: each state after so long, in ms since its beginning. */
 export interface Timeline {

@@ -91,7 +91,7 @@ function block(token: Token, inside: Inside): string {
     case 'heading':
       return dialect.heading(spans(known(token.tokens), inside), token.depth)
     case 'paragraph':
-      return dialect.paragraph(spans(known(token.tokens), inside))
+      return dialect.paragraph(spans(known(token.tokens), inside).trim())
     case 'code':
       return dialect.code(token.text.replace(/\n+$/, ''), token.lang?.split(/\s/, 1)[0] || undefined)
     case 'blockquote':

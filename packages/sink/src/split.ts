@@ -122,8 +122,9 @@ function furthest(
     if ((enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block
-    // Two for the white space before the block, which doesn't count until something follows.
-    const next = reach(text, from, maxLength - measureAt(from.start) - 2)
+    // The white space before the block doesn't count until something follows.
+    const space = from.start - text.slice(0, from.start).trimEnd().length
+    const next = reach(text, from, maxLength - measureAt(from.start) - space)
     if (next.end <= end) break
     const gain = next.end - end
     end = next.end

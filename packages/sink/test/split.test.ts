@@ -68,6 +68,12 @@ describe('for every text', () => {
     )
   })
 
+  test('white space that is shown once something follows has room', () => {
+    const text = `A sentence of some words. Another one! **never closed <!-- open \n\n\r\n${'x'.repeat(70)}`
+    const options = { maxLength: 64, measure: (source: string) => rendered(source).length }
+    expect(split(text, options).slice(0, 2)).toEqual(split(text.slice(0, 106), options).slice(0, 2))
+  })
+
   test('the slices are the source, and each fits', () => {
     fc.assert(
       fc.property(markdownText, settings, (text, setting) => {
@@ -161,7 +167,7 @@ describe('a slice', () => {
 
   test('goes on counting', () => {
     const slices = cut('1. some item\n'.repeat(8), 60)
-    expect(slices.map((source) => source.split('\n')[0])).toEqual(['1. some item', '4. some item', '7. some item'])
+    expect(slices.map((source) => source.split('\n')[0])).toEqual(['1. some item', '5. some item'])
   })
 
   test('goes on with the item that was cut', () => {
@@ -171,7 +177,7 @@ describe('a slice', () => {
 
   test('goes on with the nested list', () => {
     const nested = '   - nested item\n'.repeat(5)
-    expect(cut(`1. first\n${nested}2. second`, 75)[1]).toBe('1. - nested item\n   - nested item\n2. second')
+    expect(cut(`1. first\n${nested}2. second`, 75)[1]).toBe('1. - nested item\n2. second')
   })
 
   test('goes on with the quote that was cut', () => {

@@ -21,8 +21,8 @@ export interface DeliverOptions {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly store: LedgerStore
-  /** Under which the ledger is kept. */
-  readonly key: string
+  /** Under which the ledger is kept. It is another one as soon as the prompt is known, and the same after a restart. */
+  readonly keyOf: (reply: Reply) => string
   readonly pace: ChatPace
   readonly policy: Policy
   readonly words: Words
@@ -58,6 +58,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const keeper = createKeeper(options)
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
+  let key = ''
   let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
   let previewed = { whole: '', at: 0 }
   /** What was looked at last, if something of it waits for its time. */
@@ -67,11 +68,15 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const settled = new Promise<Delivery>((done) => {
     resolve = done
   })
-  let ended = load()
+  let ended = Promise.resolve()
   return { show, take, settled, stop }
 
   function show(next: Reply): void {
     if (next === reply) return
+    // What a person takes back does not make it another reply.
+    if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
+    key ||= options.keyOf(next)
+    if (!reply) ended = load()
     reply = next
     // What grows is looked at when its time has come, not for each delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
@@ -95,7 +100,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   async function load(): Promise<void> {
-    ledger = recovered(await keeper.load(), { isIdempotent: limits.idempotent })
+    ledger = recovered(await keeper.load(key), { isIdempotent: limits.idempotent })
     isLoaded = true
     work()
   }
@@ -135,7 +140,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         return pace.onFree(work)
       }
       try {
-        await act(next)
+        await act(next, reply)
       } finally {
         leave()
       }
@@ -154,7 +159,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function optionsOf({ phase }: Reply): ReconcileOptions {
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
-    return { isSettled: phase === 'settled', canEdit, isPreviewing }
+    return { isSettled: phase === 'settled', canEdit, canRemove: port.remove !== undefined, isPreviewing }
   }
 
   /** A preview is written again when it shows something else, or would go out. */
@@ -169,11 +174,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       : undefined
   }
 
-  async function act(operation: Operation): Promise<void> {
+  async function act(operation: Operation, reply: Reply): Promise<void> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
-      const id = ledger.ids[operation.slot.key] ?? options.secret(24)
-      await keep(intending(ledger, operation, { id, at: clock.now() }))
+      const canEdit = optionsOf(reply).canEdit
+      await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit }))
     }
     if (isStopped) return
     try {
@@ -217,7 +222,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   async function keep(next: Ledger): Promise<void> {
     ledger = next
-    await keeper.write(next)
+    await keeper.write(key, next)
   }
 
   function wakeAt(at: number | undefined): void {

@@ -4,23 +4,22 @@ import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
 export interface Keeper {
   /** What an earlier life wrote; empty without one. Never rejects. */
-  load(): Promise<Ledger>
+  load(key: string): Promise<Ledger>
   /** Resolves when it is written, and all before it. Never rejects: a store that fails costs the memory, not the answer. */
-  write(ledger: Ledger): Promise<void>
+  write(key: string, ledger: Ledger): Promise<void>
 }
 
 export interface KeeperOptions {
   readonly store: LedgerStore
-  readonly key: string
   readonly onError: (error: SinkError) => void
 }
 
-export function createKeeper({ store, key, onError }: KeeperOptions): Keeper {
+export function createKeeper({ store, onError }: KeeperOptions): Keeper {
   let last = Promise.resolve()
   let isTold = false
   return { load, write }
 
-  async function load(): Promise<Ledger> {
+  async function load(key: string): Promise<Ledger> {
     try {
       const text = await store.read(key)
       return text === undefined ? emptyLedger : toLedger(text)
@@ -31,12 +30,12 @@ export function createKeeper({ store, key, onError }: KeeperOptions): Keeper {
     }
   }
 
-  function write(ledger: Ledger): Promise<void> {
-    last = last.then(() => writeOne(JSON.stringify(ledger)))
+  function write(key: string, ledger: Ledger): Promise<void> {
+    last = last.then(() => writeOne(key, JSON.stringify(ledger)))
     return last
   }
 
-  async function writeOne(text: string): Promise<void> {
+  async function writeOne(key: string, text: string): Promise<void> {
     try {
       await store.write(key, text)
       isTold = false

@@ -63,9 +63,14 @@ function answerSlots(
   // What a text that grows ends in is often taken back: white space, and half a pair of backticks by `heal`.
   const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
   const own = ledger.entries.filter((entry) => entry.card === card.key && entry.piece && isThere(entry))
-  const last = lastFixed(own, options)
+  const stays = lastFixed(own, options)
+  const fits = (entry: Entry): boolean =>
+    isWhole(own, entry) && hashOf(card.source.slice(0, entry.piece?.to)) === entry.piece?.upTo
+  const isPrefix = !stays || fits(stays)
+  // Where less fits than was thought, what came before stays cut as it is.
+  const cap = ledger.caps[card.key]
+  const last = own.findLast((entry) => entry === stays || (entry.piece?.to === cap?.from && fits(entry)))
   const { piece } = last ?? {}
-  const isPrefix = !piece || hashOf(card.source.slice(0, piece.to)) === piece.upTo
   // What was said is another text now, and cannot be edited: said once more, when it is final.
   if (!isPrefix) {
     const key = `${card.key}!`
@@ -107,10 +112,16 @@ function lastFixed(own: readonly Entry[], { mode, limits }: LayoutOptions): Entr
   return own.findLast((entry) => isFixed || entry.isFixed)
 }
 
+/** All up to this one is there, each where the one before ended: what was cut otherwise in between is not. */
+function isWhole(own: readonly Entry[], last: Entry): boolean {
+  const before = own.slice(0, own.indexOf(last) + 1)
+  return before.every(({ piece }, index) => piece?.from === (before[index - 1]?.piece?.to ?? 0))
+}
+
 function lengthFor(card: Card, { limits, mode, ledger }: LayoutOptions): number {
   const most = mode === 'append' ? Math.min(appendLength, limits.maxLength) : limits.maxLength
   const free = mode === 'live' ? Math.max(Math.ceil(most / 2), most - footerLength) : most
-  return Math.min(free, ledger.caps[card.key] ?? free)
+  return Math.min(free, ledger.caps[card.key]?.most ?? free)
 }
 
 function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
@@ -130,7 +141,9 @@ function slotOf(card: Card, key: string, source: string, options: LayoutOptions)
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
   const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
   const most =
-    card.type === 'answer' ? limits.maxLength : Math.min(limits.maxLength, ledger.caps[card.key] ?? limits.maxLength)
+    card.type === 'answer'
+      ? limits.maxLength
+      : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
   const rendered = card.type === 'answer' ? render(source) : fitting(source, most, render)
   const isPlain = ledger.plain.includes(card.key)
   return { ...rendered, ...(isPlain && { text: rendered.plain }), isPlain, source, buttons }

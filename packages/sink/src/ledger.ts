@@ -47,6 +47,12 @@ export interface Entry {
   readonly reason?: string | undefined
 }
 
+/** From that place of its source on, no more than this at a time. */
+export interface Cap {
+  readonly most: number
+  readonly from: number
+}
+
 export interface Piece {
   readonly from: number
   readonly to: number
@@ -71,7 +77,7 @@ export interface Ledger {
   /** Cards whose markup was refused: shown without any. */
   readonly plain: readonly string[]
   /** Cards of which less fits than was thought. */
-  readonly caps: Readonly<Record<string, number>>
+  readonly caps: Readonly<Record<string, Cap>>
   /** The id under which an idempotent platform was given a post whose fate nobody knows. */
   readonly ids: Readonly<Record<string, string>>
 }

@@ -11,26 +11,31 @@ type Post = Extract<Operation, { type: 'post' }>
 export function intending(
   ledger: Ledger,
   { slot, isLoud }: Post,
-  { id, at }: { readonly id: string; readonly at: number },
+  { id, at, canEdit }: { readonly id: string; readonly at: number; readonly canEdit: boolean },
 ): Ledger {
-  const before = ledger.entries.find((entry) => entry.key === slot.key)
+  const before = ledger.entries.find((entry) => entry.key === slot.key && entry.state === 'intent')
+  const isOther = before !== undefined && before.whole !== slot.whole
+  const known = ledger.ids[slot.key]
+  // Under its old id the platform may have the old text, which can only be edited; else it is another message.
+  const isNew = known === undefined || (isOther && !canEdit)
   const entry: Entry = {
     key: slot.key,
     card: slot.card.key,
     type: slot.card.type,
     state: 'intent',
-    id,
-    tries: (before?.state === 'intent' ? before.tries : 0) + 1,
+    id: isNew ? id : known,
+    tries: (before?.tries ?? 0) + 1,
     at,
     isLoud,
     body: slot.body,
-    whole: slot.whole,
+    whole: isOther && !isNew ? '' : slot.whole,
     piece: slot.piece,
     isContinued: slot.isContinued,
     before: slot.card.before,
     told: slot.card.type === 'notice' ? slot.card.told : undefined,
   }
-  return { ...withEntry(ledger, entry), ids: { ...ledger.ids, [slot.key]: id } }
+  const doubtful = ledger.doubtful + (known !== undefined && isNew ? 1 : 0)
+  return { ...withEntry(ledger, entry), doubtful, ids: { ...ledger.ids, [slot.key]: entry.id } }
 }
 
 export function posted(
@@ -124,8 +129,12 @@ function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isI
       return refitted(ledger, slot, error, without(ledger, slot.key))
     case 'refused':
     case 'gone':
-    case 'fixed':
-      return decided(ledger, slot.key, { state: 'failed', reason: error.message, at })
+    case 'fixed': {
+      const after = decided(ledger, slot.key, { state: 'failed', reason: error.message, at })
+      // An earlier try may have come through.
+      const isTried = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1
+      return isTried ? { ...after, doubtful: after.doubtful + 1 } : after
+    }
     case 'ambiguous':
       // The same id says the same thing to the platform: it is simply given again.
       return isIdempotent ? ledger : doubted(ledger, slot, at)
@@ -137,7 +146,7 @@ function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isI
 /** It may be there. What matters is said once more, and everything is counted. */
 function doubted(ledger: Ledger, slot: Slot, at: number): Ledger {
   const entry = ledger.entries.find(({ key }) => key === slot.key)
-  const counted = { ...ledger, doubtful: ledger.doubtful + (entry?.tries === 1 ? 1 : 0) }
+  const counted = { ...ledger, doubtful: ledger.doubtful + 1 }
   if (isWorthTwo(slot.card.type) && entry?.tries === 1) return counted
   return decided(counted, slot.key, { state: 'doubtful', at })
 }
@@ -146,11 +155,14 @@ function doubted(ledger: Ledger, slot: Slot, at: number): Ledger {
 function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): Ledger {
   const key = slot.card.key
   if (error.type === 'unparsable' && !ledger.plain.includes(key)) return { ...again, plain: [...again.plain, key] }
-  const cap = Math.floor((Math.min(slot.bubble.length, ledger.caps[key] ?? slot.bubble.length) * 3) / 4)
-  if (error.type === 'too-long' && cap >= 1) return { ...again, caps: { ...again.caps, [key]: cap } }
-  const known = ledger.entries.find((entry) => entry.key === slot.key)
-  if (known?.state === 'shown') return fixed(ledger, known)
-  return decided(ledger, slot.key, { state: 'failed', reason: error.message, at: known?.at ?? 0 })
+  const known = ledger.caps[key]?.most ?? slot.bubble.length
+  const most = Math.floor((Math.min(slot.bubble.length, known) * 3) / 4)
+  // What comes before it fits as it is.
+  const from = slot.piece?.from ?? 0
+  if (error.type === 'too-long' && most >= 1) return { ...again, caps: { ...again.caps, [key]: { most, from } } }
+  const shown = ledger.entries.find((entry) => entry.key === slot.key)
+  if (shown?.state === 'shown') return fixed(ledger, shown)
+  return decided(ledger, slot.key, { state: 'failed', reason: error.message, at: shown?.at ?? 0 })
 }
 
 /** What a crash left: nobody knows whether it was posted. */
@@ -159,7 +171,7 @@ export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempot
   // Where that is possible the same is given again, and one that is not wanted any more stays an intent.
   if (open.length === 0 || isIdempotent) return ledger
   const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
-  const counted = { ...ledger, doubtful: ledger.doubtful + open.filter(({ tries }) => tries === 1).length }
+  const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
   return given.reduce((next, { key, at }) => decided(next, key, { state: 'doubtful', at }), counted)
 }
 

@@ -16,6 +16,7 @@ export type Operation =
 export interface ReconcileOptions {
   readonly isSettled: boolean
   readonly canEdit: boolean
+  readonly canRemove: boolean
   /** What grows is previewed and posted when it is whole. */
   readonly isPreviewing: boolean
 }
@@ -112,25 +113,23 @@ const leftAlone: ReadonlySet<CardType> = new Set([
 function surplusOf(
   ledger: Ledger,
   slots: readonly Slot[],
-  { canEdit, isSettled }: ReconcileOptions,
+  { canEdit, canRemove, isSettled }: ReconcileOptions,
 ): readonly Extract<Operation, { type: 'remove' }>[] {
   if (!canEdit) return []
   const wanted = new Set(slots.map(({ key }) => key))
-  const surplus = ledger.entries.filter(
-    (entry) =>
-      entry.state === 'shown' &&
-      entry.ref !== undefined &&
-      !wanted.has(entry.key) &&
-      !leftAlone.has(entry.type) &&
-      !isBeforeFixed(entry, ledger),
-  )
+  const ends = new Map(slots.map(({ card, key }) => [card.key, indexOf(key)]))
+  const surplus = ledger.entries.filter((entry) => {
+    if (entry.state !== 'shown' || !entry.ref || wanted.has(entry.key) || leftAlone.has(entry.type)) return false
+    const end = ends.get(entry.card)
+    // Of a text that was taken back as a whole nothing stays that can be removed.
+    return end === undefined ? canRemove || !entry.isFixed : indexOf(entry.key) > end && !entry.isFixed
+  })
   return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
 }
 
-/** It, or what goes on after it, cannot be edited any more: the text is what it is up to there. */
-function isBeforeFixed({ card, piece }: Entry, { entries }: Ledger): boolean {
-  const to = piece?.to ?? 0
-  return entries.some((other) => other.isFixed && other.card === card && (other.piece?.to ?? 0) >= to)
+/** The how-manieth message of its card; those before the first that is laid out stay as they are. */
+function indexOf(key: string): number {
+  return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
 }
 
 /** What a reply's end left in the chat. */

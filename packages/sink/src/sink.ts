@@ -59,8 +59,8 @@ export function createSink(options: SinkOptions): Sink {
   }
 
   function open(reply: Reply): Deliverer {
-    const key = keyOf(chat, reply)
-    const deliverer = createDeliverer({ ...options, store, key, pace, policy, words, clock, secret, onError })
+    const keyOf = (of: Reply): string => keyIn(chat, of)
+    const deliverer = createDeliverer({ ...options, store, keyOf, pace, policy, words, clock, secret, onError })
     newest.set(reply.sessionID, deliverer)
     all.add(deliverer)
     return deliverer
@@ -84,7 +84,7 @@ export function createSink(options: SinkOptions): Sink {
   }
 }
 
-function keyOf(chat: Chat, { sessionID, promptIDs, startedAt }: Reply): string {
+function keyIn(chat: Chat, { sessionID, promptIDs, startedAt }: Reply): string {
   const place = [chat.id, ...(chat.thread === undefined ? [] : [chat.thread])].map(encodeURIComponent).join('/')
   return `${place}/${sessionID}/${promptIDs[0] ?? startedAt ?? 0}`
 }

@@ -36,6 +36,7 @@ export interface Shown {
   readonly ledger: Ledger | undefined
   readonly reply: Reply
   readonly mode: Policy['delivery'] | undefined
+  readonly isCrashed: boolean
 }
 
 /** Shows a timeline under a plan, on a clock that is moved by hand, to its end. */
@@ -63,7 +64,14 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
   for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
   await clock.advance(5000, rest)
   if (!delivery || !newest) throw new Error('It never came to an end.')
-  return { delivery, fake, ledger: toLedgerOf(await store.read(key)), reply: newest, mode: plan.policy.delivery }
+  return {
+    delivery,
+    fake,
+    ledger: toLedgerOf(await store.read(key)),
+    reply: newest,
+    mode: plan.policy.delivery,
+    isCrashed: life > 0,
+  }
 
   function live(): ReturnType<typeof createSink> {
     const mine = life
@@ -112,12 +120,14 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
   function mortalStore(mine: number): LedgerStore {
     return {
       read: async (name) => {
-        key = name
         const text = await store.read(name)
         if (mine === life) queueMicrotask(listen)
         return text
       },
-      write: (name, text) => wait(mine, () => store.write(name, text)),
+      write: (name, text) => {
+        key = name
+        return wait(mine, () => store.write(name, text))
+      },
     }
   }
 
@@ -150,24 +160,29 @@ function never<T>(): Promise<T> {
 }
 
 /** What is wrong with what the chat shows at the end; empty when nothing is. */
-export function judge({ fake, ledger, reply, mode }: Shown): string[] {
+export function judge({ fake, ledger, reply, mode, isCrashed }: Shown): string[] {
   const problems: string[] = []
-  if (!ledger) return textOf(reply) === '' ? [] : ['nothing was written down']
+  // Whose prompt was taken back is another reply to who comes after a crash.
+  if (!ledger || (isCrashed && reply.promptIDs.length === 0))
+    return textOf(reply) === '' ? [] : ['nothing was written down']
   const screen = new Map(fake.screen().map((message) => [message.id, message]))
   const isCorrected = ({ card }: Entry): boolean => ledger.entries.some((entry) => entry.card === `${card}!`)
-  const answers = ledger.entries.filter((entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry) && !entry.key.includes('~'))
+  const answers = ledger.entries.filter(
+    (entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry) && !entry.key.includes('~'),
+  )
   const { undelivered, doubtful } = deliveryOf(ledger)
-  const isMissing =
-    undelivered.length > 0 || ledger.entries.some(({ type, ref }) => type === 'answer' && !ref)
+  const isMissing = undelivered.length > 0 || ledger.entries.some(({ type, ref }) => type === 'answer' && !ref)
   const order = answers.map((entry) => Number(entry.ref?.id))
   if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0)))
     problems.push(`out of order: ${order.join(' ')}`)
-  const said = bare(answers.map((entry) => textIn(entry)).join('\n'))
+  const isGone = answers.some(({ state }) => state === 'gone')
+  const said = bare(answers.flatMap((entry) => (entry.state === 'gone' ? [] : [textIn(entry)])).join('\n'))
   const due = bare(textOf(reply))
   // What nobody can edit cannot be unsaid.
-  const canUnsay = (fake.port.limits.edits && mode !== 'append') || due !== ''
-  const isRight = isMissing ? isWithin(said, due) : doubtful > 0 ? isWithin(due, said) : said === due
-  if (!isRight && canUnsay) problems.push(`it shows ${difference(said, due)}`)
+  const canUnsay = fake.port.limits.edits && mode !== 'append' && !ledger.entries.some(({ isFixed }) => isFixed)
+  const isRight =
+    isMissing || isGone ? isWithin(said, due) : doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
+  if (!isRight) problems.push(`it shows ${difference(said, due)}`)
   const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))
   if (strangers.length > doubtful)
@@ -189,7 +204,7 @@ export function judge({ fake, ledger, reply, mode }: Shown): string[] {
 /** All letters of the one are in the other, in their order. */
 function isWithin(a: string, b: string): boolean {
   let at = 0
-  for (const letter of b) if (letter === a[at]) at += 1
+  for (let unit = 0; unit < b.length; unit++) if (b[unit] === a[at]) at += 1
   return at >= a.length
 }
 

@@ -1,6 +1,6 @@
 import type { CardType } from './card.ts'
 import type { Slot } from './layout.ts'
-import { type Entry, isThere, type Ledger } from './ledger.ts'
+import { type Entry, indexOf, isThere, type Ledger } from './ledger.ts'
 
 /** How urgent it is: what is short gives way from the end. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
@@ -125,11 +125,6 @@ function surplusOf(
     return end === undefined ? canRemove || !entry.isFixed : indexOf(entry.key) > end && !entry.isFixed
   })
   return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
-}
-
-/** The how-manieth message of its card; those before the first that is laid out stay as they are. */
-function indexOf(key: string): number {
-  return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
 }
 
 /** What a reply's end left in the chat. */

@@ -68,7 +68,9 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operatio
   const status = ledger.entries.at(-1)
   const takes = slot.card.type === 'answer' && options.canEdit && status?.key === 'status' && status.state === 'shown'
   const isLoud = isLoudIn(slot, options)
-  if (takes && status.ref && !status.isFixed && !isLoud) return { type: 'edit', slot, entry: status, priority }
+  // What is heard is a message of its own, if nothing is left then of the status.
+  if (takes && status.ref && !status.isFixed && !(isLoud && options.canRemove))
+    return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
 }
 

@@ -128,7 +128,9 @@ describe('a channel', () => {
     (name) => {
       const own = tests.filter((file) => file.package === name && file.path.endsWith('.test.ts'))
       const keeping = own.filter(
-        (file) => /\bportContract\(/.test(file.code) && /^import .*portContract/m.test(file.text),
+        (file) =>
+          /\bportContract\(/.test(file.code) &&
+          /^import \{[^}]*\bportContract\b[^}]*\} from '@reply\/sink'/m.test(file.text),
       )
       expect(where(keeping)).not.toEqual([])
     },

@@ -223,11 +223,12 @@ function isWithin(a: string, b: string): boolean {
   return at >= a.length
 }
 
-/** The letters alone: fences that are carried over and labels are not the agent's words. */
+/** The letters alone: fences, lists and quotes that are carried over and labels are not the agent's words. */
 function bare(text: string): string {
   return text
     .replaceAll(`*${words.continued}*`, '')
     .replaceAll(`*${words.correction}*`, '')
+    .replace(/^(?:\s*(?:[-*>]|\d+[.)])(?=\s))+/gm, '')
     .replace(/(`{3,}|~{3,})\w*/g, '')
     .replace(/\s/g, '')
 }

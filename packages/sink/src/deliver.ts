@@ -9,7 +9,7 @@ import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts
 import { edited, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
-import { type Delivery, deliveryOf, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
+import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { createTyping } from './typing.ts'
 import { earliest, type Mode, view } from './view.ts'
@@ -235,10 +235,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     typing.set(false)
     abort.abort()
     await ended
-    const missing = reply
-      ? reconcile(ledger, pictureOf(reply, clock.now()).slots, { ...optionsOf(reply), isPreviewing: false })
-      : []
-    resolve(deliveryOf(ledger, missing))
+    const slots = reply ? pictureOf(reply, clock.now()).slots : []
+    resolve(deliveryOf(ledger, missingIn(ledger, slots)))
   }
 }
 

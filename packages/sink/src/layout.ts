@@ -40,9 +40,8 @@ const appendLength = 3500
 
 /** Cards as messages: rendered, measured, cut where they are too long. Pure. */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
-  const lastText = cards.findLastIndex((card) => card.type !== 'status')
   const status = cards.find((card) => card.type === 'status')
-  const tail = cards[lastText]
+  const tail = cards.findLast((card) => card.type !== 'status' && !isAfterword(card, options.ledger))
   const slots = cards.flatMap((card): readonly Slot[] => {
     if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
     return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
@@ -50,9 +49,14 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (!status) return slots
   const last = slots.at(-1)
   // A text that grows carries the status below it.
-  if (last?.isGrowing && last.card === tail && options.limits.edits)
+  if (last?.isGrowing && last.card.key === tail?.key && options.limits.edits)
     return [...slots.slice(0, -1), withFooter(last, status, options)]
   return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
+}
+
+/** What comes after the last word of an answer, and has not been said yet: the answer is the one to be heard. */
+function isAfterword({ key }: Card, { entries }: Ledger): boolean {
+  return (key === 'done' || key === 'context') && !entries.some((entry) => entry.key === key)
 }
 
 function answerSlots(

@@ -42,7 +42,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       readyAt: (priority) =>
         Math.max(
           roomAt(calls, limits.perChat, priority),
-          limits.perClient ? roomAt(client, limits.perClient, priority) : 0,
+          limits.perClient ? roomAt(client, limits.perClient, priority) : client.frozenUntil,
         ),
       enter: () => {
         if (calls.isBusy) return undefined

@@ -143,14 +143,25 @@ export interface Delivery {
   readonly rateLimited: number
 }
 
-export function deliveryOf(ledger: Ledger, missing: readonly Operation[] = []): Delivery {
-  const failed = ledger.entries.filter(({ state }) => state === 'failed')
-  const open = missing.flatMap((operation) => (operation.type === 'post' ? [operation.slot.key] : []))
+/** Messages that are to stay and are not there, or not as they should be. A status is nobody's loss. */
+export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
+  const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
+  const missing = slots.filter((slot) => {
+    const entry = known.get(slot.key)
+    const isOld = entry !== undefined && needsEdit(entry, slot) && entry.body !== slot.body
+    return slot.card.type !== 'status' && (isOld || !isDone(entry, slot))
+  })
+  return missing.map(({ key }) => key)
+}
+
+/** `missing`: what there was no time for. */
+export function deliveryOf(ledger: Ledger, missing: readonly string[] = []): Delivery {
+  const failed = ledger.entries.filter(({ state, type }) => state === 'failed' && type !== 'status')
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
       ...failed.map(({ key, reason = '' }) => ({ key, reason })),
-      ...open.map((key) => ({ key, reason: 'The sink was stopped before it was posted.' })),
+      ...missing.map((key) => ({ key, reason: 'The sink was stopped before it was shown.' })),
     ],
     doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
     calls: ledger.calls,

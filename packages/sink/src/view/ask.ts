@@ -3,7 +3,7 @@ import { tokens } from '../asks.ts'
 import type { AskState, Card } from '../card.ts'
 import type { Button } from '../port.ts'
 import type { ViewOptions } from '../view.ts'
-import { code, literal } from './phrase.ts'
+import { clip, code, literal } from './phrase.ts'
 
 type AskCard = Extract<Card, { type: 'ask' }>
 
@@ -121,15 +121,4 @@ function rowsOf(
   return Array.from({ length: Math.ceil(clipped.length / width) }, (_, row) =>
     clipped.slice(row * width, (row + 1) * width),
   )
-}
-
-function clip(text: string, most: number): string {
-  if (text.length <= most) return text
-  const [...letters] = text
-  let kept = ''
-  for (const letter of letters) {
-    if (kept.length + letter.length > most - 1) break
-    kept += letter
-  }
-  return `${kept}…`
 }

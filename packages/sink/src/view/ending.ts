@@ -1,7 +1,7 @@
 import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
 import type { Card } from '../card.ts'
 import type { ViewOptions } from '../view.ts'
-import { contextPercent, literal } from './phrase.ts'
+import { clip, contextPercent, literal } from './phrase.ts'
 
 /** How it ended, truthfully; nothing where the answer says it all. */
 export function endingCards(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): readonly Card[] {
@@ -77,7 +77,7 @@ function reasonOf(error: ReplyFailure | undefined): string {
   if (!error) return 'nobody said why.'
   const [line = ''] = error.message.split('\n')
   const reason = line.trim() === '' ? error.name : line.trim()
-  const short = reason.length <= 300 ? reason : `${reason.slice(0, 299)}…`
+  const short = clip(reason, 300)
   return /[.!?…]$/.test(short) ? short : `${short}.`
 }
 

@@ -1,6 +1,6 @@
 import { type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Timed, ViewOptions } from '../view.ts'
-import { code, literal, toolLabel } from './phrase.ts'
+import { code, literal, oneLine, toolLabel } from './phrase.ts'
 import { activityOf } from './status.ts'
 
 /** Units of a tool's output that are shown of it. */
@@ -46,9 +46,9 @@ function lineOf(part: ToolPart, { words, policy }: ViewOptions): string {
   const { state } = part
   const name = literal(toolLabel(part.tool))
   const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
-  const label = typeof detail === 'string' && detail !== '' ? `${name}: ${literal(detail).slice(0, 120)}` : name
+  const label = typeof detail === 'string' && detail !== '' ? `${name}: ${literal(oneLine(detail, 120))}` : name
   if (state.status === 'error') {
-    const why = isDenied(state.error) ? words.toolDenied : words.toolFailed(literal(state.error ?? '').slice(0, 200))
+    const why = isDenied(state.error) ? words.toolDenied : words.toolFailed(literal(oneLine(state.error ?? '', 200)))
     return `~~${label}~~ ${why}`
   }
   const output = policy.verbosity === 'verbose' && state.status === 'completed' ? (state.output ?? '').trim() : ''
@@ -57,7 +57,7 @@ function lineOf(part: ToolPart, { words, policy }: ViewOptions): string {
 
 function excerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
-  const end = output.length <= outputLength ? output : `…${output.slice(-outputLength)}`
+  const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`
   return `\n\`\`\`\`\n${end.replaceAll('````', "''''")}\n\`\`\`\``
 }
 

@@ -25,11 +25,26 @@ export function literal(text: string): string {
   return text
     .replace(/\s+/g, ' ')
     .trim()
-    .replace(/[\\`*_{}[\]<>()#+\-!|~]/g, '\\$&')
+    .replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
+}
+
+/** In one line, of so many UTF-16 units at most; no letter of two is cut in two. */
+export function oneLine(text: string, most: number): string {
+  return clip(text.replace(/\s+/g, ' ').trim(), most)
+}
+
+export function clip(text: string, most: number): string {
+  if (text.length <= most) return text
+  let kept = ''
+  for (const letter of text.slice(0, most)) {
+    if (kept.length + letter.length > most - 1) break
+    kept += letter
+  }
+  return `${kept.trimEnd()}…`
 }
 
 /** In a code span, in one line. */
 export function code(text: string, most = 200): string {
-  const line = text.replace(/\s+/g, ' ').replace(/`/g, "'").trim()
-  return line === '' ? '' : `\`${line.length <= most ? line : `${line.slice(0, most - 1)}…`}\``
+  const line = oneLine(text.replace(/`/g, "'"), most)
+  return line === '' ? '' : `\`${line}\``
 }

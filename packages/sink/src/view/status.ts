@@ -1,6 +1,6 @@
 import { currentActivity, type Reply } from '@reply/core'
 import type { Timed, ViewOptions } from '../view.ts'
-import { amount, contextPercent, toolLabel } from './phrase.ts'
+import { amount, contextPercent, oneLine, toolLabel } from './phrase.ts'
 
 /** What it is doing, since when, at which step. It goes on at each tick, and at once when what it does is another thing. */
 export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptions): Timed {
@@ -37,9 +37,4 @@ export function activityOf(reply: Reply, { words, now }: Pick<ViewOptions, 'word
   if (activity === 'thinking') return words.thinking
   if (activity === 'writing') return words.writing
   return oneLine(toolLabel(activity), 120)
-}
-
-function oneLine(text: string, most: number): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= most ? line : `${line.slice(0, most - 1).trimEnd()}…`
 }

@@ -1,0 +1,200 @@
+import type { Ask } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import { type AskInput, type AskState, emptyLedger, type Taken, takeAsk, words } from '../src/index.ts'
+import { asks, permits, questionOf, replyWith, saidIn, viewOf } from './make.ts'
+
+const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }
+
+function take(ask: Ask, input: AskInput | string, state: AskState = fresh): Taken | undefined {
+  return takeAsk(ask, typeof input === 'string' ? { text: input } : input, { state, words })
+}
+
+function answerTo(ask: Ask, said: string): unknown {
+  const taken = take(ask, said)
+  return taken?.type === 'answer' ? taken.answer : taken
+}
+
+const one = asks()
+const several = asks([questionOf({ multiple: true })])
+const open = asks([questionOf({ custom: true })])
+const openSeveral = asks([questionOf({ custom: true, multiple: true })])
+
+describe('an answer that is typed', () => {
+  test.each<[string, string, Ask, readonly string[]]>([
+    ['a number', '2', one, ['Green']],
+    ['a number in many ways', ' #3. ', one, ['Blue']],
+    ['a label', 'Green', one, ['Green']],
+    ['a label in other letters', 'gREEN', one, ['Green']],
+    ['a list of numbers', '1, 3', several, ['Red', 'Blue']],
+    ['numbers without commas', '1 3', several, ['Red', 'Blue']],
+    ['a mixed list', 'blue; 1', several, ['Blue', 'Red']],
+    ['a list by lines', 'red\ngreen', several, ['Red', 'Green']],
+    ['one twice', '1, red', several, ['Red']],
+    ['words of its own', 'something darker', open, ['something darker']],
+    ['a number that is no option', '7', open, ['7']],
+    ['a list of its own', 'black, white', openSeveral, ['black, white']],
+  ])('may be %s', (_, said, ask, picked) => {
+    expect(answerTo(ask, said)).toEqual([picked])
+  })
+
+  test.each<[string, string, Ask, string]>([
+    ['words', 'darker', one, '"darker" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
+    ['a number too high', '4', one, '"4" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
+    ['zero', '0', one, '"0" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
+    ['two where one is wanted', '1, 2', one, 'Only one answer is possible here.'],
+    ['two where one is wanted, or words', '1, 2', open, 'Only one answer is possible here.'],
+    ['nothing', '  ', one, 'Reply with a number.'],
+  ])('is refused when it is %s', (_, said, ask, error) => {
+    expect(take(ask, said)).toEqual({ type: 'error', error })
+  })
+
+  test('may be a label with a comma, or a number of many', () => {
+    const labels = ['Yes, always', ...Array.from({ length: 11 }, (_, index) => `Option ${index + 2}`)]
+    const ask = asks([questionOf({ options: labels.map((label) => ({ label, description: '' })) })])
+    expect(answerTo(ask, 'yes, always')).toEqual([['Yes, always']])
+    expect(answerTo(ask, '12')).toEqual([['Option 12']])
+  })
+
+  test('is not taken of an ask that is closed', () => {
+    expect(take(asks([questionOf()], { status: 'withdrawn' }), '1')).toEqual({
+      type: 'error',
+      error: 'This was already resolved.',
+    })
+  })
+})
+
+describe('several questions', () => {
+  const ask = asks([questionOf(), questionOf({ header: 'Size' })])
+
+  test('are answered one after another', () => {
+    const first = take(ask, '1')
+    expect(first).toMatchObject({ type: 'more', state: { answers: [['Red']] } })
+    const state = first?.type === 'more' ? first.state : fresh
+    expect(take(ask, '2', state)).toMatchObject({ type: 'answer', answer: [['Red'], ['Green']] })
+  })
+
+  test('are shown one after another, with what was answered', () => {
+    const view = (state: AskState) =>
+      viewOf(replyWith([], { asks: [ask] }), { ledger: { ...emptyLedger, asks: { que_1: state } } })
+    expect(saidIn(view(fresh), 'ask')).toHaveLength(1)
+    expect(saidIn(view(fresh), 'ask')[0]).toContain('**Colour** (1/2)')
+    const [first, second] = saidIn(view({ ...fresh, answers: [['Red']], by: 'Ada' }), 'ask')
+    expect(first).toContain('✅ Red · Ada')
+    expect(second).toContain('**Size** (2/2)')
+  })
+
+  test('take no button of one that was answered before', () => {
+    expect(take(ask, { token: 's3cret.0.1' }, { ...fresh, answers: [['Red']] })).toMatchObject({ type: 'error' })
+  })
+})
+
+describe('a button', () => {
+  test('gives its option', () => {
+    expect(take(one, { token: 's3cret.0.2' })).toMatchObject({ type: 'answer', answer: [['Blue']] })
+  })
+
+  test('of another ask, or a guess, is not for this one', () => {
+    for (const token of ['other.0.2', '0.2', 's3cre', '', 's3cret']) expect(take(one, { token })).toBeUndefined()
+  })
+
+  test('that there is none of is no answer', () => {
+    for (const token of ['s3cret.0.9', 's3cret.once', 's3cret.']) {
+      expect(take(one, { token })).toMatchObject({ type: 'error' })
+    }
+  })
+
+  test('pressed twice answers once', () => {
+    const taken = take(one, { token: 's3cret.0.2' })
+    const state = taken?.type === 'answer' ? taken.state : fresh
+    expect(take(one, { token: 's3cret.0.2' }, state)).toEqual({ type: 'error', error: words.alreadyResolved })
+  })
+
+  test('picks and takes back where several are wanted, until it is done', () => {
+    const picked = ['0.0', '0.2', '0.0'].reduce((state, token) => {
+      const taken = take(several, { token: `s3cret.${token}` }, state)
+      return taken?.type === 'more' ? taken.state : state
+    }, fresh)
+    expect(picked.picked).toEqual(['Blue'])
+    expect(take(several, { token: 's3cret.0.d' }, picked)).toMatchObject({ type: 'answer', answer: [['Blue']] })
+    expect(take(several, { token: 's3cret.0.d' })).toEqual({ type: 'error', error: words.pickSeveral })
+  })
+
+  test('shows what is picked, and fits where it is', () => {
+    const ledger = { ...emptyLedger, asks: { que_1: { ...fresh, picked: ['Green'] } } }
+    const labels = (ask: Ask, label = 40) => {
+      const { cards } = viewOf(replyWith([], { asks: [ask] }), { ledger, buttons: { perRow: 3, rows: 8, label } })
+      return cards.flatMap((card) => (card.type === 'ask' ? card.buttons.flat().map((button) => button.label) : []))
+    }
+    expect(labels(several)).toEqual(['☐ Red', '☑ Green', '☐ Blue', 'Done'])
+    expect(labels(several, 5)).toEqual(['☐ Red', '☑ Gr…', '☐ Bl…', 'Done'])
+  })
+
+  test('is none where there are too many', () => {
+    const options = Array.from({ length: 30 }, (_, index) => ({ label: `Option ${index}`, description: '' }))
+    const ledger = { ...emptyLedger, asks: { que_1: fresh } }
+    const { cards } = viewOf(replyWith([], { phase: 'blocked', asks: [asks([questionOf({ options })])] }), { ledger })
+    expect(cards).toMatchObject([{ type: 'ask', buttons: [] }])
+    expect(cards[0]?.source).toContain('*Reply with a number.*')
+  })
+})
+
+describe('a permission', () => {
+  test.each<[string, string]>([
+    ['once', 'once'],
+    ['1', 'once'],
+    ['Yes', 'once'],
+    ['ok', 'once'],
+    ['ALWAYS', 'always'],
+    ['2', 'always'],
+    ['allow once', 'once'],
+  ])('is given by "%s"', (said, reply) => {
+    expect(answerTo(permits(), said)).toBe(reply)
+  })
+
+  test.each<[string, string | undefined]>([
+    ['reject', undefined],
+    ['3', undefined],
+    ['No', undefined],
+    ['no, use pnpm', 'use pnpm'],
+    ['reject: use pnpm\ninstead', 'use pnpm\ninstead'],
+    ['deny – not today', 'not today'],
+  ])('is refused by "%s"', (said, message) => {
+    const taken = take(permits(), said)
+    expect(taken?.type).toBe('reject')
+    expect(taken).toMatchObject(message === undefined ? {} : { message })
+    if (message === undefined) expect(taken).not.toHaveProperty('message')
+  })
+
+  test('takes no always where nothing could be', () => {
+    const ask = permits({ always: [] })
+    expect(take(ask, 'always')).toEqual({ type: 'error', error: 'Reply with once or reject (and why).' })
+    expect(take(ask, '2')?.type).toBe('reject')
+    expect(take(ask, { token: 's3cret.always' })).toMatchObject({ type: 'error' })
+  })
+
+  test.each(['nothing', 'maybe', 'onceandforall', ''])('takes no "%s"', (said) => {
+    expect(take(permits(), said)).toMatchObject({ type: 'error' })
+  })
+
+  test.each(['once', 'always'] as const)('is given by the button for %s', (reply) => {
+    expect(take(permits(), { token: `s3cret.${reply}` })).toMatchObject({ type: 'answer', answer: reply })
+  })
+
+  test('is refused by the button for it, and not taken when it was given', () => {
+    expect(take(permits(), { token: 's3cret.reject' })?.type).toBe('reject')
+    expect(take(permits({ status: 'answered', reply: 'once' }), { token: 's3cret.once' })?.type).toBe('error')
+  })
+
+  test.each<[Parameters<typeof permits>[0], string]>([
+    [{ status: 'answered', reply: 'once' }, '✅ Allow once · Ada'],
+    [{ status: 'answered', reply: 'always' }, '✅ Always · Ada'],
+    [{ status: 'answered', reply: 'reject' }, '🚫 Rejected · Ada'],
+    [{ status: 'rejected' }, '🚫 Rejected · Ada'],
+    [{ status: 'withdrawn' }, 'No longer needed.'],
+  ])('says what became of it: %j', (more, said) => {
+    const ledger = { ...emptyLedger, asks: { per_1: { ...fresh, by: 'Ada' } } }
+    const { cards } = viewOf(replyWith([], { asks: [permits(more)] }), { ledger })
+    expect(cards[0]?.source.endsWith(said)).toBe(true)
+    expect(cards[0]).toMatchObject({ buttons: [] })
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import {
+  createFake,
+  createSink,
+  deliveryOf,
+  type Entry,
+  emptyLedger,
+  fakeRender,
+  type Ledger,
+  type LedgerStore,
+  memoryStore,
+  SinkError,
+  shownOf,
+} from '../src/index.ts'
+import { replyWith, settledWith, text } from './make.ts'
+import { createScene } from './scene.ts'
+import { beginning } from './timeline.ts'
+
+function entry(key: string, more: Partial<Entry> = {}): Entry {
+  const fixed = { id: 'x', tries: 1, at: beginning, isLoud: false, body: '', whole: '' }
+  return { key, card: key.replace(/#\d+$/, ''), type: 'answer', state: 'shown', ref: { id: key }, ...fixed, ...more }
+}
+
+const ledgerOf = (...entries: readonly Entry[]): Ledger => ({ ...emptyLedger, entries })
+
+describe('a ledger', () => {
+  test('goes through JSON', () => {
+    const ledger = ledgerOf(entry('answer#0'))
+    expect(JSON.parse(JSON.stringify(ledger))).toEqual(ledger)
+  })
+
+  test('tells what was posted last, and what rang last', () => {
+    const loud = entry('ask:1:0', { at: beginning + 5, isLoud: true })
+    const shown = shownOf(ledgerOf(loud, entry('answer#0', { at: beginning + 9 })))
+    expect(shown).toMatchObject({ postedAt: beginning + 9, loudAt: beginning + 5 })
+  })
+
+  test('counts neither what failed nor what is only meant as posted', () => {
+    const ledger = ledgerOf(entry('answer#0', { state: 'failed' }), entry('answer#1', { state: 'intent' }))
+    expect(shownOf(ledger).posted.size).toBe(0)
+  })
+
+  test('counts as posted what a person removed, and what may be there', () => {
+    const ledger = ledgerOf(entry('a#0', { state: 'gone' }), entry('b#0', { state: 'doubtful' }))
+    expect([...shownOf(ledger).posted.keys()]).toEqual(['a', 'b'])
+  })
+})
+
+describe('a delivery', () => {
+  test('names what failed and why, but no status: nobody misses that in the end', () => {
+    const failed = { state: 'failed', reason: 'It may not.' } as const
+    const ledger = ledgerOf(entry('answer#0', failed), entry('status', { ...failed, type: 'status' }))
+    expect(deliveryOf(ledger).undelivered).toEqual([{ key: 'answer#0', reason: 'It may not.' }])
+  })
+
+  test('counts what is there, and what may be', () => {
+    const doubtful = entry('b#0', { state: 'doubtful' })
+    const ledger = { ...ledgerOf(entry('a#0'), doubtful, entry('c#0', { state: 'intent' })), doubtful: 1 }
+    expect(deliveryOf(ledger)).toMatchObject({ shown: 1, doubtful: 2 })
+  })
+})
+
+describe('a store', () => {
+  const broken: LedgerStore = {
+    read: () => Promise.reject(new Error('no disk')),
+    write: () => Promise.reject(new Error('no disk')),
+  }
+
+  test('that fails costs the memory, not the answer, and is told of once each way', async () => {
+    const scene = createScene({ sink: { store: broken } })
+    scene.show(settledWith([text('All of it.')]))
+    expect(await scene.end()).toMatchObject({ shown: 1, undelivered: [] })
+    expect(scene.errors.map(({ type, message }) => [type, /could not be (\w+)/.exec(message)?.[1]])).toEqual([
+      ['store', 'read'],
+      ['store', 'written'],
+    ])
+  })
+
+  test.each(['', 'nonsense', '{"version":2,"entries":[]}', '{"version":1}', '[]'])(
+    'with "%s" in it is told of, and begun anew',
+    async (kept) => {
+      const written = new Map<string, string>()
+      const store: LedgerStore = {
+        read: async () => kept,
+        write: async (key, value) => void written.set(key, value),
+      }
+      const scene = createScene({ sink: { store } })
+      scene.show(settledWith([text('All of it.')]))
+      expect(await scene.end()).toMatchObject({ shown: 1 })
+      expect(scene.errors).toMatchObject([{ type: 'store' }])
+      expect([...written.keys()]).toEqual(['chat/ses_1/msg_1'])
+    },
+  )
+
+  test('keeps chats, threads and prompts apart', async () => {
+    const keys: string[] = []
+    const memory = memoryStore()
+    const write: LedgerStore['write'] = async (key, value) => {
+      keys.push(key)
+      await memory.write(key, value)
+    }
+    const store: LedgerStore = { ...memory, write }
+    for (const chat of [{ id: 'a/b' }, { id: 'a', thread: 'b' }]) {
+      const scene = createScene({ sink: { store, chat } })
+      scene.show(settledWith([text('One.')]))
+      await scene.end()
+    }
+    const other = createScene({ sink: { store } })
+    other.show(settledWith([text('Two.')], { promptIDs: ['msg_9'] }))
+    await other.end()
+    expect([...new Set(keys)]).toEqual(['a%2Fb/ses_1/msg_1', 'a/b/ses_1/msg_1', 'chat/ses_1/msg_9'])
+  })
+
+  test('knows of a post before it is made', async () => {
+    const scene = createScene({ fake: { faults: [{ call: 1, type: 'unreachable' }] } })
+    scene.show(replyWith([text('One.', { status: 'open' })]))
+    await scene.pass(300)
+    const kept: Ledger = JSON.parse((await scene.store.read('chat/ses_1/msg_1')) ?? 'null')
+    expect(kept.calls).toBe(1)
+    expect(scene.fake.calls.filter(({ verb }) => verb === 'post')).toMatchObject([{ result: 'unreachable' }])
+  })
+})
+
+test.each([
+  [{ firstFlushMs: -1 }, 'firstFlushMs'],
+  [{ toolThrottleMs: 10 }, 'toolThrottleMs'],
+  [{ documentLength: 1.5 }, 'documentLength'],
+])('a policy of %j is refused by name', (policy, field) => {
+  const { port } = createFake({ clock: createScene().clock })
+  const make = () => createSink({ port, render: fakeRender, chat: { id: 'chat' }, policy })
+  expect(make).toThrow(SinkError)
+  expect(make).toThrow(field)
+})

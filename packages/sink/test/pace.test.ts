@@ -1,0 +1,103 @@
+import { createHandClock } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { type ChatPace, createPacer, fakeLimits, type Priority } from '../src/index.ts'
+import { beginning } from './timeline.ts'
+
+function spend(pace: ChatPace, calls: number): void {
+  for (let count = 0; count < calls; count++) pace.enter()?.()
+}
+
+function waits(pace: ChatPace, priority: Priority, now = beginning): number {
+  return Math.max(0, pace.readyAt(priority) - now)
+}
+
+function setUp(limits = {}) {
+  const clock = createHandClock(beginning)
+  const pacer = createPacer({ clock })
+  const of = (id: string, thread?: string) => pacer.chat({ id, thread }, { ...fakeLimits, ...limits })
+  return { clock, of, pace: of('chat') }
+}
+
+describe('a budget of five calls in five seconds', () => {
+  test.each<[number, readonly [number, number, number, number]]>([
+    [0, [0, 0, 0, 0]],
+    [2, [0, 0, 0, 0]],
+    [3, [0, 0, 0, 5000]],
+    [4, [0, 0, 5000, 5000]],
+    [5, [5000, 5000, 5000, 5000]],
+  ])('after %i calls: ask, final, text and status wait', (calls, expected) => {
+    const { pace } = setUp()
+    spend(pace, calls)
+    expect((['ask', 'final', 'text', 'status'] as const).map((priority) => waits(pace, priority))).toEqual(expected)
+  })
+
+  test('comes back as the calls grow old', async () => {
+    const { clock, pace } = setUp()
+    spend(pace, 1)
+    await clock.advance(1000)
+    spend(pace, 4)
+    expect(waits(pace, 'final', clock.now())).toBe(4000)
+    await clock.advance(4000)
+    expect(waits(pace, 'final', clock.now())).toBe(0)
+  })
+
+  test('of one call leaves that to everybody', () => {
+    const { pace } = setUp({ perChat: { calls: 1, perMs: 1000 } })
+    expect(waits(pace, 'status')).toBe(0)
+    spend(pace, 1)
+    expect(waits(pace, 'ask')).toBe(1000)
+  })
+
+  test('is shared by the threads of a chat, and not with another chat', () => {
+    const { of, pace } = setUp()
+    spend(of('chat', 'a thread'), 5)
+    expect(waits(pace, 'final')).toBe(5000)
+    expect(waits(of('another'), 'final')).toBe(0)
+  })
+})
+
+test('all chats of a client share its budget', () => {
+  const { of } = setUp({ perClient: { calls: 2, perMs: 1000 } })
+  spend(of('one'), 1)
+  spend(of('two'), 1)
+  expect(waits(of('three'), 'final')).toBe(1000)
+})
+
+test('a freeze holds what it names', async () => {
+  const { clock, of, pace } = setUp({ perClient: { calls: 100, perMs: 1000 } })
+  pace.freeze(600_000, 'chat')
+  expect(waits(pace, 'ask')).toBe(600_000)
+  expect(waits(of('another'), 'ask')).toBe(0)
+  of('another').freeze(1000, 'client')
+  expect(waits(of('another'), 'ask')).toBe(1000)
+  await clock.advance(600_000)
+  expect(waits(pace, 'ask', clock.now())).toBe(0)
+})
+
+test('a shorter freeze ends no longer one', () => {
+  const { pace } = setUp()
+  pace.freeze(9000, 'chat')
+  pace.freeze(1000, 'chat')
+  expect(waits(pace, 'final')).toBe(9000)
+})
+
+test('a freeze of the client holds where it has no budget of its own, too', () => {
+  const { of, pace } = setUp()
+  pace.freeze(3000, 'client')
+  expect(waits(of('another'), 'final')).toBe(3000)
+})
+
+test('one call is on its way in a chat, and who waits is told when it is over', () => {
+  const { of, pace } = setUp()
+  const leave = pace.enter()
+  expect(of('chat').enter()).toBeUndefined()
+  expect(of('another').enter()).toBeTypeOf('function')
+  let told = 0
+  pace.onFree(() => {
+    told += 1
+  })
+  leave?.()
+  expect(told).toBe(1)
+  pace.enter()?.()
+  expect(told).toBe(1)
+})

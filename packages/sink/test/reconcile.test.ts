@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Card,
+  type Entry,
+  emptyLedger,
+  fakeLimits,
+  fakeRender,
+  type Ledger,
+  layout,
+  type Mode,
+  type Operation,
+  type ReconcileOptions,
+  reconcile,
+  type Slot,
+  words,
+} from '../src/index.ts'
+import { beginning } from './timeline.ts'
+
+const live: ReconcileOptions = { isSettled: false, canEdit: true, canRemove: true, isPreviewing: false }
+const settled = { ...live, isSettled: true }
+
+const said = (source: string, more: { key?: string; isOpen?: boolean } = {}): Card => {
+  return { type: 'answer', key: 'answer', source, isOpen: true, ...more }
+}
+const status: Card = { type: 'status', key: 'status', source: 'Working' }
+const ask: Card = { type: 'ask', key: 'ask:1:0', source: '❓ Which?', buttons: [], isPending: true }
+const note: Card = { type: 'note', key: 'compaction:1', source: '*Context compacted*' }
+const done: Card = { type: 'ending', key: 'done', source: 'Done in 40 s.', isFailure: false }
+
+function slotsOf(cards: readonly Card[], { ledger = emptyLedger, mode = 'live' as Mode, limits = {} } = {}) {
+  return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger })
+}
+
+/** A ledger in which all of these were posted as they are, in their order. */
+function ledgerOf(cards: readonly Card[], more: Readonly<Record<string, Partial<Entry>>> = {}): Ledger {
+  const entries = slotsOf(cards).map((slot: Slot, index): Entry => {
+    const { key, card, body, whole, piece } = slot
+    const place = { id: `x${index}`, tries: 1, at: beginning, isLoud: false, ref: { id: `${index + 1}` } }
+    return { key, card: card.key, type: card.type, state: 'shown', body, whole, piece, ...place, ...more[key] }
+  })
+  return { ...emptyLedger, entries }
+}
+
+function steps(operations: readonly Operation[]): readonly string[] {
+  return operations.map((one) => {
+    if (one.type === 'remove') return `remove ${one.entry.key}`
+    if (one.type === 'edit')
+      return `edit ${one.entry.key}${one.entry.key === one.slot.key ? '' : ` to ${one.slot.key}`}`
+    return `${one.type} ${one.slot.key}${one.type === 'post' && one.isLoud ? ' loud' : ''}`
+  })
+}
+
+const next = (ledger: Ledger, cards: readonly Card[], options = live): readonly string[] =>
+  steps(reconcile(ledger, slotsOf(cards, { ledger }), options))
+
+describe('what is missing', () => {
+  test('is nothing when the chat shows it', () => {
+    expect(next(ledgerOf([said('One.'), status]), [said('One.'), status])).toEqual([])
+  })
+
+  test('is posted from the first on, one at a time', () => {
+    expect(next(emptyLedger, [said('One.', { isOpen: false }), note, said('Two.', { key: 'answer@note' })])).toEqual([
+      'post answer#0',
+    ])
+  })
+
+  test('is edited where it is another text', () => {
+    expect(next(ledgerOf([said('One.')]), [said('One. Two.')])).toEqual(['edit answer#0'])
+  })
+
+  test('is as urgent as what comes after it', () => {
+    const [first] = reconcile(emptyLedger, slotsOf([note, ask]), live)
+    expect(first).toMatchObject({ type: 'post', priority: 'ask', slot: { key: 'compaction:1' } })
+  })
+
+  test.each<[Card, boolean, string]>([
+    [said('One.'), false, 'text'],
+    [said('One.'), true, 'final'],
+    [status, false, 'status'],
+    [ask, false, 'ask'],
+    [note, false, 'text'],
+  ])('has its priority', (card, isSettled, priority) => {
+    expect(reconcile(emptyLedger, slotsOf([card]), { ...live, isSettled })[0]?.priority).toBe(priority)
+  })
+
+  test('of asks comes before edits of a text', () => {
+    expect(next(ledgerOf([said('One.')]), [said('One. Two.'), ask])).toEqual(['post ask:1:0 loud', 'edit answer#0'])
+  })
+})
+
+describe('a status', () => {
+  test('is taken over by the text that comes', () => {
+    expect(next(ledgerOf([status]), [said('One.')])).toEqual(['edit status to answer#0'])
+  })
+
+  test('is not taken over once something came below it', () => {
+    const { entries } = ledgerOf([note, status])
+    const ledger = { ...emptyLedger, entries: entries.toReversed() }
+    expect(next(ledger, [note, said('One.', { key: 'answer@n' })])).toEqual(['post answer@n#0', 'remove status'])
+  })
+
+  test('is not taken over by what is to be heard, but where it could not go', () => {
+    expect(next(ledgerOf([status]), [said('One.', { isOpen: false })], settled)).toEqual([
+      'post answer#0 loud',
+      'remove status',
+    ])
+    expect(next(ledgerOf([status]), [said('One.', { isOpen: false })], { ...settled, canRemove: false })).toEqual([
+      'edit status to answer#0',
+    ])
+  })
+
+  test('that cannot be edited any more is not taken over', () => {
+    const ledger = ledgerOf([status], { status: { isFixed: true } })
+    expect(next(ledger, [said('One.')])).toEqual(['post answer#0', 'remove status'])
+  })
+
+  test('is a footer of the text that grows', () => {
+    const [slot] = slotsOf([said('One.'), status])
+    expect(slot?.bubble.text).toBe('One.\n\n*Working*')
+    expect(slot?.body).not.toBe(slot?.whole)
+  })
+})
+
+describe('what is not wanted any more', () => {
+  const long = said('word '.repeat(120))
+
+  test('goes when a text became shorter', () => {
+    expect(next(ledgerOf([long]), [said('word')])).toEqual(expect.arrayContaining(['remove answer#1']))
+  })
+
+  test('goes when a text was taken back', () => {
+    expect(next(ledgerOf([said('One.')]), [], settled)).toEqual(['remove answer#0'])
+  })
+
+  test('stays where nothing can be edited', () => {
+    expect(next(ledgerOf([said('One.'), note]), [], { ...live, canEdit: false })).toEqual([])
+  })
+
+  test('is no ask, note or ending: those stay', () => {
+    expect(next(ledgerOf([ask, note, done]), [], settled)).toEqual([])
+  })
+})
+
+describe('what a person removed', () => {
+  test('counts as shown', () => {
+    const cards = [said('One.', { isOpen: false }), note]
+    expect(next(ledgerOf(cards, { 'answer#0': { state: 'gone' } }), cards)).toEqual([])
+  })
+
+  test('is posted anew while it grows', () => {
+    const ledger = ledgerOf([said('One.')], { 'answer#0': { state: 'gone' } })
+    expect(next(ledger, [said('One. Two.')])).toEqual(['post answer#0'])
+  })
+})
+
+describe('what cannot be edited any more', () => {
+  test('stays, and the text goes on in the next message', () => {
+    const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
+    const slots = slotsOf([said('One. Two.')], { ledger })
+    expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([['answer#1', 'Two.']])
+    expect(steps(reconcile(ledger, slots, live))).toEqual(['post answer#1'])
+  })
+
+  const wrong = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
+
+  test('is corrected once it is final, when it says something else', () => {
+    expect(slotsOf([said('Two.')], { ledger: wrong })).toEqual([])
+    const [slot] = slotsOf([said('Two.', { isOpen: false })], { ledger: wrong })
+    expect(slot).toMatchObject({ key: 'answer!#0', bubble: { text: '*Corrected:*\n\nTwo.' } })
+  })
+
+  test('stays corrected when what was wrong has been removed', () => {
+    const cards = [said('Two.', { isOpen: false })]
+    const correction = slotsOf(cards, { ledger: wrong })
+    const [kept] = ledgerOf([said('', { key: 'answer!' }), said('x', { key: 'answer!' })]).entries
+    expect(kept?.card).toBe('answer!')
+    const ledger = { ...emptyLedger, entries: kept ? [{ ...kept, body: '', whole: '' }] : [] }
+    expect(slotsOf(cards, { ledger }).map(({ key }) => key)).toEqual(correction.map(({ key }) => key))
+  })
+
+  test('was posted before its white space came: what follows is cut as before', () => {
+    const paragraphs = `${'word '.repeat(35).trim()}.\n\n`.repeat(4).trim()
+    const slots = slotsOf([said(paragraphs)])
+    expect(slots.length).toBeGreaterThan(2)
+    const trimmed = ledgerOf([said(paragraphs)]).entries.map((entry) => {
+      const { piece } = entry
+      const cut = piece && { ...piece, to: paragraphs.slice(0, piece.to).trimEnd().length }
+      return entry.key === 'answer#0' ? { ...entry, piece: cut, isFixed: true as const } : entry
+    })
+    const upTo = slotsOf([said(paragraphs.slice(0, trimmed[0]?.piece?.to))])[0]?.piece?.upTo ?? ''
+    const entries = trimmed.map((entry, at) =>
+      at === 0 && entry.piece ? { ...entry, piece: { ...entry.piece, upTo } } : entry,
+    )
+    const ledger = { ...emptyLedger, entries }
+    expect(slotsOf([said(paragraphs)], { ledger }).map(({ body }) => body)).toEqual(
+      slots.slice(1).map(({ body }) => body),
+    )
+  })
+})
+
+describe('what failed in between', () => {
+  const text = 'word '.repeat(240).trim()
+
+  test('leaves what comes after it as it is, also where less fits than was thought', () => {
+    const slots = slotsOf([said(text)])
+    const cap = slots[2]?.piece?.from ?? 0
+    const ledger = {
+      ...ledgerOf([said(text)], { 'answer#1': { state: 'failed', ref: undefined } }),
+      caps: { answer: { most: 100, from: cap } },
+    }
+    const after = slotsOf([said(text)], { ledger })
+    expect(after[0]).toMatchObject({ key: 'answer#2', piece: { from: cap } })
+  })
+
+  test('is not said again where nothing is edited, and what comes after it is', () => {
+    const first = ledgerOf([said('One.')], { 'answer#0': { state: 'failed', ref: undefined } })
+    const slots = slotsOf([said('One. Two.')], { ledger: first, mode: 'append' })
+    expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([['answer#1', 'Two.']])
+  })
+})
+
+describe('what rings', () => {
+  test('is the last message of an answer alone', () => {
+    const long = said('word '.repeat(120), { isOpen: false })
+    const slots = slotsOf([long])
+    expect(slots.map(({ isLast }) => isLast)).toEqual([false, false, true])
+    expect(steps(reconcile(emptyLedger, slots, settled))).toEqual(['post answer#0'])
+  })
+
+  test('is the answer, and not a word on the time or the context after it', () => {
+    const context: Card = { type: 'note', key: 'context', source: '*The context is 61 % full.*' }
+    for (const after of [done, context]) {
+      expect(next(emptyLedger, [said('One.', { isOpen: false }), after], settled)).toEqual(['post answer#0 loud'])
+    }
+  })
+
+  test('is a failure instead of the answer before it', () => {
+    const failure: Card = { type: 'ending', key: 'ending', source: '⚠️ Failed.', isFailure: true }
+    expect(next(emptyLedger, [said('One.', { isOpen: false }), failure], settled)).toEqual(['post answer#0'])
+    expect(
+      next(ledgerOf([said('One.', { isOpen: false })]), [said('One.', { isOpen: false }), failure], settled),
+    ).toEqual(['post ending loud'])
+  })
+
+  test('is an ask, as long as it waits', () => {
+    expect(next(emptyLedger, [ask])).toEqual(['post ask:1:0 loud'])
+    expect(next(emptyLedger, [{ ...ask, isPending: false }])).toEqual(['post ask:1:0'])
+  })
+})
+
+describe('a preview', () => {
+  const previewing = { ...live, isPreviewing: true }
+
+  test('shows what grows, and is no message', () => {
+    expect(next(emptyLedger, [said('One.')], previewing)).toEqual(['preview answer#0'])
+  })
+
+  test('gives way: before any message what it showed is posted', () => {
+    expect(next(emptyLedger, [said('One.'), ask], previewing)).toEqual(['post answer#0'])
+  })
+
+  test('ends with the text', () => {
+    expect(next(emptyLedger, [said('One.', { isOpen: false })], { ...settled, isPreviewing: true })).toEqual([
+      'post answer#0 loud',
+    ])
+  })
+})

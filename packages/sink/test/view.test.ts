@@ -1,0 +1,335 @@
+import type { Outcome, Reply } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import { emptyLedger, type Mode } from '../src/index.ts'
+import {
+  asks,
+  call,
+  questionOf,
+  replyWith,
+  saidIn,
+  settledWith,
+  text,
+  thought,
+  using,
+  type Viewing,
+  viewOf,
+} from './make.ts'
+import { beginning } from './timeline.ts'
+
+const statusOf = (reply: Reply, viewing?: Viewing): string | undefined => saidIn(viewOf(reply, viewing), 'status')[0]
+const endingsOf = (reply: Reply, viewing?: Viewing): readonly string[] => saidIn(viewOf(reply, viewing), 'ending')
+const notesOf = (reply: Reply, viewing?: Viewing): readonly string[] => saidIn(viewOf(reply, viewing), 'note')
+
+const running = call('bash', { input: { command: 'npm test' }, title: 'npm test' })
+const child = { background: false, agent: 'general', title: 'Explore code', callID: 'call_1' }
+
+describe('the status', () => {
+  test.each<[string, Reply, string]>([
+    ['nothing yet', replyWith([], { phase: 'waiting' }), 'Starting'],
+    ['a thought', replyWith([{ ...thought('Hm.'), status: 'open' }]), 'Thinking'],
+    ['a text', replyWith([text('It', { status: 'open' })]), 'Writing'],
+    ['a tool', replyWith([running]), 'bash: npm test'],
+    ['a tool of a server', replyWith([call('mcp__my_files__read', { title: 'a.txt' })]), 'read: a.txt'],
+    ['a lost connection', replyWith([running], { connection: 'lost' }), 'connection lost, trying again'],
+    ['a silence', replyWith([running], { stalled: true }), 'nothing has come for a while'],
+    [
+      'another try',
+      replyWith([], { phase: 'retrying', retry: { message: 'Rate limited', attempt: 2, nextAt: beginning + 15_000 } }),
+      'Rate limited, trying again in 15 s (try 2)',
+    ],
+    [
+      'a compaction',
+      replyWith([], { compaction: { state: 'running', auto: true, startedAt: beginning, tokensBefore: 81_400 } }),
+      'Compacting 81k tokens',
+    ],
+    [
+      'a sub-agent',
+      replyWith([], { children: [{ ...child, reply: replyWith([call('read', { title: 'notes.md' })]) }] }),
+      'general(Explore code) · read: notes.md',
+    ],
+  ])('says what it does: %s', (_, reply, said) => {
+    expect(statusOf(reply)).toBe(said)
+  })
+
+  test('says since when from the first tick on, in steps of the tick', () => {
+    const shown = [1499, 1500, 4999, 5000, 9999, 65_000].map((atMs) => statusOf(replyWith([running]), { atMs }))
+    expect(shown).toEqual([
+      undefined,
+      'bash: npm test',
+      'bash: npm test',
+      'bash: npm test · 5 s',
+      'bash: npm test · 5 s',
+      'bash: npm test · 1 min 5 s',
+    ])
+  })
+
+  test('is looked at again at its beginning and at each tick', () => {
+    expect(viewOf(replyWith([running]), { atMs: 0 }).nextAt).toBe(beginning + 1500)
+    expect(viewOf(replyWith([running]), { atMs: 7000 }).nextAt).toBe(beginning + 10_000)
+  })
+
+  test('says the step after the first, and how full the context is from 60 % on', () => {
+    expect(statusOf(replyWith([running], using(59_000)))).toBe('bash: npm test · step 2')
+    expect(statusOf(replyWith([running], using(60_000)))).toBe('bash: npm test · step 2 · context 60 %')
+  })
+
+  test.each<[string, Reply, Viewing]>([
+    ['when it has settled', settledWith([text('Done.')]), {}],
+    ['while a person is asked', replyWith([], { phase: 'blocked', asks: [asks()] }), {}],
+    ['where people want quiet', replyWith([running]), { policy: { verbosity: 'quiet' } }],
+    ['where nothing can be edited', replyWith([running]), { mode: 'sealed' }],
+  ])('is none %s', (_, reply, viewing) => {
+    expect(statusOf(reply, viewing)).toBeUndefined()
+  })
+
+  test('cuts no letter in two', () => {
+    const said = statusOf(replyWith([call('bash', { title: `${'x'.repeat(112)}👍👍👍` })]))
+    expect(said).not.toMatch(/\p{Surrogate}/u)
+    expect(said).toMatch(/x👍*…$/u)
+  })
+})
+
+describe('typing', () => {
+  test.each<[string, Reply, boolean]>([
+    ['it works', replyWith([running]), true],
+    ['it has settled', settledWith([]), false],
+    ['somebody is asked', replyWith([], { phase: 'blocked', asks: [asks()] }), false],
+    ['the connection is lost', replyWith([running], { connection: 'lost' }), false],
+    ['nothing comes', replyWith([running], { stalled: true }), false],
+  ])('when %s: %s', (_, reply, isTyping) => {
+    expect(viewOf(reply).isTyping).toBe(isTyping)
+  })
+})
+
+describe('a notice of tools', () => {
+  const noticeOf = (reply: Reply, viewing: Viewing = {}) =>
+    saidIn(viewOf(reply, { mode: 'sealed', ...viewing }), 'notice')
+
+  test('names all calls that run, in one message', () => {
+    const reply = replyWith([running, call('read', { input: { filePath: 'a.ts' } })])
+    expect(noticeOf(reply)).toEqual(['bash: npm test\nread: a.ts'])
+  })
+
+  test('comes once for a call, and again when that fails', () => {
+    const told = { ...emptyLedger, told: [`${running.id}:running`] }
+    expect(noticeOf(replyWith([running]), { ledger: told })).toEqual([])
+    const broken = { ...running, state: { ...running.state, status: 'error', error: 'exit 1' } } as const
+    expect(noticeOf(replyWith([broken]), { ledger: told })).toEqual(['~~bash: npm test~~ failed: exit 1'])
+  })
+
+  test('marks what was denied', () => {
+    const denied = call('bash', { status: 'error', title: 'rm', error: 'The user rejected permission to use this' })
+    expect(noticeOf(replyWith([denied]))).toEqual(['~~bash: rm~~ denied'])
+  })
+
+  test('comes no sooner than the throttle after the one before', () => {
+    const ledger = { ...emptyLedger, noticeAt: beginning }
+    const early = viewOf(replyWith([running]), { mode: 'sealed', ledger, atMs: 4999 })
+    expect(saidIn(early, 'notice')).toEqual([])
+    expect(early.nextAt).toBe(beginning + 5000)
+    expect(noticeOf(replyWith([running]), { ledger, atMs: 5000 })).toHaveLength(1)
+  })
+
+  test('leaves out what has ended well, the checklist and questions', () => {
+    const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('question')]
+    expect(noticeOf(replyWith(parts))).toEqual([])
+  })
+
+  test.each<[Mode, 'quiet' | 'normal' | 'verbose', number]>([
+    ['live', 'normal', 0],
+    ['live', 'verbose', 1],
+    ['sealed', 'quiet', 0],
+    ['sealed', 'normal', 1],
+    ['append', 'normal', 1],
+  ])('in mode %s, %s: %i', (mode, verbosity, notices) => {
+    expect(noticeOf(replyWith([running]), { mode, policy: { verbosity } })).toHaveLength(notices)
+  })
+
+  test('shows outputs where everything is to be seen', () => {
+    const done = call('bash', { status: 'completed', title: 'ls', output: 'a.ts\nb.ts\n' })
+    expect(noticeOf(replyWith([done]), { policy: { verbosity: 'verbose' } })).toEqual([
+      'bash: ls\n\n````\na.ts\nb.ts\n````',
+    ])
+  })
+
+  test('shows names of the outside as they are', () => {
+    const odd = call('bash', { title: `*${'x'.repeat(117)}**` })
+    expect(noticeOf(replyWith([odd]))).toEqual([`bash: \\*${'x'.repeat(117)}\\*\\*`])
+    const long = call('bash', { title: `${'x'.repeat(118)}👍👍` })
+    expect(noticeOf(replyWith([long]))[0]).not.toMatch(/\p{Surrogate}/u)
+  })
+})
+
+describe('a heartbeat', () => {
+  const beatOf = (reply: Reply, viewing: Viewing) => saidIn(viewOf(reply, viewing), 'heartbeat')
+
+  test('comes after a minute without a word where nothing can be edited', () => {
+    expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 59_999 })).toEqual([])
+    expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 60_000 })).toEqual([
+      'Still at it: bash: npm test \\(1 min 0 s\\)',
+    ])
+    expect(beatOf(replyWith([running]), { mode: 'live', atMs: 60_000 })).toEqual([])
+  })
+
+  test('is silent while a person is asked', () => {
+    const blocked = replyWith([], { phase: 'blocked', asks: [asks()] })
+    expect(beatOf(blocked, { mode: 'sealed', atMs: 60_000 })).toEqual([])
+  })
+})
+
+describe('a note', () => {
+  const compaction = { state: 'done', auto: true, startedAt: beginning, endedAt: beginning + 12_000 } as const
+
+  test('of a compaction says how long it took and how much there was', () => {
+    expect(notesOf(replyWith([], { compaction: { ...compaction, tokensBefore: 8140 } }))).toEqual([
+      '*Context compacted · 8.1k tokens · 12 s*',
+    ])
+    expect(notesOf(replyWith([], { compaction: { ...compaction, endedAt: undefined } }))).toEqual([
+      '*Context compacted*',
+    ])
+  })
+
+  test.each<[number, readonly string[]]>([
+    [59_000, []],
+    [60_000, ['*The context is 60 % full: consider compacting it.*']],
+    [79_000, ['*The context is 79 % full: consider compacting it.*']],
+    [80_000, ['*The context is 80 % full: it will be compacted soon.*']],
+  ])('of a context of %i tokens of 100,000', (tokens, notes) => {
+    expect(notesOf(settledWith([text('Done.')], using(tokens)))).toEqual(notes)
+  })
+
+  test('of the context is none after a compaction, or before the end', () => {
+    expect(notesOf(settledWith([text('Done.')], { ...using(90_000), compaction }))).toHaveLength(1)
+    expect(notesOf(replyWith([text('Done.')], using(90_000)))).toEqual([])
+  })
+})
+
+describe('an ending', () => {
+  test.each<[Outcome, readonly string[]]>([
+    ['completed', []],
+    ['stopped', ['*Stopped before the end. Send another message to go on.*']],
+    ['aborted', ['*Aborted.*']],
+    ['failed', ['⚠️ Failed: nobody said why.']],
+    ['timed-out', ['⚠️ Timed out: nothing came for too long, so it was aborted.']],
+    ['lost', ['⚠️ Its end was never seen: the connection to the agent is gone. What arrived is above.']],
+  ])('of one that %s', (outcome, endings) => {
+    const said = endingsOf(settledWith([text('Some words.')], { outcome }))
+    expect(said.map((one) => one.replaceAll('\\', ''))).toEqual(endings)
+  })
+
+  test.each<[string, Partial<NonNullable<Reply['error']>>, string]>([
+    ['a key', { name: 'ProviderAuthError' }, "The provider refused the key: renew it with 'opencode auth login'."],
+    ['a key, by its number', { statusCode: 401 }, "The provider refused the key: renew it with 'opencode auth login'."],
+    ['the context', { name: 'ContextOverflowError' }, 'The context is full: compact the session or start a new one.'],
+    ['the rate', { statusCode: 429 }, 'The provider limits the rate: wait, then try again.'],
+    ['the provider', { statusCode: 503 }, "It is the provider's failure: try again later."],
+    ['what may pass', { retryable: true }, 'It may work on another try.'],
+  ])('says what to do about %s', (_, more, cure) => {
+    const error = { name: 'APIError', message: 'It broke\nat a line', raw: undefined, ...more }
+    const [said = ''] = endingsOf(settledWith([], { outcome: 'failed', error }))
+    expect(said.replaceAll('\\', '')).toBe(`⚠️ Failed: It broke. ${cure}`)
+  })
+
+  test.each<[string, Reply, string]>([
+    ['tools', settledWith([call('bash', { status: 'completed' })]), 'Done, without words: 1 tool call ran.'],
+    ['thoughts', settledWith([thought('Hm.')]), 'No answer: the model only thought. Try again.'],
+    ['nothing', settledWith([]), 'No answer came. Try again.'],
+    [
+      'sub-agents',
+      settledWith([], { children: [{ ...child, reply: settledWith([]) }] }),
+      'Done, without words: sub-agents were at work.',
+    ],
+  ])('says so when there was no text but %s', (_, reply, said) => {
+    expect(endingsOf(reply)[0]?.replaceAll('\\', '')).toBe(`*${said}*`)
+  })
+
+  test('is none of a prompt that wants no reply', () => {
+    expect(endingsOf(settledWith([], { messages: [] }))).toEqual([])
+  })
+
+  test('says that the model ran out of room', () => {
+    expect(endingsOf(settledWith([text('And so')], { finish: 'length' }))).toEqual([
+      "*It was cut off at the model's output limit.*",
+    ])
+  })
+
+  test('rings after half a minute, unless something rang by then', () => {
+    const reply = settledWith([text('Done.')], {}, 30_001)
+    expect(endingsOf(reply)).toEqual(['Done in 30 s.'])
+    expect(endingsOf(settledWith([text('Done.')], {}, 30_000))).toEqual([])
+    const loud = { key: 'answer#0', card: 'answer', type: 'answer', state: 'shown', id: 'x', tries: 1 } as const
+    const entry = { ...loud, at: beginning + 30_002, isLoud: true, body: '', whole: '' }
+    expect(endingsOf(reply, { ledger: { ...emptyLedger, entries: [entry] } })).toEqual([])
+    expect(endingsOf(reply, { mode: 'sealed' })).toEqual([])
+  })
+})
+
+describe('an answer', () => {
+  const answersOf = (reply: Reply, viewing?: Viewing) => saidIn(viewOf(reply, viewing), 'answer')
+
+  test('is what was said, a blank line between', () => {
+    expect(answersOf(replyWith([text('One. '), running, text('Two.')]))).toEqual(['One. \n\nTwo.'])
+  })
+
+  test.each<[Mode, readonly string[]]>([
+    ['live', ['One.\n\nTw']],
+    ['append', ['One.\n\nTw']],
+    ['sealed', ['One.']],
+    ['final', []],
+  ])('that grows, in mode %s', (mode, answers) => {
+    expect(answersOf(replyWith([text('One.'), text('Tw', { status: 'open' })]), { mode })).toEqual(answers)
+  })
+
+  test('goes on below what has been posted between', () => {
+    const [one, two] = [text('One.'), text('Two.')]
+    const ledger = { ...emptyLedger, breaks: [{ key: 'ask:que_1:0', before: [one.id] }] }
+    expect(answersOf(replyWith([one, two]), { ledger })).toEqual(['One.', 'Two.'])
+  })
+
+  test('leaves out what the server wrote, what is ignored and what was given up', () => {
+    const parts = [text('A', { synthetic: true }), text('B', { ignored: true }), text('C', { status: 'abandoned' })]
+    expect(answersOf(replyWith([...parts, text('D')]))).toEqual(['D'])
+  })
+
+  const code = `Look:\n\n\`\`\`python\n${'print(1)\n'.repeat(600)}\`\`\`\n\nThat is it.`
+
+  test('gives overlong code away as a file, once it is whole', () => {
+    const { cards } = viewOf(settledWith([text(code)]), { uploads: true })
+    expect(cards[0]?.source).toBe('Look:\n\n*📄 code-1.py, 600 lines*\n\nThat is it.')
+    expect(cards[1]).toMatchObject({ type: 'file', file: { name: 'code-1.py', text: 'print(1)\n'.repeat(600) } })
+    expect(saidIn(viewOf(replyWith([text(code, { status: 'open' })]), { uploads: true }), 'file')).toEqual([])
+  })
+
+  test('keeps its code where no files go, and where it is short', () => {
+    expect(answersOf(settledWith([text(code)]))).toEqual([code])
+    expect(answersOf(settledWith([text('```\na\n```')]), { uploads: true })).toEqual(['```\na\n```'])
+  })
+})
+
+describe('beside the answer', () => {
+  const todos = [
+    { content: 'Read', status: 'completed' },
+    { content: 'Write *it*', status: 'in_progress' },
+    { content: 'Test', status: 'pending' },
+  ]
+
+  test('todos are one checklist, of the reply that wrote them', () => {
+    const reply = replyWith([call('todowrite', { status: 'completed' })], { todos })
+    expect(saidIn(viewOf(reply), 'todos')).toEqual(['**To do**\n- ✅ Read\n- ▶️ Write \\*it\\*\n- ▫️ Test'])
+    expect(saidIn(viewOf(replyWith([], { todos })), 'todos')).toEqual([])
+  })
+
+  test('thoughts are shown to who asks for them', () => {
+    const reply = replyWith([thought('One.\nTwo.')])
+    expect(saidIn(viewOf(reply), 'reasoning')).toEqual([])
+    expect(saidIn(viewOf(reply, { policy: { reasoning: true } }), 'reasoning')).toEqual(['> One.\n> Two.'])
+  })
+
+  test('a question shows its options', () => {
+    const ledger = { ...emptyLedger, asks: { que_1: { secret: 's', answers: [], picked: [] } } }
+    const question = questionOf({ options: [{ label: 'Red', description: 'like fire' }] })
+    expect(saidIn(viewOf(replyWith([], { asks: [asks([question])] }), { ledger }), 'ask')).toEqual([
+      '❓ **Colour**\n\nWhich one?\n\n1. **Red** – like fire',
+    ])
+  })
+})

@@ -6,7 +6,7 @@ import { perform, toPortError } from './hands.ts'
 import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
 import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
-import { edited, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
+import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
@@ -180,6 +180,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const canEdit = optionsOf(reply).canEdit
       await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit }))
     }
+    if (operation.type === 'edit') await keep(editing(ledger, operation))
     if (isStopped) return
     try {
       const ref = await perform(operation, ledger, { ...options, signal: abort.signal })

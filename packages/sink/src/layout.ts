@@ -87,7 +87,8 @@ function answerSlots(
   }
   const from = last ? endOf(last, card.source) : 0
   const first = last ? indexOf(last.key) + 1 : 0
-  if (last && card.source.slice(from).trim() === '') return []
+  const before = last ? [asIs(last, card, options)] : []
+  if (last && card.source.slice(from).trim() === '') return before
   const slices = split(card.source, {
     from,
     maxLength: lengthFor(card, options),
@@ -111,7 +112,13 @@ function answerSlots(
       ...(isContinued && { isContinued }),
     }
   })
-  return slots.filter((slot) => slot.bubble.text.trim() !== '')
+  return [...before, ...slots.filter((slot) => slot.bubble.text.trim() !== '')]
+}
+
+/** A message that stays as it is, whatever that is: it is wanted, and all before it. */
+function asIs({ key, body, whole }: Entry, card: Card, { render }: LayoutOptions): Slot {
+  const bubble = { ...render(''), source: '', isPlain: false, buttons: [] }
+  return { key, card, bubble, body, whole, isGrowing: false }
 }
 
 /** The last of a stretch's messages that stays as it is. */

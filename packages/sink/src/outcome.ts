@@ -63,6 +63,11 @@ function decided(ledger: Ledger, key: string, fields: Partial<Entry> & { readonl
   }
 }
 
+/** Until it is known how it went, nobody can say what the message shows. */
+export function editing(ledger: Ledger, { entry }: Extract<Operation, { type: 'edit' }>): Ledger {
+  return changeEntry(ledger, entry.key, { isUnsure: true })
+}
+
 export function edited(ledger: Ledger, { slot, entry }: Extract<Operation, { type: 'edit' }>): Ledger {
   const { key, card, body, whole, piece, isContinued } = slot
   const entries = ledger.entries.map((one): Entry => {
@@ -93,20 +98,22 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
   if (operation.type === 'preview') return ledger
   if (operation.type === 'post') return postFailed(ledger, operation, error, failing)
   const { entry } = operation
+  // As unsure as it was before.
+  const known = operation.type === 'edit' ? changeEntry(ledger, entry.key, { isUnsure: entry.isUnsure }) : ledger
   switch (error.type) {
     case 'rate-limited':
     case 'unreachable':
-      return ledger
+      return known
     case 'ambiguous':
-      return operation.type === 'edit' ? changeEntry(ledger, entry.key, { isUnsure: true }) : ledger
+      return ledger
     case 'gone':
-      return operation.type === 'remove' ? removed(ledger, entry) : changeEntry(ledger, entry.key, { state: 'gone' })
+      return operation.type === 'remove' ? removed(known, entry) : changeEntry(known, entry.key, { state: 'gone' })
     case 'refused':
     case 'fixed':
-      return fixed(ledger, entry)
+      return fixed(known, entry)
     case 'too-long':
     case 'unparsable':
-      return operation.type === 'remove' ? fixed(ledger, entry) : refitted(ledger, operation.slot, error, ledger)
+      return operation.type === 'remove' ? fixed(known, entry) : refitted(known, operation.slot, error, known)
     default:
       return error.type satisfies never
   }

@@ -95,9 +95,8 @@ function editPriority(entry: Entry, slot: Slot, { isSettled }: ReconcileOptions)
 }
 
 function needsEdit(entry: Entry, slot: Slot): boolean {
-  return (
-    entry.state === 'shown' && entry.ref !== undefined && !entry.isFixed && !slot.file && entry.whole !== slot.whole
-  )
+  if (entry.state !== 'shown' || entry.ref === undefined || entry.isFixed || slot.file) return false
+  return entry.whole !== slot.whole || entry.isUnsure === true
 }
 
 const leftAlone: ReadonlySet<CardType> = new Set([

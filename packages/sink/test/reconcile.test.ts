@@ -157,8 +157,16 @@ describe('what cannot be edited any more', () => {
   test('stays, and the text goes on in the next message', () => {
     const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
     const slots = slotsOf([said('One. Two.')], { ledger })
-    expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([['answer#1', 'Two.']])
+    expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([
+      ['answer#0', ''],
+      ['answer#1', 'Two.'],
+    ])
     expect(steps(reconcile(ledger, slots, live))).toEqual(['post answer#1'])
+  })
+
+  test('stays, also when nothing comes after it', () => {
+    const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true, whole: 'with a status' } })
+    expect(next(ledger, [said('One.', { isOpen: false })], settled)).toEqual([])
   })
 
   const wrong = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
@@ -192,9 +200,7 @@ describe('what cannot be edited any more', () => {
       at === 0 && entry.piece ? { ...entry, piece: { ...entry.piece, upTo } } : entry,
     )
     const ledger = { ...emptyLedger, entries }
-    expect(slotsOf([said(paragraphs)], { ledger }).map(({ body }) => body)).toEqual(
-      slots.slice(1).map(({ body }) => body),
-    )
+    expect(slotsOf([said(paragraphs)], { ledger }).map(({ body }) => body)).toEqual(slots.map(({ body }) => body))
   })
 })
 
@@ -209,13 +215,23 @@ describe('what failed in between', () => {
       caps: { answer: { most: 100, from: cap } },
     }
     const after = slotsOf([said(text)], { ledger })
-    expect(after[0]).toMatchObject({ key: 'answer#2', piece: { from: cap } })
+    expect(after[1]).toMatchObject({ key: 'answer#2', piece: { from: cap } })
   })
 
   test('is not said again where nothing is edited, and what comes after it is', () => {
     const first = ledgerOf([said('One.')], { 'answer#0': { state: 'failed', ref: undefined } })
     const slots = slotsOf([said('One. Two.')], { ledger: first, mode: 'append' })
-    expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([['answer#1', 'Two.']])
+    expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([
+      ['answer#0', ''],
+      ['answer#1', 'Two.'],
+    ])
+  })
+})
+
+describe('an edit of which nobody knows how it went', () => {
+  test('is made again, also when what was there before is wanted', () => {
+    const ledger = ledgerOf([said('One.')], { 'answer#0': { isUnsure: true } })
+    expect(next(ledger, [said('One.')])).toEqual(['edit answer#0'])
   })
 })
 

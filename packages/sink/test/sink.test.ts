@@ -1,0 +1,397 @@
+import { describe, expect, test } from 'vitest'
+import { createPacer, createSink, type Delivery, fakeRender, type TakenAsk } from '../src/index.ts'
+import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
+import { createScene, playTimeline, rest, type Scene } from './scene.ts'
+import { beginning, recordingsOf, timelinesOf } from './timeline.ts'
+
+const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
+const whole = (said: string, afterMs?: number) => settledWith([{ ...text(said), id: 'prt_a' }], {}, afterMs)
+const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
+const callsOf = ({ fake }: Scene, verb: string) =>
+  fake.calls.filter((one) => one.verb === verb).map(({ at }) => at - beginning)
+
+async function playing(name: string): Promise<Awaited<ReturnType<typeof timelinesOf>>[number]> {
+  const recording = recordingsOf('1.18.33').find(({ scenario }) => scenario === name)
+  const [timeline] = recording ? await timelinesOf(recording) : []
+  return timeline ?? expect.fail(`There is no recording ${name}.`)
+}
+
+describe('a text that grows', () => {
+  test('is seen 200 ms after it began', async () => {
+    const scene = createScene()
+    scene.show(growing('It'))
+    await scene.pass(199)
+    expect(textsOf(scene)).toEqual([])
+    await scene.pass(1)
+    expect(textsOf(scene)).toEqual(['It'])
+  })
+
+  test('is edited as often as the channel likes, each time to the newest', async () => {
+    const scene = createScene()
+    for (let letters = 1; letters <= 30; letters++) {
+      scene.show(growing('x'.repeat(letters)))
+      await scene.pass(100)
+    }
+    expect(callsOf(scene, 'post')).toEqual([200])
+    expect(callsOf(scene, 'edit')).toEqual([1200, 2200])
+    expect(textsOf(scene)[0]).toMatch(/^x{22}/)
+    scene.show(whole('x'.repeat(30)))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['x'.repeat(30)])
+  })
+
+  test('is written by one call at a time', async () => {
+    let [running, most] = [0, 0]
+    const { fake } = createScene()
+    const slow = async <T>(act: () => Promise<T>): Promise<T> => {
+      running += 1
+      most = Math.max(most, running)
+      await new Promise<void>((resolve) => void scene.clock.after(700, resolve))
+      running -= 1
+      return await act()
+    }
+    const { edit } = fake.port
+    const port: typeof fake.port = {
+      ...fake.port,
+      post: (bubble, options) => slow(() => fake.port.post(bubble, options)),
+      ...(edit && { edit: (ref, bubble, options) => slow(() => edit(ref, bubble, options)) }),
+    }
+    const scene = createScene({ sink: { port } })
+    for (let letters = 1; letters <= 30; letters++) {
+      scene.show(growing('x'.repeat(letters)))
+      await scene.pass(100)
+    }
+    scene.show(whole('x'.repeat(30)))
+    await scene.end()
+    expect(most).toBe(1)
+    expect(fake.screen().map((message) => message.text)).toEqual(['x'.repeat(30)])
+  })
+
+  test('is not touched by an edit that changes nothing', async () => {
+    const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
+    scene.show(growing('The same.'))
+    await scene.pass(1000)
+    for (let count = 0; count < 5; count++) {
+      scene.show(growing('The same.'))
+      await scene.pass(1000 / 5)
+    }
+    expect(callsOf(scene, 'edit')).toEqual([])
+  })
+
+  test('carries the status below it, which goes in the end', async () => {
+    const scene = createScene()
+    scene.show(growing('It begins.'))
+    await scene.pass(5000)
+    expect(textsOf(scene)).toEqual(['It begins.\n\n*Writing · 5 s*'])
+    scene.show(whole('It begins.'))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['It begins.'])
+  })
+
+  test('takes the message of the status over', async () => {
+    const scene = createScene()
+    scene.show(replyWith([call('bash', { title: 'npm test' })]))
+    await scene.pass(2000)
+    expect(textsOf(scene)).toEqual(['*bash: npm test*'])
+    scene.show(growing('It'))
+    await scene.pass(2000)
+    expect(textsOf(scene)[0]).toMatch(/^It/)
+    expect(scene.fake.posted).toHaveLength(1)
+  })
+
+  test('waits out what the platform asks for, and loses nothing', async () => {
+    const scene = createScene({ fake: { faults: [{ call: 2, type: 'rate-limited', retryAfterMs: 600_000 }] } })
+    scene.show(growing('One'))
+    await scene.pass(1000)
+    scene.show(whole('One. Two.'))
+    const delivery = await scene.end()
+    expect(delivery).toMatchObject({ undelivered: [], rateLimited: 1 })
+    expect(textsOf(scene)).toEqual(['One. Two.'])
+    expect(callsOf(scene, 'edit').length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('typing', () => {
+  test('begins at once, is kept alive, and stops at the end', async () => {
+    const scene = createScene()
+    scene.show(replyWith([]))
+    await rest()
+    expect(callsOf(scene, 'typing')).toEqual([0])
+    await scene.pass(20_000)
+    expect(callsOf(scene, 'typing')).toEqual([0, 4000, 8000, 12_000, 16_000, 20_000])
+    expect(scene.fake.isTyping()).toBe(true)
+    scene.show(whole('Done.'))
+    await scene.end()
+    expect(scene.fake.isTyping()).toBe(false)
+  })
+
+  test.each(['completed', 'stopped', 'aborted', 'failed', 'timed-out', 'lost'] as const)(
+    'stops when it %s',
+    async (outcome) => {
+      const scene = createScene()
+      scene.show(replyWith([]))
+      await scene.pass(1000)
+      expect(scene.fake.isTyping()).toBe(true)
+      scene.show(settledWith([], { outcome }))
+      await scene.end()
+      await scene.pass(60_000)
+      expect(scene.fake.isTyping()).toBe(false)
+      expect(scene.clock.pending).toBe(0)
+    },
+  )
+
+  test('rests while a person is asked, and goes on afterwards', async () => {
+    const scene = createScene()
+    scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(10_000)
+    expect(scene.fake.isTyping()).toBe(false)
+    scene.show(replyWith([], { asks: [asks([questionOf()], { status: 'answered', answers: [['Red']] })] }))
+    await scene.pass(1000)
+    expect(scene.fake.isTyping()).toBe(true)
+  })
+})
+
+describe('an ask', () => {
+  test('is answered by its button, and says so', async () => {
+    const scene = createScene()
+    scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(1000)
+    expect(scene.fake.notifications).toBe(1)
+    const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
+    const taken: TakenAsk | undefined = scene.sink().take({ token: data }, 'Ada')
+    expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], requestID: 'que_1' })
+    scene.show(
+      settledWith([text('Green it is.')], {
+        asks: [asks([questionOf()], { status: 'answered', answers: [['Green']] })],
+      }),
+    )
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['❓ **Colour**\n\nWhich one?\n\n✅ Green · Ada', 'Green it is.'])
+    expect(scene.fake.screen()[0]?.buttons).toEqual([])
+  })
+
+  test('that was withdrawn says so, and has no buttons', async () => {
+    const scene = createScene()
+    scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(1000)
+    scene.show(settledWith([], { outcome: 'aborted', asks: [asks([questionOf()], { status: 'withdrawn' })] }))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['❓ **Colour**\n\nWhich one?\n\nNo longer needed.', '*Aborted.*'])
+    expect(scene.fake.screen()[0]?.buttons).toEqual([])
+  })
+
+  test('is answered by its button after a restart, too', async () => {
+    const scene = createScene()
+    const blocked = replyWith([], { phase: 'blocked', asks: [asks()] })
+    scene.show(blocked)
+    await scene.pass(1000)
+    const data = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
+    scene.restart()
+    scene.show(blocked)
+    await scene.pass(5000)
+    expect(scene.fake.posted).toHaveLength(1)
+    expect(scene.sink().take({ token: data })).toMatchObject({ type: 'answer', answer: [['Red']] })
+  })
+})
+
+describe('delivery', () => {
+  test('native: previews, and posts what it previewed before any other message', async () => {
+    const scene = createScene({ sink: { policy: { delivery: 'native' } } })
+    scene.show(growing('It begins'))
+    await scene.pass(1500)
+    expect(scene.fake.preview()).toMatch(/^It begins/)
+    expect(textsOf(scene)).toEqual([])
+    scene.show(replyWith([{ ...text('It begins.'), id: 'prt_a' }], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(3000)
+    expect(textsOf(scene)[0]).toBe('It begins.')
+    expect(textsOf(scene)[1]).toMatch(/^❓/)
+    expect(scene.fake.preview()).toBeUndefined()
+  })
+
+  test('native: keeps the preview alive, and posts the end', async () => {
+    const scene = createScene({ sink: { policy: { delivery: 'native', statusTickMs: 3_600_000 } } })
+    scene.show(growing('It begins'))
+    await scene.pass(100_000)
+    expect(scene.fake.preview()).toMatch(/^It begins/)
+    scene.show(whole('It begins, and ends.', 100_000))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['It begins, and ends.'])
+    expect(scene.fake.notifications).toBe(1)
+  })
+
+  test('append: says what came since, a second apart and never twice', async () => {
+    const scene = createScene({ sink: { policy: { delivery: 'append', verbosity: 'quiet' } } })
+    const said = 'One two three. Four five six. Seven eight nine.'
+    for (let letters = 4; letters <= said.length; letters += 4) {
+      scene.show(growing(said.slice(0, letters)))
+      await scene.pass(250)
+    }
+    scene.show(whole(said))
+    await scene.end()
+    const posts = callsOf(scene, 'post')
+    expect(posts.length).toBeGreaterThan(2)
+    expect(posts.slice(1).every((at, index) => at - (posts[index] ?? 0) >= 1000 || index === posts.length - 2)).toBe(
+      true,
+    )
+    expect(textsOf(scene).join(' ').replace(/\s+/g, '')).toBe(said.replace(/\s+/g, ''))
+    expect(callsOf(scene, 'edit')).toEqual([])
+  })
+
+  test('append: a message has 3,500 units at most', async () => {
+    const scene = createScene({
+      fake: { limits: { maxLength: 10_000 } },
+      sink: { policy: { delivery: 'append', verbosity: 'quiet' } },
+    })
+    scene.show(whole('word '.repeat(2000)))
+    await scene.end()
+    expect(textsOf(scene).map(({ length }) => length <= 3500)).toEqual([true, true, true])
+  })
+
+  test('final: the answer, when it is whole', async () => {
+    const scene = createScene({ sink: { policy: { delivery: 'final', verbosity: 'quiet' } } })
+    scene.show(growing('It'))
+    await scene.pass(10_000)
+    expect(textsOf(scene)).toEqual([])
+    scene.show(whole('It is done.'))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['It is done.'])
+    expect(scene.fake.notifications).toBe(1)
+  })
+
+  test('where nothing can be edited: whole parts, notices and a heartbeat', async () => {
+    const scene = createScene({ fake: { limits: { edits: false }, lacks: ['edit', 'remove', 'stream'] } })
+    const said = text('I look.')
+    const bash = call('bash', { title: 'npm test' })
+    scene.show(replyWith([said, bash, text('It', { status: 'open' })]))
+    await scene.pass(70_000)
+    expect(textsOf(scene)).toEqual(['I look.', 'bash: npm test', expect.stringMatching(/^Still at it/)])
+  })
+})
+
+describe('what rings', () => {
+  test('of a long reply is one line, when its text only grew', async () => {
+    const scene = createScene({ sink: { replyTo: { id: 'asked' } } })
+    scene.show(growing('It'))
+    await scene.pass(40_000)
+    scene.show(whole('It is done.', 40_000))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['It is done.', 'Done in 40 s.'])
+    expect(scene.fake.screen().map(({ replyTo, isSilent }) => [replyTo, isSilent])).toEqual([
+      ['asked', true],
+      ['1', false],
+    ])
+  })
+
+  test('of a long reply whose answer comes at the end is that answer', async () => {
+    const scene = createScene()
+    scene.show(replyWith([call('bash', { title: 'npm test' })]))
+    await scene.pass(40_000)
+    scene.show(whole('It is done.', 40_000))
+    await scene.end()
+    await scene.pass(60_000)
+    expect(textsOf(scene)).toEqual(['It is done.'])
+    expect(scene.fake.notifications).toBe(1)
+  })
+
+  test('of a failure is the failure, once', async () => {
+    const scene = createScene()
+    scene.show(growing('It'))
+    await scene.pass(2000)
+    scene.show(settledWith([{ ...text('It'), id: 'prt_a' }], { outcome: 'failed' }))
+    await scene.end()
+    expect(scene.fake.notifications).toBe(1)
+    expect(textsOf(scene)[1]).toMatch(/^⚠️ Failed/)
+  })
+})
+
+describe('a sink', () => {
+  test('goes on after a restart where it was', async () => {
+    const scene = createScene()
+    scene.show(growing('One'))
+    await scene.pass(1000)
+    scene.restart()
+    scene.show(growing('One two'))
+    await scene.pass(3000)
+    scene.show(whole('One two three.'))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['One two three.'])
+    expect(scene.fake.posted).toHaveLength(1)
+  })
+
+  test('that is restarted after the end says nothing more', async () => {
+    const scene = createScene()
+    scene.show(whole('All of it.'))
+    await scene.end()
+    const calls = scene.fake.calls.length
+    scene.restart()
+    scene.show(whole('All of it.'))
+    expect(await scene.end()).toMatchObject({ shown: 1, undelivered: [] })
+    expect(scene.fake.calls.slice(calls)).toEqual([])
+  })
+
+  test('that is stopped names what is not there', async () => {
+    const scene = createScene()
+    scene.show(growing('One'))
+    await scene.pass(300)
+    scene.show(growing(`One ${'word '.repeat(200)}`))
+    let delivery: Delivery | undefined
+    void scene
+      .sink()
+      .settled()
+      .then((found) => {
+        delivery = found
+      })
+    await scene.sink().stop()
+    await rest()
+    expect(delivery?.undelivered.map(({ key }) => key)).toEqual(
+      expect.arrayContaining(['answer#0', 'answer#1', 'answer#2']),
+    )
+    expect(scene.fake.isTyping()).toBe(false)
+    expect(scene.clock.pending).toBe(0)
+  })
+
+  test('that is stopped with nothing to show names nothing', async () => {
+    const scene = createScene()
+    await scene.sink().stop()
+    expect(await scene.sink().settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
+  })
+
+  test('shares a pacer with another one of the same chat', async () => {
+    const first = createScene()
+    const pacer = createPacer({ clock: first.clock })
+    const sinks = ['ses_1', 'ses_2'].map(() =>
+      createSink({ port: first.fake.port, render: fakeRender, chat: { id: 'chat' }, clock: first.clock, pacer }),
+    )
+    for (const [index, sink] of sinks.entries()) {
+      const reply = { ...whole('word '.repeat(300)), sessionID: `ses_${index}` }
+      sink.replyStarted?.({ type: 'replyStarted', reply })
+    }
+    let deliveries: readonly Delivery[] = []
+    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
+      deliveries = found
+    })
+    for (let count = 0; count < 30; count++) await first.pass(1000)
+    expect(deliveries.map(({ undelivered, rateLimited }) => [undelivered.length, rateLimited])).toEqual([
+      [0, 0],
+      [0, 0],
+    ])
+  })
+})
+
+describe('a recording ends up as it was', () => {
+  test.each([
+    'plain',
+    'tools-todos',
+    'questions-multi',
+    'subagent',
+    'compaction-auto',
+    'retry-429',
+    'unicode',
+    'long-markdown',
+  ])('%s', async (name) => {
+    const scene = createScene({ fake: { limits: { maxLength: 4000 } } })
+    const delivery = await playTimeline(scene, await playing(name))
+    expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })
+    expect(scene.errors).toEqual([])
+  })
+})

@@ -53,7 +53,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const mode = modeOf(options)
   const isPreviewing = policy.delivery === 'native' && port.stream !== undefined && mode === 'live'
   const abort = new AbortController()
-  const typing = createTyping({ port, chat, clock, signal: abort.signal })
+  const typing = createTyping({ port, chat, clock, pace, signal: abort.signal })
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const keeper = createKeeper(options)
   let ledger: Ledger = emptyLedger

@@ -49,30 +49,40 @@ export function createSink(options: SinkOptions): Sink {
   const words = toWords(options.words)
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
-  const all = new Set<Deliverer>()
+  const open = new Set<Deliverer>()
+  let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, take, stop }
 
   function show({ type, reply }: Observation): void {
-    const known = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
-    const deliverer = known ?? open(reply)
+    const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
+    const deliverer = own ?? begin(reply)
     deliverer.show(reply)
   }
 
-  function open(reply: Reply): Deliverer {
+  function begin(reply: Reply): Deliverer {
     const keyOf = (of: Reply): string => keyIn(chat, of)
     const deliverer = createDeliverer({ ...options, store, keyOf, pace, policy, words, clock, secret, onError })
     newest.set(reply.sessionID, deliverer)
-    all.add(deliverer)
+    open.add(deliverer)
+    // What is over is a sum, and its session's newest at most: a sink may live for years.
+    void deliverer.settled.then((delivery) => {
+      total = sum(total, delivery)
+      open.delete(deliverer)
+    })
     return deliverer
   }
 
   async function settled(): Promise<Delivery> {
-    const deliveries = await Promise.all([...all].map((deliverer) => deliverer.settled))
-    return deliveries.reduce(sum, { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
+    await Promise.all([...open].map((deliverer) => deliverer.settled))
+    return total
+  }
+
+  function known(): ReadonlySet<Deliverer> {
+    return new Set([...open, ...newest.values()])
   }
 
   function take(input: AskInput, by?: string): TakenAsk | undefined {
-    for (const deliverer of all) {
+    for (const deliverer of known()) {
       const taken = deliverer.take(input, by)
       if (taken) return taken
     }
@@ -80,7 +90,7 @@ export function createSink(options: SinkOptions): Sink {
   }
 
   async function stop(): Promise<void> {
-    await Promise.all([...all].map((deliverer) => deliverer.stop()))
+    await Promise.all([...known()].map((deliverer) => deliverer.stop()))
   }
 }
 

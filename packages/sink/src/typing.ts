@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat } from './port.ts'
 
 export interface Typing {
@@ -10,6 +11,7 @@ export interface TypingOptions {
   readonly port: ChannelPort
   readonly chat: Chat
   readonly clock: Clock
+  readonly pace: ChatPace
   readonly signal: AbortSignal
 }
 
@@ -17,7 +19,7 @@ export interface TypingOptions {
 const aheadMs = 1000
 
 /** Shows that it is being worked on, for as long as that is so. A notice that fails is missed by nobody. */
-export function createTyping({ port, chat, clock, signal }: TypingOptions): Typing {
+export function createTyping({ port, chat, clock, pace, signal }: TypingOptions): Typing {
   const { typingMs } = port.limits
   let isOn = false
   let stopTimer = (): void => {}
@@ -32,7 +34,8 @@ export function createTyping({ port, chat, clock, signal }: TypingOptions): Typi
   }
 
   function renew(): void {
-    send(true)
+    // Whoever wants to hear nothing for a while hears nothing of this either.
+    if (pace.readyAt('ask') <= clock.now()) send(true)
     stopTimer = clock.after(Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
   }
 

@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { createPacer, createSink, type Delivery, fakeRender, type TakenAsk } from '../src/index.ts'
 import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
-import { createScene, playTimeline, rest, type Scene } from './scene.ts'
-import { beginning, recordingsOf, timelinesOf } from './timeline.ts'
+import { createScene, rest, type Scene } from './scene.ts'
+import { beginning } from './timeline.ts'
 
 const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
 const whole = (said: string, afterMs?: number) => settledWith([{ ...text(said), id: 'prt_a' }], {}, afterMs)
 const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
 const callsOf = ({ fake }: Scene, verb: string) =>
   fake.calls.filter((one) => one.verb === verb).map(({ at }) => at - beginning)
-
-async function playing(name: string): Promise<Awaited<ReturnType<typeof timelinesOf>>[number]> {
-  const recording = recordingsOf('1.18.33').find(({ scenario }) => scenario === name)
-  const [timeline] = recording ? await timelinesOf(recording) : []
-  return timeline ?? expect.fail(`There is no recording ${name}.`)
-}
 
 describe('a text that grows', () => {
   test('is seen 200 ms after it began', async () => {
@@ -140,6 +134,15 @@ describe('typing', () => {
     },
   )
 
+  test('is silent while the platform wants to hear nothing', async () => {
+    const scene = createScene({ fake: { faults: [{ call: 1, type: 'rate-limited', retryAfterMs: 60_000 }] } })
+    scene.show(growing('It'))
+    await scene.pass(60_000)
+    expect(callsOf(scene, 'typing')).toEqual([0])
+    await scene.pass(10_000)
+    expect(scene.fake.isTyping()).toBe(true)
+  })
+
   test('rests while a person is asked, and goes on afterwards', async () => {
     const scene = createScene()
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
@@ -191,80 +194,6 @@ describe('an ask', () => {
     await scene.pass(5000)
     expect(scene.fake.posted).toHaveLength(1)
     expect(scene.sink().take({ token: data })).toMatchObject({ type: 'answer', answer: [['Red']] })
-  })
-})
-
-describe('delivery', () => {
-  test('native: previews, and posts what it previewed before any other message', async () => {
-    const scene = createScene({ sink: { policy: { delivery: 'native' } } })
-    scene.show(growing('It begins'))
-    await scene.pass(1500)
-    expect(scene.fake.preview()).toMatch(/^It begins/)
-    expect(textsOf(scene)).toEqual([])
-    scene.show(replyWith([{ ...text('It begins.'), id: 'prt_a' }], { phase: 'blocked', asks: [asks()] }))
-    await scene.pass(3000)
-    expect(textsOf(scene)[0]).toBe('It begins.')
-    expect(textsOf(scene)[1]).toMatch(/^❓/)
-    expect(scene.fake.preview()).toBeUndefined()
-  })
-
-  test('native: keeps the preview alive, and posts the end', async () => {
-    const scene = createScene({ sink: { policy: { delivery: 'native', statusTickMs: 3_600_000 } } })
-    scene.show(growing('It begins'))
-    await scene.pass(100_000)
-    expect(scene.fake.preview()).toMatch(/^It begins/)
-    scene.show(whole('It begins, and ends.', 100_000))
-    await scene.end()
-    expect(textsOf(scene)).toEqual(['It begins, and ends.'])
-    expect(scene.fake.notifications).toBe(1)
-  })
-
-  test('append: says what came since, a second apart and never twice', async () => {
-    const scene = createScene({ sink: { policy: { delivery: 'append', verbosity: 'quiet' } } })
-    const said = 'One two three. Four five six. Seven eight nine.'
-    for (let letters = 4; letters <= said.length; letters += 4) {
-      scene.show(growing(said.slice(0, letters)))
-      await scene.pass(250)
-    }
-    scene.show(whole(said))
-    await scene.end()
-    const posts = callsOf(scene, 'post')
-    expect(posts.length).toBeGreaterThan(2)
-    expect(posts.slice(1).every((at, index) => at - (posts[index] ?? 0) >= 1000 || index === posts.length - 2)).toBe(
-      true,
-    )
-    expect(textsOf(scene).join(' ').replace(/\s+/g, '')).toBe(said.replace(/\s+/g, ''))
-    expect(callsOf(scene, 'edit')).toEqual([])
-  })
-
-  test('append: a message has 3,500 units at most', async () => {
-    const scene = createScene({
-      fake: { limits: { maxLength: 10_000 } },
-      sink: { policy: { delivery: 'append', verbosity: 'quiet' } },
-    })
-    scene.show(whole('word '.repeat(2000)))
-    await scene.end()
-    expect(textsOf(scene).map(({ length }) => length <= 3500)).toEqual([true, true, true])
-  })
-
-  test('final: the answer, when it is whole', async () => {
-    const scene = createScene({ sink: { policy: { delivery: 'final', verbosity: 'quiet' } } })
-    scene.show(growing('It'))
-    await scene.pass(10_000)
-    expect(textsOf(scene)).toEqual([])
-    scene.show(whole('It is done.'))
-    await scene.end()
-    expect(textsOf(scene)).toEqual(['It is done.'])
-    expect(scene.fake.notifications).toBe(1)
-  })
-
-  test('where nothing can be edited: whole parts, notices and a heartbeat', async () => {
-    const scene = createScene({ fake: { limits: { edits: false }, lacks: ['edit', 'remove', 'stream'] } })
-    const said = text('I look.')
-    const bash = call('bash', { title: 'npm test' })
-    scene.show(replyWith([said, bash, text('It', { status: 'open' })]))
-    await scene.pass(70_000)
-    expect(textsOf(scene)).toEqual(['I look.', 'bash: npm test', expect.stringMatching(/^Still at it/)])
   })
 })
 
@@ -356,6 +285,14 @@ describe('a sink', () => {
     expect(await scene.sink().settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
   })
 
+  test('sums up what it showed, one reply after another', async () => {
+    const scene = createScene()
+    for (const promptID of ['msg_1', 'msg_2', 'msg_3']) {
+      scene.show({ ...whole('All of it.'), promptIDs: [promptID] }, 'replyStarted')
+      expect(await scene.end()).toMatchObject({ shown: Number(promptID.slice(-1)) })
+    }
+  })
+
   test('shares a pacer with another one of the same chat', async () => {
     const first = createScene()
     const pacer = createPacer({ clock: first.clock })
@@ -375,23 +312,5 @@ describe('a sink', () => {
       [0, 0],
       [0, 0],
     ])
-  })
-})
-
-describe('a recording ends up as it was', () => {
-  test.each([
-    'plain',
-    'tools-todos',
-    'questions-multi',
-    'subagent',
-    'compaction-auto',
-    'retry-429',
-    'unicode',
-    'long-markdown',
-  ])('%s', async (name) => {
-    const scene = createScene({ fake: { limits: { maxLength: 4000 } } })
-    const delivery = await playTimeline(scene, await playing(name))
-    expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })
-    expect(scene.errors).toEqual([])
   })
 })

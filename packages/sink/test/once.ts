@@ -197,7 +197,9 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   const most = isTakenBack && !canUnsay ? sayable : said
   const isRight =
     isMissing || isGone ? isWithin(most, due) : doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
-  if (!isRight) problems.push(`it shows ${difference(said, due)}`)
+  // A correction comes where there is room for it: at the end.
+  const isLate = isTakenBack && ledger.entries.some(({ card }) => card.endsWith('!'))
+  if (!isRight && !(isLate && sorted(said) === sorted(due))) problems.push(`it shows ${difference(said, due)}`)
   const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))
   if (strangers.length > doubtful)
@@ -214,6 +216,10 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
     const text = fake.posted.find(({ id }) => id === ref?.id)?.text ?? ''
     return isFixed ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
   }
+}
+
+function sorted(text: string): string {
+  return [...text].toSorted().join('')
 }
 
 /** All letters of the one are in the other, in their order. */
@@ -273,7 +279,10 @@ export function planBySeed(seed: number): Plan {
     ...(random() < 0.5 && { maxLength: 4000 }),
     ...(lacks.length === 3 && { edits: false }),
   }
-  return { faults, crashes, policy: { delivery: kinds[pick(kinds.length)] ?? 'edit' }, fake: { limits, lacks } }
+  const delivery = kinds[pick(kinds.length)] ?? 'edit'
+  const verbosity = random() < 0.7 ? 'normal' : random() < 0.5 ? 'quiet' : 'verbose'
+  const policy = { delivery, verbosity, reasoning: random() < 0.15 } as const
+  return { faults, crashes, policy, fake: { limits, lacks } }
 }
 
 /** Mulberry32: 32 bits of state are plenty for a plan. */

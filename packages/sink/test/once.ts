@@ -171,13 +171,13 @@ export function judge({ fake, ledger, reply, mode, isCrashed }: Shown): string[]
     (entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry) && !entry.key.includes('~'),
   )
   const { undelivered, doubtful } = deliveryOf(ledger)
+  const due = bare(textOf(reply))
   const isMissing = undelivered.length > 0 || ledger.entries.some(({ type, ref }) => type === 'answer' && !ref)
   const order = answers.map((entry) => Number(entry.ref?.id))
   if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0)))
     problems.push(`out of order: ${order.join(' ')}`)
   const isGone = answers.some(({ state }) => state === 'gone')
   const said = bare(answers.flatMap((entry) => (entry.state === 'gone' ? [] : [textIn(entry)])).join('\n'))
-  const due = bare(textOf(reply))
   // What nobody can edit cannot be unsaid.
   const canUnsay = fake.port.limits.edits && mode !== 'append' && !ledger.entries.some(({ isFixed }) => isFixed)
   const isRight =
@@ -196,7 +196,7 @@ export function judge({ fake, ledger, reply, mode, isCrashed }: Shown): string[]
 
   /** A status below a text that cannot be edited any more stays there. */
   function textIn({ ref, isFixed }: Entry): string {
-    const text = fake.posted.find(({ id }) => id === ref?.id)?.text ?? ''
+    const text = (due === '' ? screen.get(ref?.id ?? '') : fake.posted.find(({ id }) => id === ref?.id))?.text ?? ''
     return isFixed ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
   }
 }

@@ -81,11 +81,13 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
 
   function pause(forMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const stop = clock.after(forMs, resolve)
-      signal.addEventListener('abort', () => {
+      const done = (): void => {
         stop()
+        signal.removeEventListener('abort', done)
         resolve()
-      })
+      }
+      const stop = clock.after(forMs, done)
+      signal.addEventListener('abort', done)
     })
   }
 }

@@ -8,6 +8,9 @@ export const textLength = 4096
 /** Code points of a rich message. https://core.telegram.org/bots/api#rich-messages */
 export const richLength = 32_768
 
+/** Blocks of a rich message, list items and table rows included. https://core.telegram.org/bots/api#rich-messages */
+export const richBlocks = 500
+
 /** UTF-16 units below a document. https://core.telegram.org/bots/api#senddocument */
 export const captionLength = 1024
 

@@ -49,6 +49,19 @@ export function renderRich(source: string): Rendered {
   return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length: codePoints(source) }
 }
 
+/** The blocks of a rich message at most: what stands outside of code makes a block a line or fewer. */
+export function blocksOf(source: string): number {
+  let blocks = 0
+  let fence: string | undefined
+  for (const line of source.split('\n')) {
+    const mark = /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1]
+    if (fence === undefined && line.trim() !== '') blocks += 1
+    if (fence === undefined) fence = mark
+    else if (mark?.startsWith(fence)) fence = undefined
+  }
+  return blocks
+}
+
 function tagged(tag: string, content: string): string {
   return content === '' ? '' : `<${tag}>${content}</${tag}>`
 }

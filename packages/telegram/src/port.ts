@@ -13,8 +13,8 @@ import { type TelegramApi, type TelegramFields, type TelegramFile, type Telegram
 import { realClock } from './clock.ts'
 import { refusalOf, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
-import { captionLength, draftRenewMs, kindOf, richBlocks, telegramLimits, textLength } from './limits.ts'
-import { blocksOf, renderHtml, renderRich } from './render.ts'
+import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
+import { renderHtml, renderRich } from './render.ts'
 
 export interface TelegramPortOptions {
   /** grammY's: `bot.api`, or `new Api(token)`. */
@@ -141,7 +141,7 @@ export function createTelegramPort(options: TelegramPortOptions): ChannelPort {
     if (bubble.isPlain) return await call(verb, (signal) => ways.text(fitting(bubble.text, bubble.text), {}, signal))
     if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble), parsed, signal))
     try {
-      return await call(verb, (signal) => ways.rich(richOf(bubble), signal))
+      return await call(verb, (signal) => ways.rich({ markdown: bubble.text }, signal))
     } catch (error) {
       const refusal = refusalOf(error instanceof Error ? error.cause : undefined)
       if (!refusal || !isUnknown(refusal)) throw error
@@ -187,13 +187,6 @@ function htmlOf({ text, source }: Bubble): string {
   if (text !== source) return text
   const html = renderHtml(source)
   return fitting(html.text, html.plain)
-}
-
-/** Too many blocks are known before anybody is asked. */
-function richOf({ text }: Bubble): { readonly markdown: string } {
-  const blocks = blocksOf(text)
-  if (blocks <= richBlocks) return { markdown: text }
-  throw new PortError('too-long', `Some ${blocks} blocks are too many; a rich message takes ${richBlocks}.`)
 }
 
 function fitting(text: string, shown: string): string {

@@ -41,15 +41,6 @@ describe('a post', () => {
   })
 })
 
-test('of too many blocks is not even sent, but for code', async () => {
-  const { telegram, port, bubble } = await open()
-  const items = '- item\n'.repeat(501)
-  expect(await ending(port.post(bubble(items), posting))).toMatchObject({ type: 'too-long' })
-  expect(telegram.calls).toEqual([])
-  await port.post(bubble(`\`\`\`\n${items}\`\`\``), posting)
-  expect(telegram.screen(7)).toHaveLength(1)
-})
-
 describe('an edit', () => {
   test('of what is shown already is a success', async () => {
     const { port, bubble } = await open()

@@ -58,7 +58,7 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     const isFirst = newest === reply
     newest = reply
     if (isFirst) sink.replyStarted?.({ type: 'replyStarted', reply })
-    else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, reply })
+    else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: reply.phase, reply })
     await rest()
   }
   for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)

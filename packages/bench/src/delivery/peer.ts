@@ -8,11 +8,25 @@ import { chatID, token } from './watch.ts'
 /** Vercel's Chat SDK with its Telegram adapter and its own defaults, given the same text as it comes. */
 export async function deliverByPeer({ texts }: Timeline, telegram: FakeTelegram): Promise<void> {
   const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
-  const adapter = createTelegramAdapter({ botToken: token, apiBaseUrl: telegram.url, mode: 'webhook', allowUnverifiedWebhooks: true, logger: quiet })
-  const chat = new Chat({ userName: 'bot', adapters: { telegram: adapter }, state: createMemoryState(), logger: 'silent' })
+  const adapter = createTelegramAdapter({
+    botToken: token,
+    apiBaseUrl: telegram.url,
+    mode: 'webhook',
+    allowUnverifiedWebhooks: true,
+    logger: quiet,
+  })
+  const chat = new Chat({
+    userName: 'bot',
+    adapters: { telegram: adapter as never },
+    state: createMemoryState(),
+    logger: 'silent',
+  })
   await chat.initialize()
   try {
-    await chat.thread(`telegram:${chatID}`).post(piecesOf(texts)).catch(() => undefined)
+    await chat
+      .thread(`telegram:${chatID}`)
+      .post(piecesOf(texts))
+      .catch(() => undefined)
   } finally {
     await chat.shutdown()
   }

@@ -1,4 +1,4 @@
-import { isShownText, partsOf, type Reply, replay } from '@reply/core'
+import { isShownText, type Part, partsOf, type Reply, replay } from '@reply/core'
 import { readRecording } from '@reply/testing'
 
 /** A recorded reply as it comes: its states, each after so long. */
@@ -9,32 +9,50 @@ export interface Timeline {
   readonly texts: readonly { readonly atMs: number; readonly text: string }[]
 }
 
-/** The tokens of a fast model: so many states a second. */
+/** A fast model's pace: so many pieces a second, of so many UTF-16 units. Recordings keep no times. */
 const perSecond = 25
+const pieceUnits = 24
 
-/** The last reply of a recording, one state after another at an even pace, as recordings keep no times. */
-export async function timelineOf(scenario: string, most: number): Promise<Timeline> {
+/** The last reply of a recording, at an even pace; text that the scripted model gave at once comes in pieces, too. */
+export async function timelineOf(scenario: string): Promise<Timeline> {
   const all: Reply[] = []
   const note = ({ reply }: { readonly reply: Reply }): void => {
     if (all.at(-1) !== reply) all.push(reply)
   }
-  const observer = { partAdded: note, partChanged: note, partFinalized: note, toolProgressed: note, replySettled: note, phaseChanged: note }
+  const methods = { partAdded: note, partChanged: note, partFinalized: note, toolProgressed: note }
   await replay(readRecording({ version: '1.18.33', scenario }).bytes, {
     observe: () => {
       all.length = 0
-      return [observer]
+      return [{ ...methods, phaseChanged: note, replySettled: note }]
     },
   })
-  const every = Math.max(1, Math.ceil(all.length / most))
-  const kept = all.filter((_, index) => index % every === 0 || index === all.length - 1)
-  const states = kept.map((reply, index) => ({ atMs: Math.round((index * 1000) / perSecond), reply }))
-  const texts = states.map(({ atMs, reply }) => ({ atMs, text: textSoFar(reply) }))
-  return { name: scenario, states, texts }
+  const slow = all.flatMap((reply, index) => [...growing(all[index - 1], reply), reply])
+  const states = slow.map((reply, index) => ({ atMs: Math.round((index * 1000) / perSecond), reply }))
+  return { name: scenario, states, texts: states.map(({ atMs, reply }) => ({ atMs, text: textSoFar(reply) })) }
+}
+
+/** What lies between two states of which the second has more of a text. */
+function growing(before: Reply | undefined, after: Reply): readonly Reply[] {
+  const part = partsOf(after).findLast(isShownText)
+  if (!part) return []
+  const known = before && partsOf(before).find((other) => other.id === part.id)
+  const from = known && 'text' in known ? known.text.length : 0
+  const states: Reply[] = []
+  for (let to = from + pieceUnits; to < part.text.length; to += pieceUnits)
+    states.push(withText(after, { ...part, status: 'open', text: part.text.slice(0, to) }))
+  return states
+}
+
+function withText(reply: Reply, part: Part): Reply {
+  const messages = reply.messages.map((message) => ({
+    ...message,
+    parts: message.parts.map((other) => (other.id === part.id ? part : other)),
+  }))
+  return { ...reply, messages, phase: reply.phase === 'settled' ? 'working' : reply.phase, outcome: undefined }
 }
 
 function textSoFar(reply: Reply): string {
   return partsOf(reply)
-    .filter(isShownText)
-    .map((part) => part.text)
+    .flatMap((part) => (isShownText(part) ? [part.text] : []))
     .join('\n\n')
 }

@@ -32,7 +32,8 @@ export async function watchDelivery(
   const look = (): void => {
     const now = performance.now() - start
     const seen = bare(screenOf(telegram))
-    for (const [index, { text }] of sentences.entries()) if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
+    for (const [index, { text }] of sentences.entries())
+      if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
     if (seen.includes(final)) wholeAt ??= now
   }
   const stop = telegram.observe(look)

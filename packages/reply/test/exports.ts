@@ -288,6 +288,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'toPolicy',
     'view',
     'words',
+  ],
   telegram: [
     'Actor',
     'AnswerOptions',

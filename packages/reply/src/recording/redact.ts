@@ -26,14 +26,18 @@ export function redacted(data: string): string {
   return JSON.stringify(clean(value))
 }
 
-function clean(value: unknown): unknown {
+/** What is nested deeper is blotted out as a whole: neither this nor `JSON.stringify` could go to every depth. */
+const maxDepth = 256
+
+function clean(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return blot(value)
-  if (Array.isArray(value)) return value.map(clean)
   if (typeof value !== 'object' || value === null) return value
+  if (depth >= maxDepth) return '[redacted]'
+  if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1))
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       blot(key),
-      typeof item === 'string' && secretKey.test(key) ? '[redacted]' : clean(item),
+      typeof item === 'string' && secretKey.test(key) ? '[redacted]' : clean(item, depth + 1),
     ]),
   )
 }

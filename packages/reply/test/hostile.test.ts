@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine } from '../src/drive/engine.ts'
 import { redacted } from '../src/recording/redact.ts'
 import { same } from '../src/reduce/same.ts'
-import { busy, message, session, text, user } from './make.ts'
+import { busy, message, part, run, session, snapshot, text, user } from './make.ts'
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 const frame = (type: string, properties: string) => `data: {"type":"${type}","properties":${properties}}\n\n`
@@ -64,5 +64,49 @@ describe('an event that cannot be tracked', () => {
     expect(errors[0]?.message).toBe('An event "part" of session ses_root could not be applied and was skipped.')
     expect(engine.openReply('ses_root')?.messages).toMatchObject([{ parts: [{ text: 'Hello' }] }])
     expect(engine.openReply(other)?.messages).toMatchObject([{ id: 'm2' }])
+  })
+})
+
+// Nobody measures here: what takes the square of its length would take minutes.
+describe('what is long', { timeout: 20_000 }, () => {
+  const million = (piece: string): string => piece.repeat(1_000_000 / piece.length)
+
+  test.each([['a-'], ['token '], ['token_'], ['eyJ-'], ['eyJ.'], ['-----BEGIN PRIVATE KEY-----'], ['//'], [' ']])(
+    '%j without an end is searched for secrets, and they are found behind it',
+    (piece) => {
+      const all = million(piece)
+      expect(redacted(`${all} token=hunter22`)).toBe(`${all} token=[redacted]`)
+    },
+  )
+
+  test('a name of any length that ends in a secret has its value blotted out', () => {
+    const name = `${'a-'.repeat(200)}token`
+    expect(redacted(`${name}: hunter22 my_secret_token="hunter22"`)).toBe(
+      `${name}: [redacted] my_secret_token="[redacted]"`,
+    )
+  })
+
+  test('a message of 5,000 parts is read, in the order of the server, whatever is known of it', () => {
+    const ids = Array.from({ length: 5000 }, (_, at) => `p${at}`)
+    const parts = ids.map((id) => ({ ...text('m1', id, { status: 'sealed' }).part, id }))
+    const messages = [
+      { head: user('u1').message, parts: [] },
+      { head: message('m1', { parentID: 'u1' }).message, parts },
+    ]
+    const some = parts.filter((_, at) => at % 3 === 1).map((one) => part(one))
+    const told = run([session(), user('u1'), message('m1'), ...some, part({ ...parts[0], id: 'own' } as never)])
+    const { reply } = run([snapshot({ messages })], told)
+    const read = reply.messages[0]?.parts.map(({ id }) => id) ?? []
+    expect(read.filter((id) => id !== 'own')).toEqual(ids)
+    expect(read).toContain('own')
+  })
+
+  test('a chain of 2,000 sub-agents is one tree as far as 64 of them, and a reply of its own for each below', () => {
+    const chain = Array.from({ length: 2000 }, (_, at) => session(`s${at}`, at === 0 ? {} : { parentID: `s${at - 1}` }))
+    const { replies } = run([...chain, ...[0, 63, 64, 1999].map((at) => busy(`s${at}`))])
+    expect(replies.map(({ sessionID }) => sessionID)).toEqual(['s0', 's64', 's1999'])
+    let depth = 1
+    for (let at = replies[0]; at?.children[0]; at = at.children[0].reply) depth += 1
+    expect(depth).toBe(64)
   })
 })

@@ -29,6 +29,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   marked: /^packages\/(console|sink)\/src\/markdown\.ts$/,
   'string-width': /^packages\/console\/src\/line\.ts$/,
   commander: /^packages\/console\/src\/(main|program)\.ts$/,
+  grammy: /^packages\/telegram\/src\/port\.ts$/,
   ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
 }
 

@@ -1,4 +1,5 @@
 import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import { richBlocks, richLength } from './limits.ts'
 
 /** Where a link may go. `tg://user` would ring somebody's phone. */
 const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
@@ -44,9 +45,37 @@ export function renderHtml(source: string): Rendered {
   return { text, plain, length: plain.length }
 }
 
-/** Markdown for a rich message, which takes it as it is. `length` is in code points of the source. */
+/**
+ * Markdown for a rich message, which takes it as it is. `length` is in code points of the source, or, where it has more
+ * blocks than letters would fill, what the blocks take of the room.
+ */
 export function renderRich(source: string): Rendered {
-  return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length: codePoints(source) }
+  const length = Math.max(codePoints(source), Math.ceil((blocksOf(source) / richBlocks) * richLength))
+  return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length }
+}
+
+/** The blocks of a rich message, rather more than fewer: paragraphs, and each line that makes one of its own. */
+function blocksOf(source: string): number {
+  let blocks = 0
+  let before = ''
+  let fence: string | undefined
+  for (const line of source.split('\n')) {
+    const mark = /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1]
+    const kind = fence !== undefined || mark !== undefined ? 'code' : kindOf(line)
+    const isNew = kind !== before
+    // A list, a table and a quote are blocks, and so is each thing in them.
+    if (kind === 'part') blocks += isNew ? 2 : 1
+    else if (kind !== '' && isNew) blocks += 1
+    before = kind
+    if (fence === undefined) fence = mark
+    else if (mark?.startsWith(fence)) fence = undefined
+  }
+  return blocks
+}
+
+function kindOf(line: string): string {
+  if (line.trim() === '') return ''
+  return /^[ \t]*(?:[>|#]|(?:[-*+]|\d+[.)])(?:[ \t]|$))/.test(line) ? 'part' : 'text'
 }
 
 function tagged(tag: string, content: string): string {

@@ -60,7 +60,20 @@ test.each<[string, string, string]>([
 })
 
 test('a rich message is its source, counted in code points', () => {
-  expect(renderRich('**a** 👍')).toEqual({ text: '**a** 👍', plain: 'a 👍', length: 7 })
+  const words = `**a** ${'👍'.repeat(100)}`
+  expect(renderRich(words)).toEqual({ text: words, plain: `a ${'👍'.repeat(100)}`, length: 106 })
+})
+
+test.each([
+  ['paragraphs', 'word\n\n'.repeat(501), false],
+  ['lines of a paragraph', 'word\n'.repeat(501), true],
+  ['items of a list', '- item\n'.repeat(500), false],
+  ['rows of a table', `| a |\n|---|\n${'| b |\n'.repeat(499)}`, false],
+  ['headings', '# a\n'.repeat(501), false],
+  ['items', '1. item\n'.repeat(499), true],
+  ['lines of code', `\`\`\`\n${'- item\n'.repeat(600)}\`\`\``, true],
+])('%s count as the blocks that they are, of which a rich message takes 500', (_, source, fits) => {
+  expect(renderRich(source).length <= 32_768).toBe(fits)
 })
 
 test('thousands of nested quotes are shown as they are', () => {

@@ -1,0 +1,67 @@
+import type { OpenCode, Reply, ReplyStream } from '@reply/core'
+import { type AskInput, words as defaultWords, type Sink, type TakenAsk, type Words } from '@reply/sink'
+import type { Inbound } from './inbound.ts'
+
+/** A reply that runs, and where it is shown. */
+export interface Running {
+  readonly sink: Pick<Sink, 'take'>
+  readonly stream: Pick<ReplyStream, 'reply' | 'abort'>
+}
+
+export interface AnswerOptions {
+  readonly opencode: Pick<OpenCode, 'answer' | 'reject'>
+  /** What runs in the chat that the inbound is from; each is asked in turn. */
+  readonly running: (inbound: Inbound) => readonly Running[]
+  /** The words that the sink was given. Default: English. */
+  readonly words?: Partial<Words> | undefined
+}
+
+/**
+ * Answers what the agent asked with what a person pressed or typed, and aborts at the Stop button. It resolves with false for
+ * what is none of that: another prompt, a command. Who may answer is the host's to say, before. A failure is told to the
+ * person, and never rejects.
+ */
+export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
+  const { opencode, running } = options
+  const words = { ...defaultWords, ...options.words }
+  return async (inbound) => {
+    if (inbound.type === 'stop') {
+      const all = running(inbound)
+      await Promise.all(all.map(({ stream }) => stream.abort()))
+      return all.length > 0
+    }
+    const input: AskInput = inbound.type === 'press' ? { token: inbound.token } : { text: inbound.text }
+    for (const { sink, stream } of running(inbound)) {
+      const taken = sink.take(input, inbound.actor.name)
+      if (!taken) continue
+      const told = await settle(taken, stream.reply)
+      // What was typed is answered by the asking message; what it was not, by words.
+      if (inbound.type === 'press' || told.isError) await inbound.answer(told.text)
+      return true
+    }
+    if (inbound.type === 'text') return false
+    await inbound.answer(words.alreadyResolved)
+    return true
+  }
+
+  async function settle(
+    taken: TakenAsk,
+    reply: Reply | undefined,
+  ): Promise<{ readonly text?: string; readonly isError?: true }> {
+    if (taken.type === 'error') return { text: taken.error, isError: true }
+    if (taken.type === 'more') return {}
+    const ask = reply?.asks.find(({ requestID }) => requestID === taken.requestID)
+    if (!ask) return { text: words.alreadyResolved, isError: true }
+    try {
+      if (taken.type === 'reject') {
+        await opencode.reject(ask, taken.message)
+        return { text: words.refused(undefined) }
+      }
+      await opencode.answer(ask, taken.answer)
+      const { answer } = taken
+      return { text: words.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
+    } catch (error) {
+      return { text: error instanceof Error ? error.message : String(error), isError: true }
+    }
+  }
+}

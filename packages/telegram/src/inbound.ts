@@ -1,0 +1,162 @@
+import type { Chat, MessageRef } from '@reply/sink'
+import { z } from 'zod'
+
+/** Who did it. */
+export interface Actor {
+  readonly id: string
+  /** As it is shown; everybody chooses their own. */
+  readonly name: string
+}
+
+/** Tells the person who did it, briefly. Only the first time counts; never rejects. */
+export type Answering = (text?: string) => Promise<void>
+
+/** What a person did in a chat. */
+export type Inbound =
+  | {
+      readonly type: 'text'
+      readonly chat: Chat
+      readonly actor: Actor
+      readonly text: string
+      readonly messageRef: MessageRef
+      readonly replyTo?: MessageRef | undefined
+      /** It begins with a command, as in `/stop`. */
+      readonly isCommand: boolean
+      /** As a message that answers theirs. */
+      readonly answer: Answering
+    }
+  | {
+      readonly type: 'press'
+      readonly chat: Chat
+      readonly actor: Actor
+      readonly token: string
+      readonly messageRef: MessageRef
+      /** As a notice over the chat. It is done without words when nobody does it: otherwise the button spins. */
+      readonly answer: Answering
+    }
+  /** The Stop button of a draft: whatever runs in that chat is to be aborted. */
+  | { readonly type: 'stop'; readonly chat: Chat; readonly actor: Actor }
+
+/** An update as it came, before anybody can answer it. */
+export type Heard =
+  | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
+  | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
+  | Extract<Inbound, { type: 'stop' }>
+
+/** The kinds of update that a channel hears; Telegram is told to send no others. */
+export const updateTypes: readonly string[] = ['message', 'callback_query', 'stopped_message_generation']
+
+const person = z.object({
+  id: z.number(),
+  first_name: z.string().optional(),
+  last_name: z.string().optional(),
+  username: z.string().optional(),
+  title: z.string().optional(),
+})
+
+const place = z.object({
+  message_id: z.number(),
+  chat: person,
+  message_thread_id: z.number().optional(),
+  /** Replies have a thread, too, that nothing can be sent to: it is a topic only if this says so. */
+  is_topic_message: z.boolean().optional(),
+})
+
+const message = place.extend({
+  /** Absent where a channel or an anonymous administrator writes. */
+  from: person.optional(),
+  sender_chat: person.optional(),
+  text: z.string().optional(),
+  caption: z.string().optional(),
+  entities: z.array(z.object({ type: z.string(), offset: z.number() })).optional(),
+  reply_to_message: z.object({ message_id: z.number() }).optional(),
+})
+
+const press = z.object({ id: z.string(), from: person, data: z.string().optional(), message: place.optional() })
+
+const stopped = z.object({ chat: person, message_thread_id: z.number().optional() })
+
+const schema = z.object({
+  update_id: z.number(),
+  message: message.optional(),
+  callback_query: press.optional(),
+  stopped_message_generation: stopped.optional(),
+})
+
+export interface Update {
+  readonly id: number
+  /** Undefined for what a channel does not hear: joins, stickers, other people's business. */
+  readonly heard: Heard | undefined
+}
+
+/** Undefined for what is no update. */
+export function toUpdate(value: unknown): Update | undefined {
+  const { data } = schema.safeParse(value)
+  return data && { id: data.update_id, heard: heardIn(data) }
+}
+
+/** Bytes of JSON. Undefined when they are none. */
+export function parseUpdate(body: Uint8Array): Update | undefined {
+  try {
+    return toUpdate(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
+  } catch {
+    return undefined
+  }
+}
+
+/** The `offset` of the next poll must be past it, even if it can't be read. */
+export function updateIdOf(value: unknown): number | undefined {
+  return z.object({ update_id: z.number() }).safeParse(value).data?.update_id
+}
+
+function heardIn({
+  message,
+  callback_query,
+  stopped_message_generation: stop,
+}: z.infer<typeof schema>): Heard | undefined {
+  if (message) return textIn(message)
+  if (stop) {
+    const chat = chatOf(stop.chat.id, stop.message_thread_id)
+    // It is in private chats alone, whose id is the person's.
+    return { type: 'stop', chat, actor: actorOf(stop.chat) }
+  }
+  if (!callback_query?.message || callback_query.data === undefined) return undefined
+  const { id, from, data, message: at } = callback_query
+  return {
+    type: 'press',
+    chat: placeOf(at),
+    actor: actorOf(from),
+    token: data,
+    messageRef: { id: String(at.message_id) },
+    queryID: id,
+  }
+}
+
+function textIn(said: z.infer<typeof message>): Heard | undefined {
+  const text = said.text ?? said.caption
+  const from = said.from ?? said.sender_chat
+  if (text === undefined || !from) return undefined
+  const { entities = [], reply_to_message: replied } = said
+  return {
+    type: 'text',
+    chat: placeOf(said),
+    actor: actorOf(from),
+    text,
+    messageRef: { id: String(said.message_id) },
+    ...(replied && { replyTo: { id: String(replied.message_id) } }),
+    isCommand: entities.some(({ type, offset }) => type === 'bot_command' && offset === 0),
+  }
+}
+
+function placeOf({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {
+  return chatOf(chat.id, is_topic_message === true ? message_thread_id : undefined)
+}
+
+function chatOf(id: number, thread: number | undefined): Chat {
+  return { id: String(id), ...(thread !== undefined && { thread: String(thread) }) }
+}
+
+function actorOf({ id, first_name, last_name, username, title }: z.infer<typeof person>): Actor {
+  const full = [first_name, last_name].filter((name) => name !== undefined && name !== '').join(' ')
+  return { id: String(id), name: full || title || username || String(id) }
+}

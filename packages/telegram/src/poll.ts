@@ -1,0 +1,123 @@
+import type { Clock } from '@reply/core'
+import type { TelegramInboundApi } from './api.ts'
+import { TelegramError } from './error.ts'
+import { networkCodeOf, refusalOf } from './failure.ts'
+import type { Hear } from './hear.ts'
+import { toUpdate, updateIdOf, updateTypes } from './inbound.ts'
+
+export interface PollOptions {
+  readonly api: TelegramInboundApi
+  readonly hear: Hear
+  readonly onError: (error: TelegramError) => void
+  readonly clock: Clock
+}
+
+export interface Polling {
+  start(): void
+  /** Resolves when the last update is handled and confirmed. */
+  stop(): Promise<void>
+}
+
+/** A poll is answered after so many seconds even if nothing happened. */
+const pollS = 30
+
+const backOff = { minMs: 1000, maxMs: 60_000 }
+
+/** Fetches updates, in order, each batch after the one before was handled; the next fetch confirms it. */
+export function createPolling({ api, hear, onError, clock }: PollOptions): Polling {
+  let abort: AbortController | undefined
+  let ended = Promise.resolve()
+  return {
+    start: () => {
+      if (abort) return
+      abort = new AbortController()
+      ended = run(abort.signal)
+    },
+    stop: async () => {
+      abort?.abort()
+      await ended
+      abort = undefined
+    },
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    let offset: number | undefined
+    let failures = 0
+    let isConfirmed = true
+    while (!signal.aborted) {
+      try {
+        const batch = await api.getUpdates({ offset, timeout: pollS, allowed_updates: updateTypes }, signal)
+        failures = 0
+        isConfirmed = batch.length === 0
+        await Promise.all(batch.map(take))
+        for (const update of batch) offset = Math.max(offset ?? 0, (updateIdOf(update) ?? -1) + 1)
+      } catch (error) {
+        if (signal.aborted) break
+        onError(toError(error))
+        // A token that is wrong stays so.
+        if (refusalOf(error)?.code === 401) return
+        await pause(waitMs(error, failures), signal)
+        failures += 1
+      }
+    }
+    if (!isConfirmed && offset !== undefined) await confirm(offset)
+  }
+
+  async function take(value: unknown): Promise<void> {
+    const update = toUpdate(value)
+    if (update) return await hear(update)
+    const id = updateIdOf(value) ?? 'without an id'
+    onError(new TelegramError('malformed', `The update ${id} can't be read; it was passed over.`))
+  }
+
+  /** Otherwise they would come again after a restart. */
+  async function confirm(offset: number): Promise<void> {
+    try {
+      await api.getUpdates({ offset, timeout: 0, limit: 1 })
+    } catch (error) {
+      onError(toError(error))
+    }
+  }
+
+  function pause(forMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        stop()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const stop = clock.after(forMs, done)
+      signal.addEventListener('abort', done)
+    })
+  }
+}
+
+function waitMs(error: unknown, failures: number): number {
+  const retryAfterS = refusalOf(error)?.retryAfterS
+  if (retryAfterS !== undefined) return retryAfterS * 1000
+  return Math.min(backOff.maxMs, backOff.minMs * 2 ** failures)
+}
+
+/** Network errors are not kept as the cause: their URL has the token in it. */
+function toError(error: unknown): TelegramError {
+  const refusal = refusalOf(error)
+  if (!refusal) {
+    const code = networkCodeOf(error)
+    return new TelegramError('updates', `Telegram gave no answer to getUpdates${code ? ` (${code})` : ''}.`)
+  }
+  const { code, description } = refusal
+  const cause = { cause: error }
+  if (code === 409 && /webhook/i.test(description)) {
+    const cure = 'Remove it with deleteWebhook, or hear by `updates: "webhook"`.'
+    return new TelegramError('conflict', `The bot has a webhook, and can't be polled as well. ${cure}`, cause)
+  }
+  if (code === 409) {
+    const cure = 'End the other one, or give it a bot of its own.'
+    return new TelegramError('conflict', `Another process polls the same bot. ${cure}`, cause)
+  }
+  if (code === 401 || code === 404) {
+    const words = `Telegram does not know the bot's token (${code}). Take the one that @BotFather shows now.`
+    return new TelegramError('unauthorized', words, cause)
+  }
+  return new TelegramError('updates', `getUpdates failed: ${code} ${description}`, cause)
+}

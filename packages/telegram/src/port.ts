@@ -1,0 +1,223 @@
+import { randomInt } from 'node:crypto'
+import type { Clock } from '@reply/core'
+import {
+  type Attachment,
+  type Bubble,
+  type ChannelPort,
+  type MessageRef,
+  PortError,
+  type PostOptions,
+  type Render,
+} from '@reply/sink'
+import { type TelegramApi, type TelegramFields, type TelegramFile, type TelegramSignal, toChatId } from './api.ts'
+import { realClock } from './clock.ts'
+import { refusalOf, toPortError } from './failure.ts'
+import { featuresOf } from './features.ts'
+import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
+import { renderHtml, renderRich } from './render.ts'
+
+export interface TelegramPortOptions {
+  /** grammY's: `bot.api`, or `new Api(token)`. */
+  readonly api: TelegramApi
+  readonly chatId: number | string
+  /** A forum's topic, or a private chat's. */
+  readonly threadId?: number | undefined
+  /** Rich messages, as long as the server takes them. Default true; false: HTML of at most 4,096 units. */
+  readonly rich?: boolean | undefined
+  /** Makes the file that grammY uploads, where `import('grammy')` would find another grammY than the client's. */
+  readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
+  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  readonly timeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** Two ways to say the same: `text` has HTML, or no markup at all. */
+interface Ways<T> {
+  rich(message: { readonly markdown: string }, signal: TelegramSignal): Promise<T>
+  text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
+}
+
+const parsed: TelegramFields = { parse_mode: 'HTML' }
+
+/** For messages of words: a rich one has no previews. */
+const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
+
+/** Telegram's hands for one chat or topic. Every call is made once; whoever repeats is the sink. */
+export function createTelegramPort(options: TelegramPortOptions): ChannelPort {
+  const { api, threadId, rich = true, timeoutMs = 30_000, clock = realClock } = options
+  const chatId = toChatId(options.chatId)
+  const kind = kindOf(chatId)
+  const features = featuresOf(api)
+  const draftId = randomInt(1, 2 ** 31)
+  const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
+  const port = { limits: limits(), post, edit, remove, typing, upload, react }
+  return {
+    ...port,
+    /** Private chats alone have it, and not on every server. */
+    get stream() {
+      return typeof chatId === 'number' && kind === 'private' && features.drafts
+        ? { renewMs: draftRenewMs, write: (bubble: Bubble) => draft(chatId, bubble) }
+        : undefined
+    },
+  }
+
+  function isRich(): boolean {
+    return rich && features.rich
+  }
+
+  /** Of the moment: what was taken for rich when the sink began may turn out not to be. */
+  function limits(): ChannelPort['limits'] {
+    const { maxLength: _, ...fixed } = telegramLimits(kind, rich)
+    return {
+      ...fixed,
+      get maxLength() {
+        return telegramLimits(kind, isRich()).maxLength
+      },
+    }
+  }
+
+  async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
+    const other = { ...thread, ...loudness(posting), ...keyboard(bubble) }
+    const { message_id } = await write('post', bubble, {
+      rich: (message, signal) => api.sendRichMessage(chatId, message, other, signal),
+      text: (text, mode, signal) => api.sendMessage(chatId, text, { ...other, ...noPreview, ...mode }, signal),
+    })
+    return { id: String(message_id) }
+  }
+
+  /** Without a keyboard the buttons go. The method knows no topics: the message is in one. */
+  async function edit(ref: MessageRef, bubble: Bubble): Promise<void> {
+    const id = Number(ref.id)
+    await write('edit', bubble, {
+      rich: (message, signal) => unlessSame(api.editMessageText(chatId, id, message, keyboard(bubble), signal)),
+      text: (text, mode, signal) =>
+        unlessSame(api.editMessageText(chatId, id, text, { ...keyboard(bubble), ...noPreview, ...mode }, signal)),
+    })
+  }
+
+  async function remove(ref: MessageRef): Promise<void> {
+    try {
+      await call('remove', (signal) => api.deleteMessage(chatId, Number(ref.id), signal))
+    } catch (error) {
+      if (!(error instanceof PortError) || error.type !== 'gone') throw error
+    }
+  }
+
+  /** It goes out by itself, and with the next message. */
+  async function typing(on: boolean): Promise<void> {
+    if (on) await call('typing', (signal) => api.sendChatAction(chatId, 'typing', thread, signal))
+  }
+
+  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
+    const file = await fileOf(new TextEncoder().encode(text), name)
+    const other = { ...thread, ...loudness(posting), caption: caption.slice(0, captionLength) }
+    const { message_id } = await call('upload', (signal) => api.sendDocument(chatId, file, other, signal))
+    return { id: String(message_id) }
+  }
+
+  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+    const emoji = sign === undefined ? [] : [{ type: 'emoji', emoji: sign === 'seen' ? '👀' : '👍' } as const]
+    await call('react', (signal) => api.setMessageReaction(chatId, Number(ref.id), emoji, {}, signal))
+  }
+
+  /** A server or chat that has no drafts is not asked again: the text then comes with the message. */
+  async function draft(to: number, bubble: Bubble): Promise<void> {
+    if (!features.drafts) return
+    const other = { ...thread, can_stop: true }
+    try {
+      await write('draft', bubble, {
+        rich: (message, signal) => api.sendRichMessageDraft(to, draftId, message, other, signal),
+        text: (text, mode, signal) => api.sendMessageDraft(to, draftId, text, { ...other, ...mode }, signal),
+      })
+    } catch (error) {
+      const refusal = refusalOf(error instanceof Error ? error.cause : undefined)
+      if (refusal?.code !== 404 && !/TEXTDRAFT_PEER_INVALID/.test(refusal?.description ?? '')) throw error
+      features.drafts = false
+    }
+  }
+
+  /** The best way that the server knows. What it knows is measured by `renderFor` in the same way. */
+  async function write<T>(verb: string, bubble: Bubble, ways: Ways<T>): Promise<T> {
+    if (bubble.isPlain) return await call(verb, (signal) => ways.text(fitting(bubble.text, bubble.text), {}, signal))
+    if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble), parsed, signal))
+    try {
+      return await call(verb, (signal) => ways.rich({ markdown: bubble.text }, signal))
+    } catch (error) {
+      const refusal = refusalOf(error instanceof Error ? error.cause : undefined)
+      if (!refusal || !isUnknown(refusal)) throw error
+    }
+    // A draft that is not known says nothing of messages: the plain kind will tell.
+    if (verb !== 'draft') features.rich = false
+    const html = renderHtml(bubble.text)
+    return await call(verb, (signal) => ways.text(fitting(html.text, html.plain), parsed, signal))
+  }
+
+  async function call<T>(verb: string, make: (signal: TelegramSignal) => Promise<T>): Promise<T> {
+    const abort = new AbortController()
+    const stop = clock.after(timeoutMs, () => abort.abort())
+    try {
+      return await make(abort.signal)
+    } catch (error) {
+      throw toPortError(error, `${verb} in chat ${chatId}`)
+    } finally {
+      stop()
+    }
+  }
+
+  async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
+    if (options.inputFile) return options.inputFile(bytes, name)
+    try {
+      const { InputFile } = await import('grammy')
+      return new InputFile(bytes, name)
+    } catch (cause) {
+      const cure = 'install grammy beside @reply/telegram, or give inputFile'
+      throw new PortError('refused', `${name} can't be uploaded without grammY's InputFile: ${cure}.`, { cause })
+    }
+  }
+}
+
+/** Renders and measures for the server behind that client: rich messages, or HTML once it is known not to take them. */
+export function renderFor(api: TelegramApi, rich = true): Render {
+  const features = featuresOf(api)
+  return (source) => (rich && features.rich ? renderRich(source) : renderHtml(source))
+}
+
+/** It may have been rendered just before the server was known. */
+function htmlOf({ text, source }: Bubble): string {
+  if (text !== source) return text
+  const html = renderHtml(source)
+  return fitting(html.text, html.plain)
+}
+
+function fitting(text: string, shown: string): string {
+  if (shown.length <= textLength) return text
+  throw new PortError('too-long', `${shown.length} units are too many; a message takes ${textLength}.`)
+}
+
+/** Unknown methods are not found; an unknown `rich_message` is passed over, and there is no text. */
+function isUnknown({ code, description }: { readonly code: number; readonly description: string }): boolean {
+  return code === 404 || (code === 400 && /message text is empty/i.test(description))
+}
+
+async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
+  try {
+    return await edited
+  } catch (error) {
+    if (/message is not modified/i.test(refusalOf(error)?.description ?? '')) return undefined
+    throw error
+  }
+}
+
+function loudness({ silent, replyTo }: PostOptions): TelegramFields {
+  return {
+    ...(silent && { disable_notification: true }),
+    // It is said even if what it answers is gone.
+    ...(replyTo && { reply_parameters: { message_id: Number(replyTo.id), allow_sending_without_reply: true } }),
+  }
+}
+
+function keyboard({ buttons }: Bubble): TelegramFields {
+  if (buttons.length === 0) return {}
+  const inline_keyboard = buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
+  return { reply_markup: { inline_keyboard } }
+}

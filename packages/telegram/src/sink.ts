@@ -1,0 +1,44 @@
+import type { Clock } from '@reply/core'
+import { createSink, type LedgerStore, type Policy, type Sink, type SinkError, type Words } from '@reply/sink'
+import type { TelegramApi, TelegramFile } from './api.ts'
+import { realClock } from './clock.ts'
+import { pacerOf } from './features.ts'
+import { createTelegramPort, renderFor } from './port.ts'
+
+export interface TelegramSinkOptions {
+  /** grammY's: `bot.api`, or `new Api(token)`. Sinks on one client share its pace. */
+  readonly api: TelegramApi
+  readonly chatId: number | string
+  /** A forum's topic, or a private chat's. */
+  readonly threadId?: number | undefined
+  /** The message that asked: the answer answers it. */
+  readonly replyTo?: number | undefined
+  readonly policy?: Partial<Policy> | undefined
+  readonly words?: Partial<Words> | undefined
+  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  readonly store?: LedgerStore | undefined
+  /** Default: nobody is told. */
+  readonly onError?: ((error: SinkError) => void) | undefined
+  readonly clock?: Clock | undefined
+  /** Rich messages, as long as the server takes them. Default true. */
+  readonly rich?: boolean | undefined
+  /** Makes the file that grammY uploads. Default: the `InputFile` of `import('grammy')`. */
+  readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
+}
+
+/** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for a policy that can't be. */
+export function telegramSink(options: TelegramSinkOptions): Sink {
+  const { api, chatId, threadId, replyTo, policy, words, store, onError, clock = realClock, rich } = options
+  return createSink({
+    port: createTelegramPort(options),
+    render: renderFor(api, rich),
+    chat: { id: String(chatId), ...(threadId !== undefined && { thread: String(threadId) }) },
+    replyTo: replyTo === undefined ? undefined : { id: String(replyTo) },
+    pacer: pacerOf(api, clock),
+    policy,
+    words,
+    store,
+    onError,
+    clock,
+  })
+}

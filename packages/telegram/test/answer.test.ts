@@ -1,0 +1,89 @@
+import type { Ask, Reply } from '@reply/core'
+import type { TakenAsk } from '@reply/sink'
+import { expect, test } from 'vitest'
+import { type AnswerOptions, answerWith, type Inbound } from '../src/index.ts'
+
+const chat = { id: '7' }
+const actor = { id: '5', name: 'Ada' }
+const ask = { requestID: 'que_1', type: 'question', status: 'pending' } as unknown as Ask
+const reply = { asks: [ask] } as unknown as Reply
+const state = { secret: 's', answers: [], picked: [] }
+const given: TakenAsk = { type: 'answer', answer: [['Blue']], state, requestID: 'que_1' }
+
+function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions['opencode']> = {}) {
+  const done: unknown[] = []
+  const answer = answerWith({
+    opencode: {
+      answer: async (_, answer) => void done.push(answer),
+      reject: async (_, message) => void done.push(message),
+      ...opencode,
+    },
+    running: () => [
+      {
+        sink: {
+          take: (input, by) => {
+            done.push([input, by])
+            return taken
+          },
+        },
+        stream: {
+          reply,
+          abort: async () => {
+            done.push('abort')
+            return reply
+          },
+        },
+      },
+    ],
+  })
+  const told: unknown[] = []
+  const answer_ = async (text?: string): Promise<void> => void told.push(text)
+  const press: Inbound = { type: 'press', chat, actor, token: 's.0.1', messageRef: { id: '1' }, answer: answer_ }
+  const text: Inbound = {
+    ...{ type: 'text', chat, actor, text: 'Blue', messageRef: { id: '1' }, isCommand: false },
+    answer: answer_,
+  }
+  return { answer, press, text, done, told }
+}
+
+test('a press is passed on, and told what it came to', async () => {
+  const { answer, press, done, told } = answering(given)
+  expect(await answer(press)).toBe(true)
+  expect([done, told]).toEqual([[[{ token: 's.0.1' }, 'Ada'], [['Blue']]], ['✅ Blue']])
+})
+
+test('a text that answers is passed on, and told nothing: the asking message says it', async () => {
+  const { answer, text, done, told } = answering(given)
+  expect(await answer(text)).toBe(true)
+  expect([done, told]).toEqual([[[{ text: 'Blue' }, 'Ada'], [['Blue']]], []])
+})
+
+test('a refusal goes with its reason', async () => {
+  const { answer, press, done } = answering({ type: 'reject', message: 'not now', state, requestID: 'que_1' })
+  await answer(press)
+  expect(done.at(-1)).toBe('not now')
+})
+
+test('what the server does not take is told to the person', async () => {
+  const { answer, text, told } = answering(given, { answer: () => Promise.reject(new Error('Already resolved.')) })
+  expect(await answer(text)).toBe(true)
+  expect(told).toEqual(['Already resolved.'])
+})
+
+test('what is no answer is told what would be', async () => {
+  const { answer, text, told } = answering({ type: 'error', error: 'Pick one.', requestID: 'que_1' })
+  expect(await answer(text)).toBe(true)
+  expect(told).toEqual(['Pick one.'])
+})
+
+test('a text that answers nothing is for the host; a press is old', async () => {
+  const { answer, text, press, told } = answering(undefined)
+  expect([await answer(text), await answer(press)]).toEqual([false, true])
+  expect(told).toEqual(['This was already resolved.'])
+})
+
+test('Stop aborts what runs there', async () => {
+  const { answer, done } = answering(undefined)
+  expect(await answer({ type: 'stop', chat, actor })).toBe(true)
+  expect(done).toEqual(['abort'])
+})

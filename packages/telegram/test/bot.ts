@@ -1,0 +1,71 @@
+import { inspect } from 'node:util'
+import type { Bubble } from '@reply/sink'
+import { createHandClock, type FakeTelegram, type HandClock, startTelegram, type TelegramOptions } from '@reply/testing'
+import { Api } from 'grammy'
+import { afterEach, expect } from 'vitest'
+import { createTelegramPort, renderFor, type TelegramPortOptions } from '../src/index.ts'
+
+export const token = '42:very-secret-token'
+
+const started: FakeTelegram[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((telegram) => telegram.close()))
+})
+
+export interface Started {
+  readonly telegram: FakeTelegram
+  /** The real client. */
+  readonly api: Api
+  readonly clock: HandClock
+}
+
+export async function start(options: Partial<TelegramOptions> = {}): Promise<Started> {
+  const clock = createHandClock()
+  const telegram = await startTelegram({ token, clock, ...options })
+  started.push(telegram)
+  return { telegram, clock, api: new Api(token, { apiRoot: telegram.url }) }
+}
+
+export interface Opened extends Started {
+  readonly port: ReturnType<typeof createTelegramPort>
+  bubble(source: string, more?: Partial<Bubble>): Bubble
+}
+
+export async function open(
+  options: Partial<TelegramOptions> = {},
+  port: Partial<TelegramPortOptions> = {},
+): Promise<Opened> {
+  const begun = await start(options)
+  const { api, clock } = begun
+  const render = renderFor(api, port.rich)
+  return {
+    ...begun,
+    port: createTelegramPort({ api, clock, chatId: 7, ...port }),
+    bubble: (source, more) => ({ ...render(source), source, isPlain: false, buttons: [], ...more }),
+  }
+}
+
+const chat = { id: '7' }
+export const editing = { chat, signal: new AbortController().signal }
+export const posting = { ...editing, silent: false, key: 'k' }
+
+/** How a call ended: `done`, or the kind of failure. Nothing of it may tell the token. */
+export async function ending(call: Promise<unknown> | undefined): Promise<object> {
+  try {
+    await call
+    return { type: 'done' }
+  } catch (error) {
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('very-secret')
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('very-secret')
+    return error instanceof Error ? error : { type: String(error) }
+  }
+}
+
+/** Lets requests arrive: until something is so, and no longer than real time allows. */
+export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + 5000
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,235 @@
+import { Api, Bot } from 'grammy'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Inbound, type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
+import { ending, type Started, start, token, until } from './bot.ts'
+
+interface Hearing extends Started {
+  readonly channel: TelegramChannel
+  readonly heard: Inbound[]
+  readonly errors: Error[]
+}
+
+const begun: TelegramChannel[] = []
+afterEach(async () => {
+  await Promise.all(begun.splice(0).map((channel) => channel.stop()))
+})
+
+async function hear(
+  given: Partial<TelegramChannelOptions> = {},
+  onInbound: (inbound: Inbound) => unknown = () => {},
+  options: Parameters<typeof start>[0] = {},
+): Promise<Hearing> {
+  const started = await start(options)
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const channel = telegramChannel({
+    api: started.api,
+    clock: started.clock,
+    updates: 'polling',
+    onInbound: (inbound) => {
+      heard.push(inbound)
+      return onInbound(inbound)
+    },
+    onError: (error) => errors.push(error),
+    ...given,
+  })
+  begun.push(channel)
+  channel.start()
+  return { ...started, channel, heard, errors }
+}
+
+const person = { id: 5, name: 'Ada' }
+
+describe('what is heard', () => {
+  test('is a text: who, where, in answer to what', async () => {
+    const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, topics: [3] }] })
+    const first = telegram.say(-7, 'Hi', { from: person, threadId: 3 })
+    telegram.say(-7, '/stop now', { from: person, replyTo: first })
+    await until(() => heard.length === 2)
+    const actor = { id: '5', name: 'Ada' }
+    expect(heard).toMatchObject([
+      { type: 'text', chat: { id: '-7', thread: '3' }, actor, text: 'Hi', messageRef: { id: '1' }, isCommand: false },
+      { type: 'text', chat: { id: '-7' }, text: '/stop now', replyTo: { id: '1' }, isCommand: true },
+    ])
+  })
+
+  test('is a press, whose answer is seen', async () => {
+    const { telegram, api, heard } = await hear({}, async (inbound) => {
+      if (inbound.type !== 'press') return
+      await inbound.answer('Taken.')
+      await inbound.answer('Twice.')
+    })
+    const reply_markup = { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] }
+    await api.sendMessage(7, '?', { reply_markup })
+    const press = await telegram.press(7, 1, 'Yes').settled
+    expect([press.status, press.text]).toEqual(['answered', 'Taken.'])
+    expect(heard).toMatchObject([{ type: 'press', token: 'tok', chat: { id: '7' }, messageRef: { id: '1' } }])
+    expect(telegram.count('answerCallbackQuery')).toBe(1)
+  })
+
+  test("is a draft's Stop", async () => {
+    const { telegram, api, heard } = await hear()
+    await api.sendMessageDraft(7, 1, 'x', { can_stop: true })
+    telegram.stopDraft(7)
+    await until(() => heard.length === 1)
+    expect(heard).toEqual([{ type: 'stop', chat: { id: '7' }, actor: { id: '7', name: expect.any(String) } }])
+  })
+})
+
+describe('a press', () => {
+  const buttons = { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } }
+
+  test('that the host fails at is answered all the same, and told', async () => {
+    const { telegram, api, errors } = await hear({}, () => Promise.reject(new Error('broken')))
+    await api.sendMessage(7, '?', buttons)
+    expect(await telegram.press(7, 1, 'Yes').settled).toMatchObject({ status: 'answered', text: '' })
+    expect(errors).toMatchObject([{ type: 'inbound', message: 'A press in chat 7 failed: broken' }])
+  })
+
+  test('that takes long is answered before it is too late', async () => {
+    const { telegram, api, clock, heard } = await hear({}, () => new Promise(() => {}))
+    await api.sendMessage(7, '?', buttons)
+    const press = telegram.press(7, 1, 'Yes')
+    await until(() => heard.length === 1)
+    await clock.advance(10_000)
+    expect((await press.settled).status).toBe('answered')
+  })
+
+  test('that is too old is a failure that is told', async () => {
+    const { telegram, api, errors, channel } = await hear({ updates: 'own' })
+    await api.sendMessage(7, '?', buttons)
+    const { message } = await api.getUpdates().then(() => ({ message: { message_id: 1, chat: { id: 7 } } }))
+    const query = { id: 'old', from: { id: 5, first_name: 'Ada' }, data: 'tok', message }
+    await channel.handleUpdate({ update_id: 1, callback_query: query })
+    expect(errors).toMatchObject([{ type: 'answer' }])
+    expect(telegram.count('answerCallbackQuery')).toBe(1)
+  })
+})
+
+test("a text's answer is a message in its topic, which answers it", async () => {
+  const { telegram } = await hear({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No such option.') : {}), {
+    chats: [{ id: -7, topics: [3] }],
+  })
+  telegram.say(-7, 'Purple', { threadId: 3 })
+  await until(() => telegram.screen(-7, 3).length === 2)
+  expect(telegram.screen(-7, 3)).toMatchObject([{}, { text: 'No such option.', replyTo: 1 }])
+})
+
+describe('polling', () => {
+  test('asks for what it hears alone, and goes on in the next poll', async () => {
+    const { telegram, heard } = await hear()
+    telegram.say(7, 'one')
+    await until(() => heard.length === 1 && telegram.count('getUpdates') === 2)
+    telegram.say(7, 'two')
+    await until(() => heard.length === 2)
+    expect(telegram.calls[1]?.payload).toMatchObject({
+      offset: 100_000_002,
+      allowed_updates: ['message', 'callback_query', 'stopped_message_generation'],
+    })
+  })
+
+  test('confirms what was handled when it stops', async () => {
+    const { telegram, heard, channel, api } = await hear({}, () => void channel.stop())
+    telegram.say(7, 'one')
+    await until(() => heard.length === 1)
+    await until(() => telegram.count('getUpdates') >= 2)
+    await channel.stop()
+    expect(await api.getUpdates()).toEqual([])
+  })
+
+  test('goes on beside what takes long: it may wait for what comes next', async () => {
+    let release = (): void => {}
+    const waiting = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { telegram, heard, clock } = await hear({}, (inbound) => {
+      if (inbound.type === 'text' && inbound.text === 'two') release()
+      return waiting
+    })
+    telegram.say(7, 'one')
+    await until(() => heard.length === 1)
+    telegram.say(7, 'two')
+    await clock.advance(5000)
+    await until(() => heard.length === 2)
+  })
+
+  test('waits longer after each failure, and says what failed', async () => {
+    const { telegram, heard, errors, clock } = await hear({}, undefined, {
+      faults: [{ method: 'getUpdates', type: 'status', code: 502, times: 2 }],
+    })
+    await until(() => errors.length === 1)
+    await clock.advance(1000)
+    await until(() => errors.length === 2)
+    await clock.advance(1999)
+    expect(telegram.count('getUpdates')).toBe(2)
+    await clock.advance(1)
+    telegram.say(7, 'one')
+    await until(() => heard.length === 1)
+    expect(errors).toMatchObject([{ type: 'updates', message: 'getUpdates failed: 502 Bad Gateway' }, {}])
+  })
+
+  test('beside another process says so', async () => {
+    const { telegram, errors } = await hear()
+    await until(() => telegram.count('getUpdates') === 1)
+    const other = new Api(token, { apiRoot: telegram.url })
+    await other.getUpdates({ timeout: 0 })
+    await until(() => errors.length === 1)
+    expect(errors).toMatchObject([{ type: 'conflict', message: /Another process polls the same bot/ }])
+  })
+
+  test('of a bot with a webhook says how to go on', async () => {
+    const { errors } = await hear({}, undefined, {
+      faults: [
+        {
+          method: 'getUpdates',
+          type: 'status',
+          code: 409,
+          description: "Conflict: can't use it while webhook is active",
+        },
+      ],
+    })
+    await until(() => errors.length === 1)
+    expect(errors).toMatchObject([{ type: 'conflict', message: /deleteWebhook/ }])
+  })
+
+  test('with a wrong token ends, and does not tell it', async () => {
+    const { telegram } = await start()
+    const errors: Error[] = []
+    const api = new Api('1:very-secret-other', { apiRoot: telegram.url })
+    const channel = telegramChannel({ api, updates: 'polling', onInbound: () => {}, onError: (e) => errors.push(e) })
+    channel.start()
+    await until(() => errors.length === 1)
+    await channel.stop()
+    expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
+  })
+
+  test('without a server tells no token', async () => {
+    const { telegram, errors } = await hear()
+    await telegram.close()
+    await until(() => errors.length > 0)
+    for (const error of errors) expect(await ending(Promise.reject(error))).toMatchObject({ type: 'updates' })
+  })
+})
+
+test("the host's own bot passes updates on, each once", async () => {
+  const { telegram, api, channel, heard, errors } = await hear({ updates: 'own' })
+  const bot = new Bot(token, { client: { apiRoot: telegram.url } })
+  await bot.init()
+  bot.use(async (ctx, next) => {
+    await channel.handleUpdate(ctx.update)
+    await next()
+  })
+  telegram.say(7, 'Hi')
+  const [update] = await api.getUpdates()
+  if (update) await Promise.all([bot.handleUpdate(update), bot.handleUpdate(update)])
+  await channel.handleUpdate({ nothing: true })
+  await channel.handleUpdate({ update_id: 3, message: { message_id: 1, chat: { id: 7 }, from: { id: 5 } } })
+  expect(heard).toMatchObject([{ type: 'text', text: 'Hi' }])
+  expect(errors).toMatchObject([{ type: 'malformed' }])
+})
+
+test('sinks are for the place that an inbound names', async () => {
+  const { channel } = await hear({ updates: 'own' })
+  const sink = channel.sinkFor({ chat: { id: '-7', thread: '3' }, replyTo: { id: '1' } })
+  expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
+})

@@ -1,0 +1,249 @@
+import type { TelegramFault } from '@reply/testing'
+import { Api, InputFile } from 'grammy'
+import { describe, expect, test } from 'vitest'
+import { createTelegramPort, renderFor, telegramLimits } from '../src/index.ts'
+import { editing, ending, open, posting, token, until } from './bot.ts'
+
+describe('a post', () => {
+  test('is a rich message that says what its Markdown says', async () => {
+    const { telegram, port, bubble } = await open()
+    expect(await port.post(bubble('**a** | b'), posting)).toEqual({ id: '1' })
+    expect(telegram.screen(7)).toMatchObject([{ source: '**a** | b', mode: 'rich', isSilent: false }])
+  })
+
+  test('is HTML where no rich messages are wanted', async () => {
+    const { telegram, port, bubble } = await open({}, { rich: false })
+    await port.post(bubble('**a** <b>'), posting)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'a <b>', mode: 'HTML' }])
+    expect(telegram.calls).toMatchObject([{ payload: { link_preview_options: { is_disabled: true } } }])
+  })
+
+  test('goes without markup when that was refused', async () => {
+    const { telegram, port, bubble } = await open()
+    const { plain } = bubble('**a** <b>')
+    await port.post(bubble('**a** <b>', { text: plain, isPlain: true }), posting)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'a <b>', mode: 'plain' }])
+  })
+
+  test('answers a message, silently, with buttons', async () => {
+    const { telegram, port, bubble } = await open()
+    const asked = telegram.say(7, 'Why?')
+    const buttons = [[{ label: 'Yes', data: 'y' }], [{ label: 'No', data: 'n' }]]
+    await port.post(bubble('?', { buttons }), { ...posting, silent: true, replyTo: { id: String(asked) } })
+    const [, posted] = telegram.screen(7)
+    expect(posted).toMatchObject({ replyTo: asked, isSilent: true, buttons: [[{ text: 'Yes', data: 'y' }], [{}]] })
+  })
+
+  test('goes out though what it answers is gone', async () => {
+    const { telegram, port, bubble } = await open()
+    await port.post(bubble('a'), { ...posting, replyTo: { id: '99' } })
+    expect(telegram.screen(7)).toMatchObject([{ text: 'a', replyTo: undefined }])
+  })
+})
+
+describe('an edit', () => {
+  test('of what is shown already is a success', async () => {
+    const { port, bubble } = await open()
+    const ref = await port.post(bubble('a'), posting)
+    expect(await ending(port.edit?.(ref, bubble('a'), editing))).toEqual({ type: 'done' })
+  })
+
+  test('takes the buttons away that it does not name', async () => {
+    const { telegram, port, bubble } = await open()
+    const ref = await port.post(bubble('a', { buttons: [[{ label: 'Yes', data: 'y' }]] }), posting)
+    await port.edit?.(ref, bubble('b'), editing)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'b', buttons: [] }])
+  })
+})
+
+test('a message that is gone is removed already', async () => {
+  const { telegram, port, bubble } = await open()
+  const ref = await port.post(bubble('a'), posting)
+  await port.remove?.(ref, editing)
+  expect(telegram.screen(7)).toEqual([])
+  expect(await ending(port.remove?.(ref, editing))).toEqual({ type: 'done' })
+})
+
+test('a document has its name, its words and a caption', async () => {
+  const { telegram, port } = await open()
+  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'const ä = 1', caption: 'code' }
+  await port.upload?.(file, posting)
+  const [posted] = telegram.screen(7)
+  expect(posted).toMatchObject({ text: 'code', document: { name: 'a.ts' } })
+  expect(Buffer.from(posted?.document?.bytes ?? []).toString()).toBe('const ä = 1')
+})
+
+test("the host's own grammY makes the file, where it is given", async () => {
+  const made: string[] = []
+  const inputFile = (bytes: Uint8Array, name: string): InputFile => {
+    made.push(name)
+    return new InputFile(bytes, name)
+  }
+  const { port } = await open({}, { inputFile })
+  await port.upload?.({ name: 'b.ts', mediaType: 'text/plain', text: 'b', caption: '' }, posting)
+  expect(made).toEqual(['b.ts'])
+})
+
+test('signs on the message of a person are ones that bots may use', async () => {
+  const { telegram, port } = await open()
+  const ref = { id: String(telegram.say(7, 'Go')) }
+  const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
+    await port.react?.(ref, sign, editing)
+    return telegram.screen(7)[0]?.reactions
+  }
+  expect([await shown('seen'), await shown('done'), await shown(undefined)]).toEqual([['👀'], ['👍'], []])
+})
+
+test('typing shows, and goes out by itself', async () => {
+  const { telegram, port, clock } = await open()
+  await port.typing?.(true, editing)
+  await port.typing?.(false, editing)
+  expect([telegram.typing(7), telegram.count('sendChatAction')]).toEqual([true, 1])
+  await clock.advance(5000)
+  expect(telegram.typing(7)).toBe(false)
+})
+
+test('in a topic every call that can name it does', async () => {
+  const chats = [{ id: 7, topics: [3] }]
+  const { telegram, port, bubble, clock } = await open({ chats }, { threadId: 3 })
+  const ref = await port.post(bubble('a'), posting)
+  await port.edit?.(ref, bubble('b'), editing)
+  await port.typing?.(true, editing)
+  await port.upload?.({ name: 'a', mediaType: 'text/plain', text: 'a', caption: '' }, posting)
+  await clock.advance(3000)
+  await port.stream?.write(bubble('c'), editing)
+  const named = telegram.calls.filter(({ payload }) => String(payload.message_thread_id) === '3')
+  expect(named.map(({ method }) => method)).toEqual([
+    'sendRichMessage',
+    'sendChatAction',
+    'sendDocument',
+    'sendRichMessageDraft',
+  ])
+  expect(telegram.screen(7, 3)).toHaveLength(telegram.screen(7).length)
+})
+
+const refused = (description: string, code = 400): TelegramFault => ({
+  type: 'status',
+  code,
+  description: `Bad Request: ${description}`,
+})
+
+test.each<[string, TelegramFault, string]>([
+  ['a flood', { type: 'rate-limited', retryAfterS: 7 }, 'rate-limited'],
+  ['a blocked bot', { type: 'status', code: 403, description: 'Forbidden: bot was blocked by the user' }, 'refused'],
+  ['a missing right', refused('not enough rights to send text messages to the chat'), 'refused'],
+  ['a chat that is gone', refused('chat not found'), 'gone'],
+  ['a topic that is gone', refused('message thread not found'), 'gone'],
+  ['a wrong token', { type: 'status', code: 401 }, 'refused'],
+  ['too long', refused('message is too long'), 'too-long'],
+  ['too long, in the newer words', refused('MESSAGE_TOO_LONG'), 'too-long'],
+  ['too many blocks', refused('rich message has too many blocks'), 'too-long'],
+  ['wrong markup', refused("can't parse entities: unsupported start tag at byte offset 3"), 'unparsable'],
+  ['a table too wide', refused('rich message table has too many columns'), 'unparsable'],
+  ['a failure of theirs', { type: 'status', code: 500 }, 'unreachable'],
+  ['a gateway that gave up', { type: 'status', code: 504, isTaken: true }, 'ambiguous'],
+  ['a web page', { type: 'html' }, 'ambiguous'],
+  ['a break before', { type: 'refuse' }, 'ambiguous'],
+  ['a break after', { type: 'accept-then-drop' }, 'ambiguous'],
+])('%s fails by its kind', async (_, fault, type) => {
+  const { port, bubble } = await open({ faults: [fault] })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
+})
+
+test('a flood says for how long, for the chat', async () => {
+  const { port, bubble } = await open({ faults: [{ type: 'rate-limited', retryAfterS: 7 }] })
+  const failure = await ending(port.post(bubble('a'), posting))
+  expect(failure).toMatchObject({ retryAfterMs: 7000, scope: 'chat' })
+})
+
+test('an edit of what is not there, or not ours, fails by its kind', async () => {
+  const { telegram, port, bubble } = await open()
+  const theirs = { id: String(telegram.say(7, 'x')) }
+  expect(await ending(port.edit?.({ id: '99' }, bubble('a'), editing))).toMatchObject({ type: 'gone' })
+  expect(await ending(port.edit?.(theirs, bubble('a'), editing))).toMatchObject({ type: 'fixed' })
+})
+
+test.each<TelegramFault['type'] & ('stall' | 'accept-then-stall')>(['stall', 'accept-then-stall'])(
+  '%s: it is given up, and nobody knows',
+  async (type) => {
+    const { telegram, port, bubble, clock } = await open({ faults: [{ type }] })
+    const posted = ending(port.post(bubble('a'), posting))
+    await until(() => telegram.calls.length === 1)
+    await clock.advance(30_000)
+    expect(await posted).toMatchObject({ type: 'ambiguous' })
+    expect(clock.pending).toBe(0)
+  },
+)
+
+test('a server that is not there was told nothing', async () => {
+  const { telegram, port, bubble } = await open()
+  await telegram.close()
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
+  const nowhere = new Api(token, { apiRoot: 'http://nowhere.invalid', sensitiveLogs: true })
+  const lost = createTelegramPort({ api: nowhere, chatId: 7 })
+  expect(await ending(lost.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
+})
+
+describe('a server without rich messages', () => {
+  const features = { richMessages: false }
+
+  test('gets HTML in the same call, and is not asked again', async () => {
+    const { telegram, port, api, bubble } = await open({ features })
+    await port.post(bubble('**a**'), posting)
+    await port.post(bubble('**b**'), posting)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'a' }, { text: 'b', mode: 'HTML' }])
+    expect(telegram.count('sendRichMessage')).toBe(1)
+    expect(renderFor(api)('**c**').text).toBe('<b>c</b>')
+    expect(port.limits.maxLength).toBe(4096)
+  })
+
+  test('gets HTML by an edit, too', async () => {
+    const { telegram, port, api, bubble } = await open({ features })
+    const { message_id } = await api.sendMessage(7, 'old')
+    await port.edit?.({ id: String(message_id) }, bubble('**new**'), editing)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'new', mode: 'HTML' }])
+  })
+
+  test('is told nothing that it could not take', async () => {
+    const { telegram, port, bubble } = await open({ features })
+    const long = bubble('word '.repeat(1000))
+    expect(await ending(port.post(long, posting))).toMatchObject({ type: 'too-long' })
+    expect(await ending(port.post(long, posting))).toMatchObject({ type: 'too-long' })
+    expect(telegram.count('sendMessage')).toBe(0)
+  })
+})
+
+describe('a draft', () => {
+  test('is for private chats, with a Stop button', async () => {
+    const { telegram, port, api, bubble } = await open()
+    await port.stream?.write(bubble('wri'), editing)
+    await port.stream?.write(bubble('writing'), editing)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'writing', isDraft: true }])
+    telegram.stopDraft(7)
+    expect(createTelegramPort({ api, chatId: -7 }).stream).toBeUndefined()
+  })
+
+  test('is plain where there are no rich ones', async () => {
+    const { telegram, port, bubble } = await open({ features: { richMessages: false } })
+    await port.stream?.write(bubble('**a**'), editing)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'a', isDraft: true }])
+  })
+
+  test('that the server does not know is not written again', async () => {
+    const { telegram, port, api, bubble } = await open({ features: { drafts: false } })
+    const { stream } = port
+    await stream?.write(bubble('a'), editing)
+    await stream?.write(bubble('ab'), editing)
+    expect(telegram.calls.map(({ method }) => method)).toEqual(['sendRichMessageDraft', 'sendMessageDraft'])
+    expect([port.stream, createTelegramPort({ api, chatId: 8 }).stream]).toEqual([undefined, undefined])
+    await port.post(bubble('**a**'), posting)
+    expect(telegram.screen(7)).toMatchObject([{ mode: 'rich' }])
+  })
+})
+
+test('the budgets keep under what Telegram allows', () => {
+  const [own, group] = [telegramLimits('private', true), telegramLimits('group', false)]
+  expect([own.maxLength, group.maxLength]).toEqual([32_768, 4096])
+  expect(own.perChat.perMs / own.perChat.calls).toBeGreaterThan(1000)
+  expect((60_000 / group.perChat.perMs) * group.perChat.calls).toBeLessThan(20)
+})

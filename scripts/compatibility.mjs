@@ -1,4 +1,4 @@
-// Puts what `npm run test:matrix` wrote down into the README's table, between its markers.
+// Puts what `npm run test:matrix` and `npm run test:nightly` wrote down into the README, between its markers.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const readme = new URL('../packages/reply/README.md', import.meta.url)
@@ -6,14 +6,16 @@ const folder = new URL('../packages/reply/test/drive/matrix/results/', import.me
 const [start, end] = ['<!-- compatibility -->', '<!-- /compatibility -->']
 
 if (!existsSync(folder)) {
-  console.error('There are no results: run `npm run test:matrix` to its end first.')
+  console.error('There are no results: run `npm run test:matrix` or `npm run test:nightly` to its end first.')
   process.exit(1)
 }
 
 const byVersion = (one, other) => one.version.localeCompare(other.version, 'en', { numeric: true })
-const results = readdirSync(folder)
-  .filter((name) => name.endsWith('.json'))
-  .map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')))
+const read = (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8'))
+const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+const results = names
+  .filter((name) => !name.startsWith('nightly'))
+  .map(read)
   .sort(byVersion)
 
 const rows = results.map(({ version, scenarios, passed, leftOut, failed }) => {
@@ -21,7 +23,25 @@ const rows = results.map(({ version, scenarios, passed, leftOut, failed }) => {
   const missing = leftOut === 0 ? '' : ` (${leftOut} it can't do)`
   return `| ${version} | ${scenarios}${missing} | ${passed} | ${names.join(', ') || 'none'} |`
 })
-const table = ['| OpenCode | scenarios | as the server says | otherwise |', '|---|---|---|---|', ...rows].join('\n')
+const table =
+  rows.length === 0
+    ? []
+    : ['| OpenCode | scenarios | as the server says | otherwise |', '|---|---|---|---|', ...rows, '']
+
+const nightly = [
+  ['nightly-recorded.json', 'plans by chance on recordings'],
+  ['nightly-live.json', 'plans by chance on a real server, every 20th of which kills and restarts it'],
+  ['nightly-approvals.json', 'approvals that came after an abort'],
+]
+const lines = nightly
+  .filter(([name]) => names.includes(name))
+  .map(([name, what]) => {
+    const { runs, failed, firstSeed } = read(name)
+    const seeds = firstSeed === undefined ? '' : ` (seeds from ${firstSeed.toLocaleString('en')})`
+    return `| ${what}${seeds} | ${runs.toLocaleString('en')} | ${failed} |`
+  })
+const nights =
+  lines.length === 0 ? [] : ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...lines, '']
 
 const text = readFileSync(readme, 'utf8')
 const [from, to] = [text.indexOf(start), text.indexOf(end)]
@@ -29,5 +49,5 @@ if (from === -1 || to < from) {
   console.error(`packages/reply/README.md has no place for the table: put ${start} and ${end} where it belongs.`)
   process.exit(1)
 }
-writeFileSync(readme, `${text.slice(0, from + start.length)}\n${table}\n${text.slice(to)}`)
-console.log(table)
+writeFileSync(readme, `${text.slice(0, from + start.length)}\n${[...table, ...nights].join('\n')}${text.slice(to)}`)
+console.log([...table, ...nights].join('\n'))

@@ -4,7 +4,17 @@ export interface Goal {
   readonly id: string
   /** What is measured, in a few words. */
   readonly what: string
-  readonly unit: '× the floor' | '× as long' | '× as large' | '× as fast' | '% of a core' | 'ms' | 'ms of CPU'
+  readonly unit:
+    | '× the floor'
+    | '× as long'
+    | '× as large'
+    | '× as fast'
+    | '% of a core'
+    | 'ms'
+    | 'ms of CPU'
+    | 'letters'
+    | 'calls'
+    | '× as many'
   readonly bound: Bound
   /** A sharper bound that would be nice to have. */
   readonly prize?: Bound | undefined

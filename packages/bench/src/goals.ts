@@ -1,5 +1,6 @@
 import type { Goal } from './goal.ts'
 import { byteGoals } from './goals/bytes.ts'
+import { deliveryGoals } from './goals/delivery.ts'
 import { growthGoals } from './goals/growth.ts'
 import { heapGoals } from './goals/heap.ts'
 import { liveGoals } from './goals/live.ts'
@@ -16,4 +17,5 @@ export const goals: readonly Goal[] = [
   ...liveGoals,
   ...resyncGoals,
   ...heapGoals,
+  ...deliveryGoals,
 ]

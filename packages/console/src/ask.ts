@@ -99,8 +99,10 @@ function permissionTitle(ask: PermissionAsk): string {
 
 function parseOne(question: Question, input: string): Parsed<string> {
   const quoted = /^"(.+)"$/s.exec(input)?.[1]
-  if (quoted !== undefined && question.custom) return { answer: quoted }
   const { options } = question
+  // A number that is an option's keeps its quotes: the core, too, takes it for the option without them.
+  const isNumber = quoted !== undefined && /^\d+$/.test(quoted) && options[Number(quoted) - 1] !== undefined
+  if (quoted !== undefined && question.custom) return { answer: isNumber ? input : quoted }
   const labelled = options.find(({ label }) => label === input) ?? options.find(({ label }) => same(label, input))
   if (labelled) return { answer: labelled.label }
   if (/^\d+$/.test(input) && options.length > 0) {

@@ -3,10 +3,20 @@ import { systemClock } from '@reply/core'
 import { CommanderError } from 'commander'
 import { EXIT, exitOfError, sayError } from './exit.ts'
 import { createProgram } from './program.ts'
+import { watchStdout } from './unwritable.ts'
 import type { World } from './world.ts'
 
 /** The `reply` command: the words after its name in, the exit code out. Writes to nothing but the given world. */
-export async function main(args: readonly string[], world: World): Promise<number> {
+export async function main(args: readonly string[], given: World): Promise<number> {
+  const stdout = watchStdout(given)
+  const code = await run(args, stdout.world)
+  const failure = await stdout.failure()
+  if (failure === undefined) return code
+  given.stderr.write(`${sayError(failure, given.env)}\n`)
+  return exitOfError(failure)
+}
+
+async function run(args: readonly string[], world: World): Promise<number> {
   let code: number = EXIT.done
   const program = createProgram({ world, version: version(), exit: (value) => (code = value) })
   try {
@@ -19,7 +29,7 @@ export async function main(args: readonly string[], world: World): Promise<numbe
   }
 }
 
-/** The machine this process runs on. A reader that leaves a pipe ends the process quietly. */
+/** The machine this process runs on. A reader that leaves a pipe ends the process quietly; `main` tells of other failures. */
 export function processWorld(): World {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -13,6 +13,7 @@ test.each([
   ['a label with a comma', one, 'redis, hosted', ['Redis, hosted']],
   ['own words', { ...one, custom: true }, 'MySQL', ['MySQL']],
   ['a number in quotes', { ...one, custom: true }, '"7"', ['7']],
+  ['a number in quotes that an option has, with its quotes', { ...one, custom: true }, '"2"', ['"2"']],
   ['own words that begin like a label', { ...one, custom: true }, 'post', ['post']],
   ['anything where there are no options', { ...one, options: [], custom: true }, '42', ['42']],
   ['several numbers', several, '1,3', ['Postgres', 'Redis, hosted']],

@@ -1,6 +1,7 @@
 import mitt from 'mitt'
 import type { Change, ChangeOf, ChangeType } from './change.ts'
 import { type OnError, ReplyError } from './error.ts'
+import { kindOf } from './excerpt.ts'
 import type { Observation, ReplyObserver } from './observer.ts'
 import type { Step } from './reduce.ts'
 
@@ -22,6 +23,10 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   return { observe, on, dispatch }
 
   function observe(observer: ReplyObserver): () => void {
+    if (!isObserver(observer)) {
+      options.onError?.(notAnObserver(observer))
+      return () => {}
+    }
     // A wrapper of its own, so that the same observer added twice is stopped one at a time.
     const added = [observer]
     observers = [...observers, ...added]
@@ -33,7 +38,13 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function on<T extends ChangeType>(type: T, listener: (observation: Events[T]) => unknown): () => void {
-    const guarded = (observation: Events[T]): void => call(type, listener, undefined, observation)
+    const guarded = (observation: Events[T]): void => {
+      try {
+        follow(listener(observation), type)
+      } catch (cause) {
+        report(cause, type)
+      }
+    }
     emitter.on(type, guarded)
     return () => emitter.off(type, guarded)
   }
@@ -47,30 +58,29 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function isHeard(present: readonly ReplyObserver[], type: ChangeType): boolean {
-    for (const observer of present) if (observer[type]) return true
+    try {
+      for (const observer of present) if (observer[type]) return true
+    } catch {
+      // Even asking for a method may fail; `tell` asks again, and reports it.
+      return true
+    }
     return emitter.all.has(type)
   }
 
   function tell<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
     for (const observer of present) {
-      const method = observer[type]
-      if (method) call(type, method, observer, observation)
+      try {
+        follow(observer[type]?.(observation), type)
+      } catch (cause) {
+        report(cause, type)
+      }
     }
     if (emitter.all.size > 0) emitter.emit(type, observation)
   }
 
-  function call<O>(
-    type: ChangeType,
-    method: (observation: O) => unknown,
-    observer: ReplyObserver | undefined,
-    observation: O,
-  ): void {
-    try {
-      const result = method.call(observer, observation)
-      if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
-    } catch (cause) {
-      report(cause, type)
-    }
+  /** Nobody waits for a promise; that it was broken is told all the same. */
+  function follow(result: unknown, type: ChangeType): void {
+    if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
   }
 
   function report(cause: unknown, type: ChangeType): void {
@@ -85,6 +95,16 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 function observationOf(change: Change, { reply, raw }: Step): Observation {
   if (change.type !== 'partChanged') return { reply, raw, ...change }
   return { type: 'partChanged', part: change.part, index: change.index, delta: change.delta, reply, raw }
+}
+
+/** Whoever writes JavaScript may give anything. */
+export function isObserver(value: unknown): value is ReplyObserver {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+export function notAnObserver(value: unknown): ReplyError {
+  const words = `${kindOf(value)} is no observer and was left out; give an object with a method for each change.`
+  return new ReplyError('observer', words)
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

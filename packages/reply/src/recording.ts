@@ -1,11 +1,13 @@
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
+import { observersOf } from './drive/observers.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { ReplyEvent } from './event.ts'
 import type { ReplyObserver } from './observer.ts'
 import { createRecordingReader, type Recording } from './recording/read.ts'
 import type { Reply } from './reply.ts'
+import { trackOrSkip } from './track/skip.ts'
 import { emptyTrack, type TrackedStep } from './track/state.ts'
-import { repliesOf, track, unknownSessions } from './track.ts'
+import { repliesOf, unknownSessions } from './track.ts'
 
 export interface ReplayOptions {
   /** Asked once for each root reply, when it opens; what it gives back observes that reply to its end. */
@@ -31,6 +33,7 @@ interface Opened {
  */
 export async function replay(recording: Recording, options: ReplayOptions = {}): Promise<readonly Reply[]> {
   const { onError, pace } = options
+  const tellError: OnError = (error) => onError?.(error)
   const replies: Reply[] = []
   const opened = new Map<string, Opened[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
@@ -53,7 +56,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   }
 
   function apply(event: ReplyEvent): void {
-    const tracked = track(state, event)
+    const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
     if (tracked.dropped > 0) {
       onError?.(
@@ -82,7 +85,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     const dispatcher = createDispatcher({ onError })
     const next = { run, index: replies.push(reply) - 1, dispatcher }
     opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
-    for (const observer of options.observe?.(reply) ?? []) dispatcher.observe(observer)
+    for (const observer of observersOf(options.observe, reply, tellError)) dispatcher.observe(observer)
     return next
   }
 

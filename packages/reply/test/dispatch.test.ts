@@ -141,6 +141,32 @@ describe('an observer that fails', () => {
     expect(errors).toMatchObject([{ type: 'observer', cause }])
   })
 
+  test('when it is asked for its method is reported, and its neighbours go on', () => {
+    const heard: string[] = []
+    const { observe, dispatch, errors } = dispatching()
+    observe({
+      get replyStarted(): never {
+        throw new Error('broken')
+      },
+    })
+    observe({ replyStarted: () => heard.push('after') })
+    dispatch(step(started))
+    expect(heard).toEqual(['after'])
+    expect(errors).toMatchObject([{ type: 'observer', message: expect.stringMatching(/replyStarted: broken/) }])
+  })
+
+  test.each([[null], [undefined], ['a word']])('because it is %j is reported once and left out', (none) => {
+    const heard: string[] = []
+    const { observe, dispatch, errors } = dispatching()
+    // What JavaScript lets through.
+    const stop = observe(none as never)
+    observe({ replyStarted: () => heard.push('after') })
+    dispatch(step(started, settled))
+    stop()
+    expect(heard).toEqual(['after'])
+    expect(errors).toMatchObject([{ type: 'observer', message: expect.stringContaining('is no observer') }])
+  })
+
   test('without a listener for errors fails in silence', () => {
     const { observe, dispatch } = createDispatcher()
     observe({

@@ -161,6 +161,22 @@ describe('observers', () => {
   })
 })
 
+describe('observers that are none', () => {
+  const throwing = (): never => {
+    throw new Error('broken')
+  }
+  test.each([
+    ['are left out', () => [null as never, undefined as never]],
+    ['are no list', () => 7 as never],
+    ['cannot be had', throwing],
+  ])('%s: that is reported, and the replay goes on', async (_, observe) => {
+    const errors: ReplyError[] = []
+    const replies = await replay(sse, { observe, onError: (error) => errors.push(error) })
+    expect(replies).toMatchObject([{ outcome: 'completed' }])
+    expect(new Set(errors.map(({ type }) => type))).toEqual(new Set(['observer']))
+  })
+})
+
 describe('record', () => {
   const written = (data: readonly string[], redact?: (data: string) => string) => {
     let all = ''

@@ -119,6 +119,31 @@ describe('a source file', () => {
   })
 })
 
+describe('a channel', () => {
+  const channels = sources.filter(
+    (file) => /\/src\/port(\.ts|\/)/.test(file.path) && mayImport[file.package]?.values.includes('@reply/sink'),
+  )
+
+  test.each([...new Set(channels.map((file) => file.package))].map((name) => [name]))(
+    '%s keeps the contract',
+    (name) => {
+      const own = tests.filter((file) => file.package === name && file.path.endsWith('.test.ts'))
+      const keeping = own.filter(
+        (file) =>
+          /\bportContract\(/.test(file.code) &&
+          /^import \{[^}]*\bportContract\b[^}]*\} from '@reply\/sink'/m.test(file.text),
+      )
+      expect(where(keeping)).not.toEqual([])
+    },
+  )
+
+  test('that the contract is tried on does so, too', () => {
+    expect(where(tests.filter(({ code }) => /\bportContract\(/.test(code)))).toContain(
+      'packages/sink/test/contract.test.ts',
+    )
+  })
+})
+
 describe('a public name', () => {
   const indexes = sources.filter(({ path }) => path.endsWith('/src/index.ts'))
 

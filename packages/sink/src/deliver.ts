@@ -2,13 +2,13 @@ import { type Clock, pendingAsks, type Reply } from '@reply/core'
 import { type AskInput, type Taken, takeAsk } from './asks.ts'
 import type { Policy } from './config.ts'
 import { SinkError } from './error.ts'
-import { perform } from './hands.ts'
+import { perform, toPortError } from './hands.ts'
 import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
 import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
 import { edited, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
-import { type ChannelPort, type Chat, type MessageRef, PortError, type Render } from './port.ts'
+import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
 import { type Delivery, deliveryOf, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { createTyping } from './typing.ts'
@@ -245,10 +245,4 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 function modeOf({ port, policy }: DeliverOptions): Mode {
   if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
   return port.edit && port.limits.edits ? 'live' : 'sealed'
-}
-
-function toPortError(error: unknown): PortError {
-  if (error instanceof PortError) return error
-  const words = error instanceof Error ? error.message : String(error)
-  return new PortError('ambiguous', `The port failed without saying how: ${words}`, { cause: error })
 }

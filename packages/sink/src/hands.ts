@@ -1,5 +1,5 @@
 import type { Ledger } from './ledger.ts'
-import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
+import { type ChannelPort, type Chat, type MessageRef, PortError, type Render } from './port.ts'
 import type { Operation } from './reconcile.ts'
 import type { Words } from './words.ts'
 
@@ -59,4 +59,11 @@ function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: HandsOption
   if (slot.key === 'done') return entries.findLast(({ type, ref }) => type === 'answer' && ref)?.ref ?? replyTo
   const isFirst = entries.every(({ key }) => key === slot.key)
   return isFirst || slot.card.type === 'ending' || slot.key === 'answer#0' ? replyTo : undefined
+}
+
+/** What a port throws that is no error of its own says nothing of whether it was done. */
+export function toPortError(error: unknown): PortError {
+  if (error instanceof PortError) return error
+  const words = error instanceof Error ? error.message : String(error)
+  return new PortError('ambiguous', `The port failed without saying how: ${words}`, { cause: error })
 }

@@ -1,6 +1,6 @@
 import type { Card } from './card.ts'
 import { heal } from './heal.ts'
-import { type Entry, hashOf, isThere, type Ledger, type Piece } from './ledger.ts'
+import { type Entry, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { Attachment, Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
@@ -62,23 +62,27 @@ function answerSlots(
   const { ledger, mode, words } = options
   // What a text that grows ends in is often taken back: white space, and half a pair of backticks by `heal`.
   const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
-  const own = ledger.entries.filter((entry) => entry.card === card.key && entry.piece && isThere(entry))
+  // What failed has its place, too: what comes after it stays cut as it is.
+  const own = ledger.entries
+    .filter((entry) => entry.card === card.key && entry.piece && entry.state !== 'intent')
+    .toSorted((a, b) => indexOf(a.key) - indexOf(b.key))
   const stays = lastFixed(own, options)
   const fits = (entry: Entry): boolean =>
-    isWhole(own, entry) && hashOf(card.source.slice(0, entry.piece?.to)) === entry.piece?.upTo
-  const isPrefix = !stays || fits(stays)
+    isWhole(own, entry, card.source) && hashOf(card.source.slice(0, entry.piece?.to)) === entry.piece?.upTo
+  // Once it is corrected it stays so, also when what was wrong has been removed.
+  const isCorrected = ledger.entries.some((entry) => entry.card === `${card.key}!`)
+  const isPrefix = !isCorrected && (!stays || fits(stays))
   // Where less fits than was thought, what came before stays cut as it is.
   const cap = ledger.caps[card.key]
-  const last = own.findLast((entry) => entry === stays || (entry.piece?.to === cap?.from && fits(entry)))
-  const { piece } = last ?? {}
+  const last = own.findLast((entry) => entry === stays || (endOf(entry, card.source) === cap?.from && fits(entry)))
   // What was said is another text now, and cannot be edited: said once more, when it is final.
   if (!isPrefix) {
     const key = `${card.key}!`
     const source = `*${words.correction}*\n\n${card.source}`
     return card.isOpen ? [] : answerSlots({ ...card, key, source }, options)
   }
-  const from = piece?.to ?? 0
-  const first = last ? own.indexOf(last) + 1 : 0
+  const from = last ? endOf(last, card.source) : 0
+  const first = last ? indexOf(last.key) + 1 : 0
   if (last && card.source.slice(from).trim() === '') return []
   const slices = split(card.source, {
     from,
@@ -113,9 +117,20 @@ function lastFixed(own: readonly Entry[], { mode, limits }: LayoutOptions): Entr
 }
 
 /** All up to this one is there, each where the one before ended: what was cut otherwise in between is not. */
-function isWhole(own: readonly Entry[], last: Entry): boolean {
-  const before = own.slice(0, own.indexOf(last) + 1)
-  return before.every(({ piece }, index) => piece?.from === (before[index - 1]?.piece?.to ?? 0))
+function isWhole(own: readonly Entry[], last: Entry, source: string): boolean {
+  const upTo = own.slice(0, own.indexOf(last) + 1)
+  return upTo.every(({ piece }, index) => {
+    const before = upTo[index - 1]
+    const [from, end] = [piece?.from ?? 0, before ? endOf(before, source) : 0]
+    // What failed may have grown since.
+    return from === end || (before?.state === 'failed' && from > end)
+  })
+}
+
+/** Where the next message begins: the lines that are blank belong to the one before, which may have been posted without. */
+function endOf({ piece }: Entry, source: string): number {
+  const to = piece?.to ?? 0
+  return to + (/^(?:[ \t\r]*\n)*/.exec(source.slice(to))?.[0].length ?? 0)
 }
 
 function lengthFor(card: Card, { limits, mode, ledger }: LayoutOptions): number {

@@ -130,6 +130,11 @@ export function isThere({ state }: Entry): boolean {
   return state !== 'failed' && state !== 'intent'
 }
 
+/** The how-manieth message of its card; those before the first that is laid out stay as they are. */
+export function indexOf(key: string): number {
+  return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
+}
+
 function latest(entries: readonly Entry[]): number | undefined {
   return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
 }

@@ -1,6 +1,6 @@
 import type { CardType } from './card.ts'
 import type { Slot } from './layout.ts'
-import { type Entry, isThere, type Ledger } from './ledger.ts'
+import { type Entry, indexOf, isThere, type Ledger } from './ledger.ts'
 
 /** How urgent it is: what is short gives way from the end. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
@@ -68,7 +68,9 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operatio
   const status = ledger.entries.at(-1)
   const takes = slot.card.type === 'answer' && options.canEdit && status?.key === 'status' && status.state === 'shown'
   const isLoud = isLoudIn(slot, options)
-  if (takes && status.ref && !status.isFixed && !isLoud) return { type: 'edit', slot, entry: status, priority }
+  // What is heard is a message of its own, if nothing is left then of the status.
+  if (takes && status.ref && !status.isFixed && !(isLoud && options.canRemove))
+    return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
 }
 
@@ -125,11 +127,6 @@ function surplusOf(
     return end === undefined ? canRemove || !entry.isFixed : indexOf(entry.key) > end && !entry.isFixed
   })
   return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
-}
-
-/** The how-manieth message of its card; those before the first that is laid out stay as they are. */
-function indexOf(key: string): number {
-  return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
 }
 
 /** What a reply's end left in the chat. */

@@ -37,6 +37,8 @@ export interface Shown {
   readonly reply: Reply
   readonly mode: Policy['delivery'] | undefined
   readonly isCrashed: boolean
+  /** The end says less, or something else, than was said on the way. */
+  readonly isTakenBack: boolean
 }
 
 /** Shows a timeline under a plan, on a clock that is moved by hand, to its end. */
@@ -58,12 +60,15 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     const isFirst = newest === reply
     newest = reply
     if (isFirst) sink.replyStarted?.({ type: 'replyStarted', reply })
-    else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, reply })
+    else sink.replyAmended?.({ type: 'replyAmended', reply })
     await rest()
   }
+  // What is amended after the end is shown without anybody waiting for it.
+  if (delivery) await clock.advance(700_000, rest)
   for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
   await clock.advance(5000, rest)
   if (!delivery || !newest) throw new Error('It never came to an end.')
+  const due = textOf(newest)
   return {
     delivery,
     fake,
@@ -71,6 +76,7 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     reply: newest,
     mode: plan.policy.delivery,
     isCrashed: life > 0,
+    isTakenBack: states.some(({ reply }) => !due.startsWith(textOf(reply))),
   }
 
   function live(): ReturnType<typeof createSink> {
@@ -160,7 +166,7 @@ function never<T>(): Promise<T> {
 }
 
 /** What is wrong with what the chat shows at the end; empty when nothing is. */
-export function judge({ fake, ledger, reply, mode, isCrashed }: Shown): string[] {
+export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Shown): string[] {
   const problems: string[] = []
   // Whose prompt was taken back is another reply to who comes after a crash.
   if (!ledger || (isCrashed && reply.promptIDs.length === 0))
@@ -176,12 +182,21 @@ export function judge({ fake, ledger, reply, mode, isCrashed }: Shown): string[]
   if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0)))
     problems.push(`out of order: ${order.join(' ')}`)
   const isGone = answers.some(({ state }) => state === 'gone')
-  const said = bare(answers.flatMap((entry) => (entry.state === 'gone' ? [] : [textIn(entry)])).join('\n'))
+  const seen = answers.filter(({ state }) => state !== 'gone')
+  const said = bare(seen.map(textIn).join('\n'))
   const due = bare(textOf(reply))
   // What nobody can edit cannot be unsaid.
-  const canUnsay = fake.port.limits.edits && mode !== 'append' && !ledger.entries.some(({ isFixed }) => isFixed)
+  const canEdit = fake.port.limits.edits && mode !== 'append'
+  const canUnsay = canEdit && !ledger.entries.some(({ isFixed }) => isFixed)
+  const sayable = bare(
+    seen
+      .filter(({ isFixed }) => canEdit && !isFixed)
+      .map(textIn)
+      .join('\n'),
+  )
+  const most = isTakenBack && !canUnsay ? sayable : said
   const isRight =
-    isMissing || isGone ? isWithin(said, due) : doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
+    isMissing || isGone ? isWithin(most, due) : doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
   if (!isRight) problems.push(`it shows ${difference(said, due)}`)
   const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))
@@ -208,12 +223,13 @@ function isWithin(a: string, b: string): boolean {
   return at >= a.length
 }
 
-/** The letters alone: fences that are carried over and labels are not the agent's words. */
+/** The letters alone: fences, lists and quotes that are carried over and labels are not the agent's words. */
 function bare(text: string): string {
   return text
     .replaceAll(`*${words.continued}*`, '')
     .replaceAll(`*${words.correction}*`, '')
-    .replace(/^\s*(`{3,}|~{3,}).*$/gm, '')
+    .replace(/^(?:\s*(?:[-*>]|\d+[.)])(?=\s))+/gm, '')
+    .replace(/(`{3,}|~{3,})\w*/g, '')
     .replace(/\s/g, '')
 }
 

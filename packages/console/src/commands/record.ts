@@ -10,6 +10,7 @@ import { counted } from '../phrase.ts'
 import { cleanLine } from '../sanitize.ts'
 import { type ServerOptions, shownUrl } from '../server.ts'
 import type { Output } from '../surface.ts'
+import { unwritable } from '../unwritable.ts'
 import type { World } from '../world.ts'
 
 export interface RecordCommandOptions extends ServerOptions, OutputOptions {
@@ -24,12 +25,12 @@ export async function record(file: string, options: RecordCommandOptions, world:
     throw new ConsoleError('usage', 'Standard output can carry the recording or JSON lines: give a file with --json.')
   }
   const remark = toStdout ? (text: string) => void world.stderr.write(`${cleanLine(text)}\n`) : remarkOn(world, options)
-  const target = toStdout ? world.stdout : await openFile(file, options.force === true)
+  const target = toStdout ? openStdout(world.stdout) : await openFile(file, options.force === true)
   let frames = 0
   let opened: Awaited<ReturnType<typeof openServer>> | undefined
   const left = leaving(world, () => EXIT.done)
   try {
-    const write = recorder({ write: (text) => void target.write(text) })
+    const write = recorder({ write: (text) => void target.stream.write(text) })
     const opencode = await openServer(options, world, remark, {
       missed: () => '; what was sent meanwhile is not in the recording',
       onFrame(data, at) {
@@ -52,25 +53,34 @@ export async function record(file: string, options: RecordCommandOptions, world:
         },
       ],
     })
-    const code = await left.code
+    const code = await Promise.race([left.code, target.failed])
     remark(`${counted(frames, 'frame')}, ${replies.count === 1 ? '1 reply' : `${replies.count} replies`}`)
     return code
   } finally {
     left.stop()
     await opened?.close()
-    if (!toStdout) {
-      target.end()
-      await once(target, 'close')
-    }
+    await target.close()
   }
 }
 
+interface Target {
+  readonly stream: Output
+  /** Rejects when it can't be written any more. */
+  readonly failed: Promise<never>
+  /** Resolves when all is written; rejects when it isn't. */
+  close(): Promise<void>
+}
+
+/** That it fails is noticed in `main`, as for every command. */
+function openStdout(stream: Output): Target {
+  return { stream, failed: new Promise(() => {}), close: async () => {} }
+}
+
 /** Open, so that a name that can't be written is told before anything is recorded. */
-async function openFile(file: string, force: boolean): Promise<Output> {
+async function openFile(file: string, force: boolean): Promise<Target> {
   const stream = createWriteStream(file, { flags: force ? 'w' : 'wx' })
   try {
     await once(stream, 'open')
-    return stream
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     if (code === 'EEXIST') {
@@ -79,5 +89,20 @@ async function openFile(file: string, force: boolean): Promise<Output> {
     const reason =
       code === 'ENOENT' ? 'there is no such folder' : cause instanceof Error ? cause.message : String(cause)
     throw new ConsoleError('usage', `${file} can't be written: ${reason}.`, { cause })
+  }
+  const closed = new Promise<void>((resolve) => void stream.once('close', resolve))
+  const failed = new Promise<never>((_, reject) => {
+    stream.on('error', (cause) => reject(unwritable(file, cause)))
+  })
+  // It may fail when nobody waits for it: `close` tells of it then.
+  failed.catch(() => {})
+  return {
+    stream,
+    failed,
+    async close() {
+      stream.end()
+      await closed
+      if (stream.errored) await failed
+    },
   }
 }

@@ -2,7 +2,7 @@ import type { Ask } from '../ask.ts'
 import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, within } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { LiveReply } from './replies.ts'
 import type { Rest } from './rest.ts'
@@ -16,6 +16,10 @@ export interface AbortOptions {
 }
 
 const maxTries = 5
+
+/** A server that does not answer: so long for the asks, so that the abort itself goes out, and so long for all. */
+const asksMs = 5000
+const wholeMs = 30_000
 
 /**
  * Ends a reply on the server. Pending asks are rejected first, in the whole tree: an abort leaves permissions pending, a
@@ -31,14 +35,23 @@ export async function abortReply(
   const { sessionID } = live
   if (isSettled()) return
   engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
-  for (let attempt = 0; attempt < maxTries && !isSettled(); attempt++) {
+  await within(clock, wholeMs, tryAll())
+  if (!isSettled()) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+
+  async function tryAll(): Promise<void> {
+    for (let attempt = 0; attempt < maxTries && !isSettled(); attempt++) if (await tryOnce()) break
+    await settledOrLater(live, clock, graceMs)
+  }
+
+  /** Whether it came to rest. */
+  async function tryOnce(): Promise<boolean> {
     try {
-      await rejectAsks(options, live.reply())
+      await within(clock, asksMs, rejectAsks(options, live.reply()))
       await rest.abort(sessionID, live.reply().directory)
       await settledOrLater(live, clock, graceMs)
-      await rejectAsks(options, live.reply())
+      await within(clock, asksMs, rejectAsks(options, live.reply()))
       const statuses = toReadStatuses(await rest.status(live.reply().directory))
-      if (!sessionsOf(live.reply()).some((id) => statuses.has(id))) break
+      return !sessionsOf(live.reply()).some((id) => statuses.has(id))
     } catch (error) {
       onError(
         error instanceof ReplyError
@@ -46,10 +59,9 @@ export async function abortReply(
           : new ReplyError('unreachable', `Session ${sessionID} could not be aborted.`, { cause: error }),
       )
       await settledOrLater(live, clock, graceMs)
+      return false
     }
   }
-  await settledOrLater(live, clock, graceMs)
-  if (!isSettled()) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
 
   function isSettled(): boolean {
     return live.reply().phase === 'settled'

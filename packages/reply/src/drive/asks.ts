@@ -1,14 +1,12 @@
-import { type Ask, isEqualAsk, type PermissionAsk, type PermissionReply, type QuestionAsk } from '../ask.ts'
+import { type Ask, isEqualAsk, type PermissionAsk, type PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import type { AskClosedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
+import { type Answer, checkAnswers } from './answers.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { Rest } from './rest.ts'
-
-/** To a question: one list per question, labels or free text. To a permission: `once` or `always`. */
-export type Answer = readonly (readonly string[])[] | 'once' | 'always'
 
 export interface AsksOptions {
   readonly engine: Engine
@@ -121,39 +119,4 @@ function alreadyResolved(ask: Ask): ReplyError {
     'already-resolved',
     `The ${ask.type} ${ask.requestID} is already resolved (${how}); there is nothing left to answer.`,
   )
-}
-
-/** The answers as the server takes them. Throws `invalid` with what is wrong and what would be right. */
-export function checkAnswers(ask: QuestionAsk, given: Answer): string[][] {
-  const { questions } = ask
-  if (typeof given === 'string' || given.length !== questions.length) {
-    const count = typeof given === 'string' ? JSON.stringify(given) : `${given.length} lists`
-    throw new ReplyError(
-      'invalid',
-      `The question needs ${questions.length} lists of answers, one for each question, not ${count}.`,
-    )
-  }
-  return questions.map((question, index) => {
-    const answers = [...(given[index] ?? [])]
-    const labels = question.options.map((option) => option.label)
-    const choices = labels.map((label) => JSON.stringify(label)).join(', ')
-    const named = JSON.stringify(question.header || question.question)
-    if (answers.length === 0 || answers.some((answer) => answer.trim() === '')) {
-      throw new ReplyError(
-        'invalid',
-        `The answer to ${named} is empty; give ${choices === '' ? 'some words' : `one of ${choices}`}.`,
-      )
-    }
-    if (answers.length > 1 && !question.multiple) {
-      throw new ReplyError(
-        'invalid',
-        `${named} takes one answer, not ${answers.length}: ${answers.map((answer) => JSON.stringify(answer)).join(', ')}.`,
-      )
-    }
-    const strange = question.custom ? undefined : answers.find((answer) => !labels.includes(answer))
-    if (strange !== undefined) {
-      throw new ReplyError('invalid', `${JSON.stringify(strange)} is no option of ${named}; give one of ${choices}.`)
-    }
-    return answers
-  })
 }

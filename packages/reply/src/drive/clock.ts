@@ -16,6 +16,14 @@ export const systemClock: Clock = {
   },
 }
 
+/** What the promise comes to; undefined when it takes longer. */
+export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = clock.after(limitMs, () => resolve(undefined))
+    promise.then(resolve, reject).finally(stop)
+  })
+}
+
 /** Resolves after `delayMs`, or at once when the signal aborts. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

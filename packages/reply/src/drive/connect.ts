@@ -1,19 +1,22 @@
 import type { Ask } from '../ask.ts'
-import { toReadSession } from '../decode/rest.ts'
+import { toReadMessages, toReadSession } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
 import { abortReply } from './abort.ts'
 import { toAddress } from './address.ts'
-import { type Answer, createAsks } from './asks.ts'
+import type { Answer } from './answers.ts'
+import { createAsks } from './asks.ts'
 import { createEnding } from './ending.ts'
 import { createEngine } from './engine.ts'
 import { guarded, guardedOnError } from './guard.ts'
 import { type CommandInput, type PromptInput, toCommandBody, toCreateBody, toPromptBody } from './input.ts'
+import { wordsOf } from './join.ts'
 import { createLimits } from './limits.ts'
 import { createLine, type Line } from './line.ts'
 import { type ConnectOptions, toSettings } from './options.ts'
 import { createProgress } from './progress.ts'
 import { type RunDeps, type RunOptions, startRun } from './prompt.ts'
-import { readSnapshot } from './read.ts'
+import { type ReadRequest, readSnapshot } from './read.ts'
 import { createRest } from './rest.ts'
 import type { ReplyStream } from './stream.ts'
 import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
@@ -59,7 +62,11 @@ export function connect(options: ConnectOptions): OpenCode {
   const engine = createEngine({ onError, keepSettled: settings.keepSettled })
   const expected = new Set<string>()
   const closedListeners = new Set<() => void>()
-  const read = (request: Parameters<typeof readSnapshot>[1]) => readSnapshot({ rest, clock, onError }, request)
+  const read = async (request: ReadRequest): Promise<SnapshotEvent> => {
+    const snapshot = await readSnapshot({ rest, clock, onError }, request)
+    watching.note(snapshot)
+    return snapshot
+  }
   const ending = createEnding({
     ...settings,
     // An open text that only REST tells of at the end was missed.
@@ -102,6 +109,7 @@ export function connect(options: ConnectOptions): OpenCode {
     onError,
     whenLive: line.whenLive,
     refresh,
+    said,
     onClosed: (listener) => {
       closedListeners.add(listener)
       return () => closedListeners.delete(listener)
@@ -160,6 +168,17 @@ export function connect(options: ConnectOptions): OpenCode {
       engine.apply([await read({ sessionID, reply: engine.openReply(sessionID), gap: false })])
     } catch (error) {
       if (error instanceof ReplyError) onError(error)
+    }
+  }
+
+  /** The words of a message of a person's; undefined where they cannot be had, empty while they are not stored. */
+  async function said(sessionID: string, messageID: string): Promise<string | undefined> {
+    try {
+      const [message] = toReadMessages([await rest.message(sessionID, messageID)], onError)
+      return message && wordsOf(message.parts)
+    } catch {
+      // It is only to be told apart from others: what isn't known is taken for ours.
+      return undefined
     }
   }
 

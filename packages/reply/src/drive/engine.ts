@@ -1,9 +1,10 @@
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
+import { trackOrSkip } from '../track/skip.ts'
 import type { Idle, TrackedStep } from '../track/state.ts'
 import { emptyTrack } from '../track/state.ts'
-import { idleOf, track, unknownSessions } from '../track.ts'
+import { idleOf, unknownSessions } from '../track.ts'
 import { latest, timeOf } from './newest.ts'
 import { createReplies, type Replies } from './replies.ts'
 
@@ -88,7 +89,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
   }
 
   function applyOne(event: ReplyEvent): void {
-    const tracked = track(state, event)
+    const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
     if (tracked.dropped > 0) {
       const message = `${tracked.dropped} events were dropped that waited too long for the message or session they belong to.`

@@ -4,6 +4,7 @@ import type { ReplyEvent } from '../event.ts'
 import { createEventReader } from '../reader.ts'
 import type { Address } from './address.ts'
 import { type Clock, pause } from './clock.ts'
+import { guarded } from './guard.ts'
 import { reasonOf } from './reason.ts'
 
 export interface FeedOptions {
@@ -41,6 +42,8 @@ export function createFeed(options: FeedOptions): Feed {
   const { address, clock, onError } = options
   const closed = new AbortController()
   const decoder = createDecoder({ onError })
+  // Whatever follows from a loss, the next attempt must be made.
+  const tellLost = guarded('onLost', options.onLost, onError)
   let connection = new AbortController()
   let failures = 0
   let rearm = (): void => {}
@@ -67,7 +70,7 @@ export function createFeed(options: FeedOptions): Feed {
       route = '/global/event'
       const reason = await readOnce(connection)
       if (closed.signal.aborted) return
-      options.onLost(reason)
+      tellLost?.(reason)
       const { minMs, maxMs } = options.backOff
       const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
       failures += 1

@@ -39,10 +39,7 @@ const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
   'replyAmended',
 ])
 
-/**
- * The clock of progress: real work resets it, heartbeats and repeated statuses do not, and it rests while an ask waits
- * for a person or the server waits to try again.
- */
+/** The clock of progress: real work resets it, heartbeats and repeated statuses do not, and it rests while an ask waits for a person. */
 export function createProgress(options: ProgressOptions): Progress {
   const { clock } = options
   const watches = new Map<string, Watch>()
@@ -61,7 +58,7 @@ export function createProgress(options: ProgressOptions): Progress {
     }
     const isWork = changes.some((change) => !idleTypes.has(change.type))
     if (!watch) return begin(step)
-    const wasResting = isResting(watch.reply)
+    const wasResting = watch.reply.phase === 'blocked'
     watch.reply = reply
     if (isWork || wasResting) watch.lastAt = clock.now()
     if (isWork) watch.hasBegun = true
@@ -101,13 +98,15 @@ export function createProgress(options: ProgressOptions): Progress {
   function check(watch: Watch): void {
     const { sessionID } = watch.reply
     if (watches.get(sessionID) !== watch) return
-    if (isResting(watch.reply)) watch.lastAt = clock.now()
+    if (watch.reply.phase === 'blocked') watch.lastAt = clock.now()
     const silentMs = clock.now() - watch.lastAt
     if (watch.timeoutMs !== undefined && silentMs >= watch.timeoutMs) {
       watches.delete(sessionID)
       return options.onTimeOut(sessionID)
     }
-    if (!watch.reply.stalled && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
+    // Whoever waits to try again says so: that is no standstill.
+    const isStanding = !watch.reply.stalled && watch.reply.phase !== 'retrying'
+    if (isStanding && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
     arm(watch)
   }
 
@@ -115,8 +114,4 @@ export function createProgress(options: ProgressOptions): Progress {
     for (const watch of watches.values()) watch.stop()
     watches.clear()
   }
-}
-
-function isResting(reply: Reply): boolean {
-  return reply.phase === 'blocked' || reply.phase === 'retrying'
 }

@@ -5,8 +5,9 @@ import type { ReplyObserver } from '../observer.ts'
 import { emptyReply } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
-import { type Clock, pause } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
+import { join, type Start } from './join.ts'
 import { observersOf } from './observers.ts'
 import type { LiveReply } from './replies.ts'
 import { createReplyStream, type ReplyStream } from './stream.ts'
@@ -16,7 +17,7 @@ export interface RunOptions {
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
   /** Aborts the reply on the server. */
   readonly signal?: AbortSignal | undefined
-  /** Without progress for so long, not counting the time that people take to answer, the reply is aborted and ends as `timed-out`. Default: never. */
+  /** Without progress for so long, not counting the time that people take to answer (the server's waits to try again count), the reply is aborted and ends as `timed-out`. Default: never. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -30,6 +31,8 @@ export interface RunDeps {
   readonly limit: (sessionID: string, timeoutMs: number) => void
   /** Reads the session over REST and applies what it tells. Never rejects. */
   readonly refresh: (sessionID: string) => Promise<void>
+  /** The words of a message of a person's, as far as they can be had. */
+  readonly said: (sessionID: string, messageID: string) => Promise<string | undefined>
   /** Told once, when the connection is closed by its owner. Returns the stop. */
   readonly onClosed: (listener: () => void) => () => void
   /** Something was posted that has to run: silence is a failure. */
@@ -51,15 +54,6 @@ export interface Run {
   readonly post: (sessionID: string) => Promise<unknown>
 }
 
-/** The looks for a prompt that joined a busy session and of which nothing is told: half a minute in all. */
-const lookMs = 1000
-const maxLooks = 5
-
-interface Start {
-  readonly reply: Reply
-  readonly joined: boolean
-}
-
 /** Starts a run at once and gives its stream. */
 export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStream {
   const { engine, clock } = deps
@@ -71,6 +65,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
   let hasFailed = false
   let hasPosted = false
   let posting: Promise<unknown> = Promise.resolve()
+  let onUnwanted = (): void => {}
   const over = new AbortController()
   const stopClosed = deps.onClosed(() => {
     over.abort()
@@ -95,6 +90,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     // An abort that overtakes the prompt would leave its run to go on.
     if (!run.isLong) await posting.catch(() => {})
     if (live) await deps.abort(live)
+    else onUnwanted()
   }
 
   async function post(sessionID: string): Promise<void> {
@@ -110,7 +106,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       await deps.whenLive()
       sessionID = await run.session()
       if (isUnwanted) return fail(sessionID, undefined)
-      if (engine.openReply(sessionID)) await join(sessionID)
+      if (engine.openReply(sessionID)) await joinIn(sessionID)
       else await open(sessionID)
     } catch (error) {
       fail(sessionID, error)
@@ -142,42 +138,28 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     return live !== undefined && live.reply().phase !== 'settled' && engine.replies.newest(live.sessionID) === live
   }
 
-  /** The reply that is under way takes the prompt in, or ends before it comes to that: then the next one is ours. */
-  async function join(sessionID: string): Promise<void> {
-    const current = engine.replies.newest(sessionID)
-    const before = current?.reply().promptIDs.length ?? 0
-    const stops = [
-      engine.replies.onOpened((opened, reply) => {
-        if (opened.sessionID === sessionID) found(opened, { reply, joined: false })
-      }),
-      current?.follow((step) => {
-        if (step.reply.promptIDs.length > before) found(current, { reply: step.reply, joined: true })
-      }),
-    ]
-    try {
-      await post(sessionID)
-    } catch (error) {
-      if (!isUncertain(error)) {
-        release()
-        throw error
-      }
-    }
-    if (run.noReply && current) found(current, { reply: current.reply(), joined: true })
-    for (let look = 0; look < maxLooks && !live && !over.signal.aborted; look++) {
-      await pause(clock, lookMs * 2 ** look, over.signal)
-      if (!live && !over.signal.aborted) await deps.refresh(sessionID)
-    }
-    release()
-    if (!live) throw new ReplyError('refused', 'The server took the prompt, but nothing ran for it.')
-
-    function found(next: LiveReply, start: Start): void {
-      release()
-      if (!live) attach(next, start)
-    }
-
-    function release(): void {
-      for (const stop of stops) stop?.()
-    }
+  async function joinIn(sessionID: string): Promise<void> {
+    const { text, noReply, isLong } = run
+    const { refresh, said } = deps
+    await join({
+      engine,
+      clock,
+      sessionID,
+      text: isLong || text?.trim() === '' ? undefined : text,
+      noReply,
+      over: over.signal,
+      post: () => post(sessionID),
+      isUncertain,
+      refresh,
+      said,
+      onUnwanted: (listener) => {
+        onUnwanted = listener
+        if (isUnwanted) listener()
+      },
+      found: attach,
+    })
+    // Somebody wanted it aborted, and nothing of it was ever seen.
+    if (!live) fail(sessionID, undefined)
   }
 
   function attach(next: LiveReply, { reply, joined }: Start): void {

@@ -8,7 +8,9 @@ export interface ChangeQueue {
   push(step: Step): void
   /** No more will come; what is queued can still be taken. */
   end(): void
-  /** The next change; undefined at the end. */
+  /** Nobody reads any more. */
+  close(): void
+  /** The next change; undefined at the end. Several may wait at once; each gets another one. */
   take(): Promise<Change | undefined>
 }
 
@@ -30,8 +32,8 @@ export function createChangeQueue(begin: {
   let next = 0
   let isCollapsed = newest !== known
   let isEnded = false
-  let wake: (() => void) | undefined
-  return { push, end, take }
+  let wakes: (() => void)[] = []
+  return { push, end, close, take }
 
   function push(step: Step): void {
     newest = step.reply
@@ -39,7 +41,13 @@ export function createChangeQueue(begin: {
       for (const change of step.changes) add(change)
       known = newest
     }
-    wake?.()
+    wake()
+  }
+
+  function wake(): void {
+    const woken = wakes
+    wakes = []
+    for (const one of woken) one()
   }
 
   function add(change: Change): void {
@@ -55,7 +63,14 @@ export function createChangeQueue(begin: {
 
   function end(): void {
     isEnded = true
-    wake?.()
+    wake()
+  }
+
+  function close(): void {
+    queued = []
+    next = 0
+    isCollapsed = false
+    end()
   }
 
   async function take(): Promise<Change | undefined> {
@@ -73,10 +88,7 @@ export function createChangeQueue(begin: {
         continue
       }
       if (isEnded) return undefined
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
-      wake = undefined
+      await new Promise<void>((resolve) => wakes.push(resolve))
     }
   }
 }

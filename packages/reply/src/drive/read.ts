@@ -12,6 +12,7 @@ import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
 import { sessionOf } from '../track/resumed.ts'
 import { runStart } from '../track/runs.ts'
+import { maxDepth } from '../track/state.ts'
 import type { Clock } from './clock.ts'
 import type { Lists } from './lists.ts'
 import type { Rest } from './rest.ts'
@@ -40,10 +41,17 @@ export interface ReadRequest {
  * Rejects with a `ReplyError`; of type `gone` when the server doesn't know the session.
  */
 export async function readSnapshot(options: ReadOptions, request: ReadRequest): Promise<SnapshotEvent> {
-  return await readTree(options, request, new Set())
+  return await readTree(options, request, { seen: new Set(), depth: 1 })
 }
 
-async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<string>): Promise<SnapshotEvent> {
+interface Visit {
+  /** All that were read so far. */
+  readonly seen: Set<string>
+  /** How many sessions this one makes with those above it. */
+  readonly depth: number
+}
+
+async function readTree(options: ReadOptions, request: ReadRequest, { seen, depth }: Visit): Promise<SnapshotEvent> {
   const { rest, clock, onError } = options
   const { sessionID, reply, gap, since, lists = rest, complete = false } = request
   let isWhole = true
@@ -83,10 +91,12 @@ async function readTree(options: ReadOptions, request: ReadRequest, seen: Set<st
   const placed = new Set([...seen, ...childSessions.map(({ id }) => id)])
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const children: SnapshotEvent[] = []
-  for (const { id } of childSessions) {
+  // Below that a session is no part of this tree: it tells of itself.
+  for (const { id } of depth < maxDepth ? childSessions : []) {
     if (seen.has(id)) continue
     if (isWanted(id) || (isSearching && (await hasWorkBelow(id)))) {
-      const child = await readTree(options, { sessionID: id, reply, gap, lists, complete }, seen).catch(unlessGone)
+      const below = { sessionID: id, reply, gap, lists, complete }
+      const child = await readTree(options, below, { seen, depth: depth + 1 }).catch(unlessGone)
       if (child) children.push(child)
     }
   }

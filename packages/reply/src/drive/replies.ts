@@ -35,6 +35,8 @@ interface Entry {
   readonly dispatcher: Dispatcher
   readonly followers: Set<(step: Step) => void>
   readonly live: LiveReply
+  /** Observers that came while a step is being told: they have been told of it as part of all that they missed. */
+  coming?: (() => void)[] | undefined
 }
 
 export function createReplies(options: { readonly onError: OnError; readonly keepSettled: number }): Replies {
@@ -60,9 +62,13 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     if (!known && step.reply.phase === 'settled' && step.changes[0]?.type !== 'replyStarted') return
     const entry = known ?? add(key, step)
     if (!known) for (const listener of listeners) listener(entry.live, step.reply)
+    const coming: (() => void)[] = []
     entry.reply = step.reply
+    entry.coming = coming
     for (const follower of [...entry.followers]) follower(step)
     entry.dispatcher.dispatch(step)
+    entry.coming = undefined
+    for (const come of coming) come()
     if (step.reply.phase === 'settled' && open.delete(entry)) retire(key)
   }
 
@@ -92,8 +98,15 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     const late = createDispatcher({ onError: options.onError })
     for (const observer of observers) late.observe(observer)
     late.dispatch({ reply: entry.reply, changes: missed })
-    const stops = observers.map((observer) => entry.dispatcher.observe(observer))
+    let stops: readonly (() => void)[] = []
+    let isStopped = false
+    const come = (): void => {
+      if (!isStopped) stops = observers.map((observer) => entry.dispatcher.observe(observer))
+    }
+    if (entry.coming) entry.coming.push(come)
+    else come()
     return () => {
+      isStopped = true
       for (const stop of stops) stop()
     }
   }

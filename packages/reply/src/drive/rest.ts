@@ -17,6 +17,9 @@ export interface RestOptions {
 /** So many readings at once: a thousand sessions after a gap must not open thousands of sockets. */
 const maxReads = 16
 
+/** Of sessions that were touched in a gap. Servers give 100 where nothing is said. */
+const maxListed = 100_000
+
 /** What the SDK's calls resolve to. */
 interface Result {
   readonly data?: unknown
@@ -45,11 +48,13 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
   return {
     health: () => call('GET /global/health', client.global.health()),
     sessions: (since: number, directory?: string) =>
-      call('GET /session', client.session.list({ start: since, ...at(directory) })),
+      call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at(directory) })),
     newestSession: (directory?: string) => call('GET /session', client.session.list({ limit: 1, ...at(directory) })),
     newestMessage: (sessionID: string) =>
       call('GET /session/:id/message', client.session.messages({ sessionID, limit: 1 })),
     session: (sessionID: string) => call('GET /session/:id', client.session.get({ sessionID })),
+    message: (sessionID: string, messageID: string) =>
+      call('GET /session/:id/message/:id', client.session.message({ sessionID, messageID })),
     messages: (sessionID: string) => call('GET /session/:id/message', client.session.messages({ sessionID })),
     todos: (sessionID: string) => call('GET /session/:id/todo', client.session.todo({ sessionID })),
     children: (sessionID: string) => call('GET /session/:id/children', client.session.children({ sessionID })),

@@ -75,9 +75,12 @@ export function createResync(options: ResyncOptions): Resync {
     try {
       return await options.read(request)
     } catch (error) {
-      if (!(error instanceof ReplyError)) throw error
-      if (error.type !== 'gone') {
-        failures.set(request, error)
+      const failure =
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('malformed', `Session ${request.sessionID} could not be read.`, { cause: error })
+      if (failure.type !== 'gone') {
+        failures.set(request, failure)
         return undefined
       }
       return { type: 'session-removed', sessionID: request.sessionID, at: options.now(), by: 'rest' }

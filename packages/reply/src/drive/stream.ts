@@ -90,21 +90,44 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     settle(reply)
   }
 
-  async function* iterate(): AsyncGenerator<Change, void, undefined> {
-    const queue = createChangeQueue({ sessionID: reply?.sessionID ?? '', reply })
-    if (settled) queue.end()
-    queues.add(queue)
-    try {
-      for (let change = await queue.take(); change; change = await queue.take()) yield change
-    } finally {
-      queues.delete(queue)
-    }
+  function iterate(): AsyncIterableIterator<Change, undefined> {
+    return iterateOver((change): change is Change => change !== undefined)
   }
 
-  async function* filter<T extends ChangeType>(types: readonly T[]): AsyncGenerator<ChangeOf<T>, void, undefined> {
+  function filter<T extends ChangeType>(types: readonly T[]): AsyncIterableIterator<ChangeOf<T>, undefined> {
     const wanted: ReadonlySet<ChangeType> = new Set(types)
-    const isWanted = (change: Change): change is ChangeOf<T> => wanted.has(change.type)
-    for await (const change of iterate()) if (isWanted(change)) yield change
+    return iterateOver((change): change is ChangeOf<T> => wanted.has(change.type))
+  }
+
+  /** No generator: one that waits for its next value cannot be left before that comes. */
+  function iterateOver<C extends Change>(
+    isWanted: (change: Change) => change is C,
+  ): AsyncIterableIterator<C, undefined> {
+    let queue: ReturnType<typeof createChangeQueue> | undefined
+    const open = (): ReturnType<typeof createChangeQueue> => {
+      const opened = createChangeQueue({ sessionID: reply?.sessionID ?? '', reply })
+      if (settled) opened.end()
+      else queues.add(opened)
+      return opened
+    }
+    const iterator: AsyncIterableIterator<C, undefined> = {
+      next: async () => {
+        queue ??= open()
+        for (let change = await queue.take(); change; change = await queue.take()) {
+          if (isWanted(change)) return { done: false, value: change }
+        }
+        queues.delete(queue)
+        return { done: true, value: undefined }
+      },
+      return: async () => {
+        queue ??= open()
+        queues.delete(queue)
+        queue.close()
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    }
+    return iterator
   }
 
   function toReadableStream(): ReadableStream<Change> {
@@ -116,7 +139,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
         else controller.enqueue(value)
       },
       cancel: async () => {
-        await iterator.return()
+        await iterator.return?.()
       },
     })
   }

@@ -24,6 +24,8 @@ export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
   /** Where the sessions that somebody watches are, as far as it is known. */
   directories(): readonly (string | undefined)[]
+  /** A session was read: whoever watches it by its id and cannot be told anything hears of that. */
+  note(snapshot: SnapshotEvent): void
   /** The sessions that somebody watches and that are at work, or were since then, as REST tells of them. */
   atWork(since?: number): Promise<readonly ReadRequest[]>
 }
@@ -44,10 +46,21 @@ export interface WatchingOptions {
 export function createWatching(options: WatchingOptions): Watching {
   const { engine, rest, onError } = options
   const targets = new Set<WatchTarget>()
+  const told = new WeakSet<WatchTarget>()
   /** Where sessions were seen at work: the server tells its statuses one directory at a time. */
   const directories = new Set<string | undefined>([options.directory])
   engine.onTurned((sessionID) => directories.add(engine.openReply(sessionID)?.directory ?? options.directory))
-  return { watch, directories: () => [...directories], atWork }
+  return { watch, directories: () => [...directories], note, atWork }
+
+  function note({ sessionID, session: { parentID } }: SnapshotEvent): void {
+    if (parentID === undefined) return
+    for (const target of targets) {
+      if (target.sessionID !== sessionID || told.has(target)) continue
+      told.add(target)
+      const words = `Session ${sessionID} is a sub-agent's and has no replies of its own; watch the one that started it, ${parentID}.`
+      onError(new ReplyError('invalid', words))
+    }
+  }
 
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []

@@ -69,11 +69,29 @@ function addPart(reply: Reply, at: number, { message, part, order }: Addition, c
   return part.type === 'step-finish' ? withStep(next, part, changes) : next
 }
 
-/** Before the first part that the server has after it. */
+/** Before the parts at the end that the server has after it. A part that the server doesn't know says nothing of the order. */
 function placeIn(parts: readonly Part[], id: string, order: readonly string[]): number {
-  const rank = order.indexOf(id)
-  const after = parts.findIndex((part) => order.indexOf(part.id) > rank)
-  return after === -1 ? parts.length : after
+  const ranks = ranksOf(order)
+  const own = ranks.get(id) ?? -1
+  let place = parts.length
+  for (let at = parts.length - 1; at >= 0; at--) {
+    const rank = ranks.get(parts[at]?.id ?? '')
+    if (rank === undefined) continue
+    if (rank < own) break
+    place = at
+  }
+  return place
+}
+
+/** One list is the order of each of its parts: looked up once, not for each of them. */
+const knownRanks = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
+
+function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
+  const known = knownRanks.get(order)
+  if (known) return known
+  const ranks = new Map(order.map((id, rank) => [id, rank]))
+  knownRanks.set(order, ranks)
+  return ranks
 }
 
 /** What observers hear of a part that they didn't know. */

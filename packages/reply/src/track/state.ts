@@ -184,9 +184,12 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
   } satisfies Whole<Cell>
 }
 
+/** So many sessions one below the other are one tree. What a reply does costs more the deeper its tree is; nobody needs ten. */
+export const maxDepth = 64
+
 /**
- * The sessions from the root down to this one. Undefined while a link is unknown. Parents that run in a circle have no
- * root; then the session is taken for its own.
+ * The sessions from the root down to this one. Undefined while a link is unknown. Parents that run in a circle, or up
+ * for more than `maxDepth`, have no root; then the session is taken for its own.
  */
 export function pathOf(draft: Draft, id: string): readonly string[] | undefined {
   const own = cellOf(draft.state.cells, id)
@@ -194,7 +197,7 @@ export function pathOf(draft: Draft, id: string): readonly string[] | undefined 
   const path: string[] = []
   let next: string | undefined = id
   while (next !== undefined) {
-    if (path.includes(next)) return [id]
+    if (path.length === maxDepth || path.includes(next)) return [id]
     const cell: Cell | undefined = cellOf(draft.state.cells, next)
     if (!cell?.known) return undefined
     path.unshift(next)

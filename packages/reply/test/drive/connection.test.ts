@@ -241,6 +241,29 @@ test('an owner whose functions throw keeps the connection', async () => {
   await opencode.close()
 })
 
+test('observers that are none cost nobody the connection, and are told once a reply', async () => {
+  const broken = {
+    get partAdded(): never {
+      throw new Error('Mine to fix.')
+    },
+  }
+  const { server, rest, advance, opencode, errors } = setStage({ scenario: 'plain' })
+  opencode.watch({}, { observe: () => [null as never, broken] })
+  opencode.watch({}, { observe: () => 7 as never })
+  const replies = watchAll(opencode)
+  await rest()
+  server.publish(10)
+  await rest()
+  server.cut()
+  await advance(1000)
+  server.publish(all)
+  await advance(3000)
+  expect(replies).toMatchObject([{ outcome: 'completed' }])
+  expect(errors.filter(({ message }) => message.startsWith('null is no observer'))).toHaveLength(1)
+  expect(errors.some(({ message }) => message.includes('partAdded: Mine to fix.'))).toBe(true)
+  await opencode.close()
+})
+
 test('one session that cannot be read leaves the others their connection', async () => {
   const { rest, advance, opencode, server } = setStage({
     scenario: 'plain',

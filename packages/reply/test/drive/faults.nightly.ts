@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Faulty, type LivePlayed, openFaulty, playLive } from './faulty.ts'
 import { livePlanBySeed, problemsOfLive } from './live-plans.ts'
+import { writeResult } from './matrix/results.ts'
 import { approveLate } from './scenes.ts'
 
 const runs = Number(process.env.REPLY_LIVE_PLANS ?? 500)
@@ -21,6 +22,7 @@ test('an approval that comes after the abort means nothing, 20 times', { timeout
     const found = await approveLate(faulty, nth % 2 === 0 ? 'late' : 'lateChild')
     failures.push(...found.map((problem) => `${nth}: ${problem}`))
   }
+  writeResult('nightly-approvals', { runs: 20, failed: failures.length })
   expect(failures).toEqual([])
 })
 
@@ -28,10 +30,14 @@ test(`${runs} live plans by chance from seed ${firstSeed} on, every 20th of whic
   timeout: 3_600_000,
 }, async () => {
   const failures: string[] = []
-  for (let seed = firstSeed; seed < firstSeed + runs && failures.length < 25; seed++) {
+  let failed = 0
+  let seed = firstSeed
+  for (; seed < firstSeed + runs && failures.length < 25; seed++) {
     const plan = livePlanBySeed(seed, { events: whole.events, ...(seed % 20 === 0 && { restart: faulty.restart }) })
     const found = await problemsOfLive(faulty, plan, whole)
+    if (found.length > 0) failed += 1
     failures.push(...found.slice(0, 2).map((problem) => `seed ${seed} (${plan.words}): ${problem}`))
   }
+  writeResult('nightly-live', { runs: seed - firstSeed, failed, firstSeed })
   expect(failures).toEqual([])
 })

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Ask, type Reply, type ReplyStream, reasoningOf, textOf } from '../../src/index.ts'
+import { tellSession } from './live-truth.ts'
 import { openStage, type Stage } from './server.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -55,6 +56,21 @@ describe('a prompt', () => {
     stage.model.release('pause')
     expect([await one.result, two.joined]).toEqual([await two.result, true])
     expect(textOf(await two.result)).toBe('One two.\n\nHello there.')
+  })
+
+  test('sent at the same moment as another to one idle session is answered as well', async () => {
+    const { sessionID } = await prompt('plain').result
+    const both = [
+      prompt('plain', { sessionID }),
+      stage.opencode.prompt({ sessionID, text: '[scenario:plain] Me too.' }),
+    ]
+    const replies = await Promise.all(both.map((stream) => stream.result))
+    expect(replies.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
+    const { messages } = await tellSession(stage.server, sessionID)
+    for (const [index, words] of ['Go. [scenario:plain]', '[scenario:plain] Me too.'].entries()) {
+      const mine = messages.findLast(({ parts }) => parts.some((part) => part.type === 'text' && part.text === words))
+      expect(replies[index]?.promptIDs).toContain(mine?.info.id)
+    }
   })
 
   test('that wants no reply settles at once', async () => {

@@ -6,14 +6,22 @@ import { planBySeed, problemsOf } from './sweep.ts'
 /** The burst is one part's deltas over and over; the sweeps have it. */
 const recordings = listRecordings().filter(({ scenario }) => scenario !== 'burst')
 
+export interface PlansOptions {
+  readonly first: number
+  readonly count: number
+  /** Told of what it came to. */
+  readonly note?: (result: { readonly runs: number; readonly failed: number; readonly firstSeed: number }) => void
+}
+
 /** Plans by chance, one a seed. What fails names its seed: `REPLY_SEED=<seed> REPLY_PLANS=1 npm run test:nightly` plays it again. */
-export function playPlans({ first, count }: { readonly first: number; readonly count: number }): void {
+export function playPlans({ first, count, note }: PlansOptions): void {
   test(`${count} plans by chance from seed ${first} on lose nothing, double nothing and end once`, {
     timeout: 3_600_000,
   }, async () => {
     const known = new Map<string, Expected>()
     const failures: string[] = []
-    for (let seed = first; seed < first + count && failures.length < 25; seed++) {
+    let seed = first
+    for (; seed < first + count && failures.length < 25; seed++) {
       const plan = planBySeed(seed, recordings)
       const key = `${plan.recording.version}/${plan.recording.scenario}`
       const expected = known.get(key) ?? (await expectedOf(plan.recording))
@@ -24,6 +32,7 @@ export function playPlans({ first, count }: { readonly first: number; readonly c
           `seed ${seed} (${key} ${JSON.stringify(plan.faults)} ahead ${plan.ahead} from ${plan.attachAt}): ${problems.slice(0, 2).join('; ')}`,
         )
     }
+    note?.({ runs: seed - first, failed: failures.length, firstSeed: first })
     expect(failures).toEqual([])
   })
 }

@@ -75,9 +75,11 @@ function asServed({ watched, sessions, frames }: MatrixRun): string[] {
  */
 function alike(watched: readonly Observed[], prompted: readonly Observed[]): string[] {
   return prompted.flatMap(({ reply }) => {
-    if (reply.promptIDs.length === 0 && reply.messages.length === 0 && reply.outcome === 'completed') return []
+    const wantsNoReply = reply.messages.length === 0 && reply.outcome === 'completed'
+    if (wantsNoReply && reply.promptIDs.length === 0) return []
     const same = watched.find((other) => isSameRun(other.reply, reply))
     if (!same) return [`watch() saw nothing of the reply to ${JSON.stringify(reply.prompt?.text)}`]
+    if (wantsNoReply && same.reply.promptIDs.includes(reply.promptIDs[0] ?? '')) return []
     // A watcher cannot know that a prompt wanted no reply: to it that one joined the next.
     const [mine, theirs] = [reply, same.reply].map((each) =>
       lasting({ ...each, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),

@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { scenarios, unsupportedReason } from '@reply/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { compare } from './compare.ts'
 import { playScenario } from './play.ts'
+import { writeResult } from './results.ts'
 
 /** Names, separated by commas; default all. */
 const wanted = process.env.REPLY_MATRIX_SCENARIOS?.split(',')
@@ -31,10 +31,8 @@ export function testVersion(version: string): void {
 
   afterAll(() => {
     if (wanted || passed + Object.keys(failed).length < supported.length) return
-    const folder = new URL('./results/', import.meta.url)
-    mkdirSync(folder, { recursive: true })
     const leftOut = chosen.length - supported.length
     const result = { version, scenarios: supported.length, passed, leftOut, failed }
-    writeFileSync(new URL(`${version}.json`, folder), `${JSON.stringify(result, undefined, 2)}\n`)
+    writeResult(version, result)
   })
 }

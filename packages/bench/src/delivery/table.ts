@@ -1,0 +1,28 @@
+import { allOf, writesOf } from '../goals/delivery.ts'
+import type { Watched } from './watch.ts'
+
+/** `node table.js`: what a person in a Telegram chat gets of the same three replies, by our sink and by Chat SDK. */
+const [ours, peer] = await Promise.all([allOf('ours'), allOf('peer')])
+const total = (all: readonly Watched[], pick: (one: Watched) => number): number =>
+  all.reduce((sum, one) => sum + pick(one), 0)
+const most = (all: readonly Watched[], pick: (one: Watched) => number): number => Math.max(...all.map(pick))
+const seconds = (ms: number): string => (Number.isFinite(ms) ? `${(ms / 1000).toFixed(1)} s` : 'never')
+
+const rows: readonly (readonly [string, (all: readonly Watched[]) => string])[] = [
+  ['letters missing', (all) => String(total(all, (one) => one.missing))],
+  ['letters twice', (all) => String(total(all, (one) => one.doubled))],
+  ['longest time a finished sentence was not seen', (all) => seconds(most(all, (one) => one.invisibleMs))],
+  ['posts and edits', (all) => String(total(all, writesOf))],
+  [
+    'other calls',
+    (all) => String(total(all, (one) => Object.values(one.calls).reduce((a, b) => a + b, 0) - writesOf(one))),
+  ],
+  ['refused for their rate', (all) => String(total(all, (one) => one.rateLimited))],
+  ['notifications', (all) => String(total(all, (one) => one.notifications))],
+  ['from its end to the whole answer, longest', (all) => seconds(most(all, (one) => one.finalMs ?? Infinity))],
+]
+const lines = rows.map(([what, tell]) => `| ${what} | ${tell(ours)} | ${tell(peer)} |`)
+process.stdout.write(
+  `${['| three recorded replies | @reply/telegram | Chat SDK 4.41 |', '|---|---|---|', ...lines].join('\n')}\n`,
+)
+process.exit(0)

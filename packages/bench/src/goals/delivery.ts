@@ -1,0 +1,125 @@
+import { heal, split } from '@reply/sink'
+import { renderHtml } from '@reply/telegram'
+import { deliverByOurs } from '../delivery/ours.ts'
+import { deliverByPeer } from '../delivery/peer.ts'
+import { timelineOf } from '../delivery/timeline.ts'
+import { type Watched, watchDelivery } from '../delivery/watch.ts'
+import type { Goal } from '../goal.ts'
+import { median } from '../rounds.ts'
+
+/** How far apart edits in one private chat are, in ms: see the limits of `@reply/telegram`. */
+const intervalMs = 1100
+
+/** A long answer, one with tools and a checklist, one of a sub-agent's. */
+const scenarios = ['long-markdown', 'tools-todos', 'subagent']
+
+/** Our sink in a Telegram chat; `delivery/table.ts` shows Chat SDK beside it. */
+export const deliveryGoals: readonly Goal[] = [
+  {
+    id: 'delivery.missing',
+    what: 'letters of three recorded replies that a Telegram chat lacks at the end, or shows twice',
+    unit: 'letters',
+    bound: { atMost: 0 },
+    measure: async () => sum((await allOf('ours')).map(({ missing, doubled }) => missing + doubled)),
+  },
+  {
+    id: 'delivery.429',
+    what: 'calls for them that were refused for their rate',
+    unit: 'calls',
+    bound: { atMost: 0 },
+    measure: async () => sum((await allOf('ours')).map(({ rateLimited }) => rateLimited)),
+  },
+  {
+    id: 'delivery.invisible',
+    what: 'longest time that a finished sentence is not to be seen, against the pace of edits',
+    unit: '× as long',
+    bound: { atMost: 1.2 },
+    measure: async () => Math.max(...(await allOf('ours')).map(({ invisibleMs }) => invisibleMs)) / intervalMs,
+  },
+  {
+    id: 'delivery.calls',
+    what: 'posts and edits for them against those of Chat SDK',
+    unit: '× as many',
+    bound: { atMost: 1 },
+    measure: async () => {
+      const [ours, theirs] = await Promise.all([allOf('ours'), allOf('peer')])
+      return sum(ours.map(writesOf)) / sum(theirs.map(writesOf))
+    },
+  },
+  {
+    id: 'render.100k',
+    what: 'splitting 100 KB of Markdown and rendering it as Telegram HTML, never seen before (median)',
+    unit: 'ms',
+    bound: { atMost: 30 },
+    measure: () => timed(15, (round) => renderAll(markdownOf(100_000, round))),
+  },
+  {
+    id: 'render.tail',
+    what: 'healing and rendering a tail of 10 KB that grew by a word (median)',
+    unit: 'ms',
+    bound: { atMost: 2 },
+    measure: () => {
+      const text = markdownOf(10_000, 0)
+      return timed(60, (round) => void renderHtml(heal(`${text} and ${round}`)))
+    },
+  },
+]
+
+type Side = 'ours' | 'peer'
+
+const deliver = { ours: deliverByOurs, peer: deliverByPeer } satisfies Record<Side, typeof deliverByOurs>
+
+/** Each side on a fake Telegram of its own, all at once. */
+export function allOf(side: Side): Promise<readonly Watched[]> {
+  return Promise.all(
+    scenarios.map(async (scenario) => {
+      const timeline = await timelineOf(scenario)
+      return await watchDelivery(timeline, (telegram) => deliver[side](timeline, telegram))
+    }),
+  )
+}
+
+export function writesOf({ calls }: Watched): number {
+  const writes = ['sendMessage', 'sendRichMessage', 'editMessageText', 'sendMessageDraft', 'sendRichMessageDraft']
+  return sum(writes.map((method) => calls[method] ?? 0))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+function timed(rounds: number, run: (round: number) => void): number {
+  const times: number[] = []
+  // The first ones warm up.
+  for (let round = -5; round < rounds; round++) {
+    const start = performance.now()
+    run(round)
+    if (round >= 0) times.push(performance.now() - start)
+  }
+  return median(times)
+}
+
+function renderAll(source: string): void {
+  const measure = (text: string): number => renderHtml(text).length
+  for (const slice of split(source, { maxLength: 4096, measure })) renderHtml(slice.source)
+}
+
+const blocks = [
+  '## What was found in part N',
+  'The **cart** takes the `discount` off *after* the tax: see [the page](https://example.com/N), line N. It was meant the other way round.',
+  '- first this, N times\n- then that\n  - and below it `code N`',
+  '```ts\nexport const total = (items: readonly Item[]): number =>\n  items.reduce((sum, { price }) => sum + price * N, 0)\n```',
+  '> A quotation of part N, which goes on for a while and says little.',
+  '| what | was | is |\n| --- | --- | --- |\n| total | N | 120 |',
+]
+
+/** Text such as models write, other for each round. */
+function markdownOf(units: number, round: number): string {
+  const parts: string[] = []
+  for (let length = 0, index = 0; length < units; index++) {
+    const block = (blocks[index % blocks.length] ?? '').replaceAll('N', `${index + round * 1000}`)
+    parts.push(block)
+    length += block.length + 2
+  }
+  return parts.join('\n\n')
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { Writable } from 'node:stream'
+import { promisify } from 'node:util'
+import { expect, test, vi } from 'vitest'
+import { main } from '../src/main.ts'
+import { fakeWorld } from './fixture/world.ts'
+
+// A process of its own takes its time on a busy machine.
+vi.setConfig({ testTimeout: 30_000 })
+
+const FULL = 'no space is left on the device. Make room, or write elsewhere.'
+
+/** Answers as little as a server may, and sends a heartbeat as soon as somebody listens. */
+async function tinyServer() {
+  const server = createServer(({ url = '' }, response) => {
+    if (!url.startsWith('/global/event')) {
+      response.setHeader('content-type', 'application/json')
+      return void response.end(url.startsWith('/global/health') ? '{"healthy":true,"version":"1.18.33"}' : '[]')
+    }
+    response.setHeader('content-type', 'text/event-stream')
+    for (const type of ['server.connected', 'server.heartbeat'])
+      response.write(`data: {"type":"${type}","properties":{}}\n\n`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** A stream that fails at the first words, as a file on a full disk does. */
+function failing(code: string): Writable {
+  return new Writable({
+    write: (chunk, _, done) =>
+      chunk.length === 0 ? done() : setImmediate(done, Object.assign(new Error(`${code}: it failed`), { code })),
+  })
+}
+
+const onFull = test.skipIf(!existsSync('/dev/full'))
+
+onFull('record into a file that is full ends at once, with one sentence and exit code 1', async () => {
+  const server = await tinyServer()
+  const fake = fakeWorld()
+  const code = await main(['record', '/dev/full', '--force', '--url', server.url], fake.world)
+  server.close()
+  expect(fake.stderr()).toBe(`reply: /dev/full can't be written: ${FULL}\n`)
+  expect(code).toBe(1)
+  expect(fake.listening()).toBe(0)
+})
+
+test('a standard output that is full ends the command, with one sentence and exit code 1', async () => {
+  const server = await tinyServer()
+  for (const command of [['watch'], ['record', '-']]) {
+    const fake = fakeWorld()
+    const world = { ...fake.world, stdout: failing('ENOSPC') }
+    expect(await main([...command, '--url', server.url], world)).toBe(1)
+    expect(fake.stderr()).toContain(`reply: Standard output can't be written: ${FULL}\n`)
+    expect(fake.listening()).toBe(0)
+  }
+  server.close()
+})
+
+test('a reader that leaves a pipe is no failure', async () => {
+  const fake = fakeWorld()
+  expect(await main(['--help'], { ...fake.world, stdout: failing('EPIPE') })).toBe(0)
+  expect(fake.stderr()).toBe('')
+})
+
+onFull('a process whose standard output is full says so and ends with 1', async () => {
+  const script = `
+    const { main, processWorld } = await import('./src/main.ts')
+    process.exit(await main(['--help'], processWorld()))`
+  const command = '"$0" --conditions=@reply/source --import tsx --input-type=module -e "$1" > /dev/full'
+  const ended = promisify(execFile)('sh', ['-c', command, process.execPath, script], {
+    cwd: new URL('..', import.meta.url),
+  })
+  await expect(ended).rejects.toMatchObject({ code: 1, stderr: `reply: Standard output can't be written: ${FULL}\n` })
+})

@@ -1,0 +1,8 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+
+/** Writes down what a long run came to; `scripts/compatibility.mjs` puts it into the README. */
+export function writeResult(name: string, result: object): void {
+  const folder = new URL('./results/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, undefined, 2)}\n`)
+}

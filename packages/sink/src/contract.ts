@@ -1,0 +1,71 @@
+import { faults } from './contract/faults.ts'
+import type { Demand, Stage } from './contract/stage.ts'
+import { verbs } from './contract/verbs.ts'
+import { whole } from './contract/whole.ts'
+
+const demands = [...verbs, ...faults, ...whole] as const
+
+/** What a clause is called, and skipped by. */
+export type ClauseName = (typeof demands)[number]['name']
+
+/** One thing that every channel does, to be run by whatever runs tests. */
+export interface Clause {
+  /** With the channel's name, and the reason where it is skipped. */
+  readonly name: string
+  /** Rejects with an `Error` that says what is wrong. Of a clause that is skipped: when there is no need to. */
+  run(): Promise<void>
+}
+
+export interface ContractOptions {
+  /** The channel. */
+  readonly name: string
+  /** A port on its fake platform, with an empty chat: a new one for each clause. */
+  readonly setup: () => Stage | Promise<Stage>
+  /** Clauses that do not hold here, each with the reason. What does hold cannot be skipped. */
+  readonly skip?: Partial<Readonly<Record<ClauseName, string>>> | undefined
+}
+
+/** What each channel has to hold. Throws for a skip without a reason, or of what is no clause. */
+export function portContract({ name, setup, skip = {} }: ContractOptions): readonly Clause[] {
+  const reasons = new Map(Object.entries(skip))
+  for (const [clause, reason] of reasons) {
+    if (!demands.some((demand) => demand.name === clause)) throw new Error(`There is no clause "${clause}" to skip.`)
+    if (reason.trim() === '') throw new Error(`The clause "${clause}" is skipped without a reason.`)
+  }
+  return demands.map((demand: Demand) => {
+    const reason = reasons.get(demand.name)
+    if (reason === undefined) return { name: `${name} ${demand.name}`, run: () => onStage(setup, demand, hold) }
+    return { name: `${name} skips "${demand.name}": ${reason}`, run: () => onStage(setup, demand, lack) }
+  })
+}
+
+async function onStage(
+  setup: ContractOptions['setup'],
+  demand: Demand,
+  check: (demand: Demand, stage: Stage) => Promise<void>,
+): Promise<void> {
+  const stage = await setup()
+  try {
+    await check(demand, stage)
+  } finally {
+    await stage.close()
+  }
+}
+
+async function hold(demand: Demand, stage: Stage): Promise<void> {
+  if (demand.needs && !demand.needs(stage)) throw new Error('It lacks what this takes: skip it, and say why.')
+  await demand.run(stage)
+}
+
+/** Whoever claims what it takes has to hold it; what takes nothing must really fail. */
+async function lack(demand: Demand, stage: Stage): Promise<void> {
+  if (demand.needs) {
+    if (demand.needs(stage)) throw new Error('It has what this takes: it cannot be skipped.')
+    return
+  }
+  const holds = await demand.run(stage).then(
+    () => true,
+    () => false,
+  )
+  if (holds) throw new Error('It holds: it need not be skipped.')
+}

@@ -1,0 +1,55 @@
+import { emptyReply, type Question, type QuestionAsk, type Reply, type TextPart } from '@reply/core'
+
+export interface Scripted {
+  readonly isSettled?: boolean
+  readonly sessionID?: string
+  readonly ask?: QuestionAsk
+}
+
+/** A reply as it grows: half of its words, all of them, the end. */
+export function statesOf(text: string, sessionID = 'ses_contract'): readonly Reply[] {
+  const half = text.slice(0, text.length >> 1)
+  return [
+    replyOf('', { sessionID }),
+    replyOf(half, { sessionID }),
+    replyOf(text, { sessionID }),
+    replyOf(text, { sessionID, isSettled: true }),
+  ]
+}
+
+export function replyOf(text: string, { isSettled = false, sessionID = 'ses_contract', ask }: Scripted = {}): Reply {
+  const status = isSettled ? 'sealed' : 'open'
+  const part: TextPart = { id: 'prt_1', messageID: 'msg_2', type: 'text', status, text, raw: undefined }
+  const ends = isSettled ? { outcome: 'completed' as const, finish: 'stop' } : {}
+  return {
+    ...emptyReply(sessionID),
+    promptIDs: ['msg_1'],
+    phase: isSettled ? 'settled' : ask?.status === 'pending' ? 'blocked' : 'working',
+    messages: [{ id: 'msg_2', parts: text === '' ? [] : [part], raw: undefined }],
+    asks: ask ? [ask] : [],
+    ...ends,
+  }
+}
+
+const question: Question = {
+  header: 'Colour',
+  question: 'Which colour?',
+  options: [
+    { label: 'Red', description: 'like fire' },
+    { label: 'Blue', description: '' },
+  ],
+  multiple: false,
+  custom: true,
+}
+
+export function askOf(more: Partial<Pick<QuestionAsk, 'status' | 'answers'>>): QuestionAsk {
+  const place = { requestID: 'que_1', sessionID: 'ses_contract', path: ['ses_contract'] }
+  return { type: 'question', ...place, status: 'pending', askedAt: 1000, questions: [question], ...more }
+}
+
+/** A text of at least that length in which each word is another one. */
+export function numbered(length: number): string {
+  let text = ''
+  for (let count = 1; text.length < length; count++) text += `This is sentence ${count} of a long text. `
+  return text.trim()
+}

@@ -1,0 +1,150 @@
+import { createHandClock } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import {
+  type ClauseName,
+  type ContractOptions,
+  createFake,
+  type FakeFault,
+  type FakeOptions,
+  fakeRender,
+  portContract,
+  type Stage,
+  type StageFault,
+} from '../src/index.ts'
+import { rest } from './scene.ts'
+import { beginning } from './timeline.ts'
+
+const kinds: Readonly<Record<StageFault, FakeFault['type']>> = {
+  'rate-limited': 'rate-limited',
+  refused: 'refused',
+  unreachable: 'unreachable',
+  unanswered: 'done',
+  unparsable: 'unparsable',
+  fixed: 'fixed',
+}
+
+function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
+  const clock = createHandClock(beginning)
+  const faults: FakeFault[] = []
+  const perChat = { calls: 1000, perMs: 1000 }
+  const fake = createFake({ clock, faults, lacks: options.lacks, limits: { perChat, ...options.limits } })
+  return {
+    port: fake.port,
+    render: fakeRender,
+    chat: { id: 'chat' },
+    clock,
+    pass: async (ms) => await clock.advance(ms, rest),
+    screen: fake.screen,
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
+    failNext: (fault) => {
+      const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length
+      faults.push({ call: calls + 1, type: kinds[fault] })
+    },
+    say: () => ({ id: 'asked' }),
+    deleteMessage: fake.remove,
+    notifications: () => fake.notifications,
+    secrets: ['token'],
+    close: async () => {},
+  }
+}
+
+const onlyThere: ContractOptions['skip'] = { 'posts once for one key': 'it is not idempotent' }
+const unkeyed: ContractOptions['skip'] = {
+  ...onlyThere,
+  'shows what nobody confirmed once, under its key': 'it is not idempotent',
+}
+const unedited: ContractOptions['skip'] = {
+  'edits in place': 'nothing is edited',
+  'takes an edit to the same for done': 'nothing is edited',
+  'rings for no edit': 'nothing is edited',
+  'tells that a message is gone': 'nothing is edited',
+  'tells that a message cannot be edited any more': 'nothing is edited',
+  'tells of edits and removals as of posts': 'nothing is edited',
+  'takes its status away in the end': 'there is no status without edits',
+}
+const unremoved: ContractOptions['skip'] = {
+  removes: 'nothing can be removed',
+  'takes the removal of what is gone for done': 'nothing can be removed',
+}
+
+const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['skip']][] = [
+  ['that edits', {}, unkeyed],
+  ['that is idempotent', { limits: { idempotent: true } }, {}],
+  ['without edits', { limits: { edits: false }, lacks: ['edit', 'remove'] }, { ...unkeyed, ...unedited, ...unremoved }],
+  ['without removal', { lacks: ['remove'] }, { ...unkeyed, ...unremoved }],
+  [
+    'without buttons',
+    { limits: { buttons: undefined } },
+    {
+      ...unkeyed,
+      'shows buttons, and takes them away': 'there are none',
+      'asks, and takes the press of a button for the answer': 'there are none',
+    },
+  ],
+  [
+    'without typing, files and previews',
+    { lacks: ['typing', 'upload', 'stream'] },
+    {
+      ...unkeyed,
+      'types, and stops it': 'it shows no typing',
+      'posts a file with its words': 'it takes no files',
+      'writes a preview that is no message': 'it has none',
+    },
+  ],
+]
+
+describe.each(shapes)('a chat %s', (_, options, skip) => {
+  const clauses = portContract({ name: 'it', setup: () => stageOf(options), skip })
+  test.each(clauses.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => await run())
+})
+
+describe('a contract', () => {
+  const setup = (): Stage => stageOf({})
+  const clauseOf = (name: ClauseName, skip: ContractOptions['skip'], stage = setup) =>
+    portContract({ name: 'it', setup: stage, skip })
+      .find((clause) => clause.name.includes(name))
+      ?.run()
+
+  test('takes no skip without a reason', () => {
+    expect(() => portContract({ name: 'it', setup, skip: { removes: ' ' } })).toThrow('without a reason')
+  })
+
+  test('takes no skip of what is no clause', () => {
+    const skip: object = { 'does nothing': 'why not' }
+    expect(() => portContract({ name: 'it', setup, skip })).toThrow('There is no clause "does nothing"')
+  })
+
+  test('takes no skip of what the port has', async () => {
+    await expect(clauseOf('removes', { removes: 'too lazy' })).rejects.toThrow('cannot be skipped')
+  })
+
+  test('takes no skip of what holds', async () => {
+    const skip = { 'shows what was posted': 'too lazy' }
+    await expect(clauseOf('shows what was posted', skip)).rejects.toThrow('need not be skipped')
+  })
+
+  test('takes no silence about what the port lacks', async () => {
+    const stage = (): Stage => stageOf({ lacks: ['remove'] })
+    await expect(clauseOf('removes', {}, stage)).rejects.toThrow('skip it, and say why')
+  })
+
+  test('finds a port that posts twice', async () => {
+    const twice = (): Stage => {
+      const stage = setup()
+      const post: Stage['port']['post'] = async (bubble, options) => {
+        await stage.port.post(bubble, options)
+        return await stage.port.post(bubble, options)
+      }
+      return { ...stage, port: { ...stage.port, post } }
+    }
+    await expect(clauseOf('shows what was posted', {}, twice)).rejects.toThrow('the chat shows 2')
+  })
+
+  test('finds a port that calls everything a failure of its own', async () => {
+    const wrong = (): Stage => ({
+      ...setup(),
+      port: { ...setup().port, post: () => Promise.reject(new Error('no')) },
+    })
+    await expect(clauseOf('tells a refusal', {}, wrong)).rejects.toThrow('something else than a PortError')
+  })
+})

@@ -1,0 +1,3 @@
+import { playSeeds } from './seeds.ts'
+
+playSeeds({ first: 5001, count: 5000 })

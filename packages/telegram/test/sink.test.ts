@@ -19,10 +19,12 @@ interface Plan {
   readonly faults?: readonly TelegramFault[]
   readonly features?: TelegramFeatures
   readonly sink?: Partial<TelegramSinkOptions>
+  /** The same reply in each of them. */
+  readonly chatIds?: readonly number[]
 }
 
 /** Shows a recorded reply through grammY, on a clock that is moved by hand, to its end. */
-async function show({ states }: Timeline, { faults = [], features = {}, sink: options = {} }: Plan) {
+async function show({ states }: Timeline, { faults = [], features = {}, sink: options = {}, chatIds = [7] }: Plan) {
   const clock = createHandClock(beginning)
   const telegram = await startTelegram({ token, clock, faults, features })
   const api = new Api(token, { apiRoot: telegram.url })
@@ -46,19 +48,21 @@ async function show({ states }: Timeline, { faults = [], features = {}, sink: op
   }
   let delivery: Delivery | undefined
   try {
-    const sink = telegramSink({ api, chatId: 7, clock, ...options })
+    const sinks = chatIds.map((chatId) => telegramSink({ api, chatId, clock, ...options }))
     for (const [index, { atMs, reply }] of states.entries()) {
       await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
-      if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
-      else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+      for (const sink of sinks) {
+        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
+        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+      }
     }
-    void sink.settled().then((found) => {
-      delivery = found
+    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
+      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
     })
     for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
     const reply = states.at(-1)?.reply
     if (!delivery || !reply) throw new Error('It never came to an end.')
-    return { delivery, reply, telegram, screen: telegram.screen(7), limited: limited(telegram.calls) }
+    return { delivery, reply, telegram, screen: telegram.screen(chatIds[0] ?? 7), limited: limited(telegram.calls) }
   } finally {
     await telegram.close()
   }
@@ -101,6 +105,8 @@ const plans: readonly (readonly [string, Plan])[] = [
   ['too long', { faults: [{ type: 'status', code: 400, description: 'Bad Request: MESSAGE_TOO_LONG', nth: 2 }] }],
   ['no rich messages', { features: { richMessages: false } }],
   ['HTML', { sink: { rich: false } }],
+  ['a group', { chatIds: [-7] }],
+  ['a group in HTML', { chatIds: [-7], sink: { rich: false } }],
   ['drafts', { sink: { policy: { delivery: 'native' } } }],
   ['drafts that the server lacks', { features: { drafts: false }, sink: { policy: { delivery: 'native' } } }],
 ]
@@ -141,4 +147,10 @@ test('a chat that blocked the bot is named', async () => {
     key: 'answer#0',
     reason: expect.stringContaining('bot was blocked by the user'),
   })
+})
+
+test('a hundred chats at once share what a bot may do', async () => {
+  const chatIds = Array.from({ length: 100 }, (_, index) => index + 1)
+  const { delivery, limited: floods } = await show(await timelines('tools-todos'), { chatIds })
+  expect([floods, delivery.undelivered]).toEqual([0, []])
 })

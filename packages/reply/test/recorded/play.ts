@@ -228,9 +228,9 @@ function expectedFor(
     got.every(({ messages }) => messages.length === 0)
   )
     return got
-  // A prompt that was reverted before anybody could ask is no news either.
-  if (scenario === 'revert' && got.length < expected.length)
-    return expected.filter(({ messages }) => messages.length > 0).slice(-got.length)
+  // Nor is a prompt that was reverted before anybody could ask.
+  if (scenario === 'revert' && (plan.attachAt ?? 0) === 0 && got.length < expected.length)
+    return expected.filter(({ messages }) => messages.length > 0)
   const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
   const due = isUntold ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
   if ((plan.attachAt ?? 0) === 0 && !isUntold)

@@ -197,9 +197,9 @@ export function judge(
   { plan, expected }: { readonly plan: Plan; readonly expected: Expected },
 ): string[] {
   const problems: string[] = []
-  const got = played.replies.map((reply) => comparable(reply))
+  const got = ofLateComer(plan, played.replies.map(comparable))
   const sealed = sealedIn(plan.recording)
-  const due = expectedFor(plan, { got, expected: expected.pictures }).map((one, index) =>
+  const due = expectedFor(plan, { got, expected: ofLateComer(plan, expected.pictures) }).map((one, index) =>
     knowable(one, { got: got[index], sealed }),
   )
   const open = expected.endedAt.filter((at) => at !== undefined && at > (plan.attachAt ?? 0) + (plan.ahead ?? 0))
@@ -209,6 +209,12 @@ export function judge(
   for (const heard of played.heard) problems.push(...heard.problems)
   for (const { settled } of played.heard) if (settled !== 1) problems.push(`settled ${settled} times`)
   return problems
+}
+
+/** Who comes late cannot know which sub-agents work in the background, and in whose reply their work is told. */
+function ofLateComer({ attachAt = 0, recording }: Plan, pictures: readonly Picture[]): readonly Picture[] {
+  if (attachAt === 0 || recording.scenario !== 'subagent-background') return pictures
+  return pictures.filter(({ isOfChildren }) => !isOfChildren).map((one) => ({ ...one, children: [] }))
 }
 
 /** Who comes late hears only of what was under way by then; the last reply of a recording is always among it, unless that had ended. */

@@ -31,6 +31,8 @@ interface Calls {
 
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const client: Calls = { times: [], frozenUntil: 0 }
+  /** Calls on their way, in all chats: they take room before they are over. */
+  let inFlight = 0
   const chats = new Map<string, Calls & { isBusy: boolean; waiting: (() => void)[] }>()
   return { chat }
 
@@ -42,13 +44,15 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       readyAt: (priority) =>
         Math.max(
           roomAt(calls, limits.perChat, priority),
-          limits.perClient ? roomAt(client, limits.perClient, priority) : client.frozenUntil,
+          limits.perClient ? roomAt(client, limits.perClient, priority, inFlight) : client.frozenUntil,
         ),
       enter: () => {
         if (calls.isBusy) return undefined
         calls.isBusy = true
+        inFlight += 1
         return () => {
           calls.isBusy = false
+          inFlight -= 1
           const now = clock.now()
           // Counted from its end: the platform counts when it arrives, which is later than when it goes out.
           note(calls, limits.perChat, now)
@@ -70,9 +74,10 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     calls.times = [...calls.times.filter((time) => time > now - perMs), now]
   }
 
-  function roomAt({ times, frozenUntil }: Calls, { calls, perMs }: Budget, priority: Priority): number {
+  function roomAt({ times, frozenUntil }: Calls, { calls, perMs }: Budget, priority: Priority, inFlight = 0): number {
     const most = Math.max(1, calls - Math.floor(calls * leaves[priority]))
-    const recent = times.filter((time) => time > clock.now() - perMs)
+    const now = clock.now()
+    const recent = [...times.filter((time) => time > now - perMs), ...Array<number>(inFlight).fill(now)]
     const inTheWay = recent[recent.length - most]
     return Math.max(frozenUntil, inTheWay === undefined ? 0 : inTheWay + perMs)
   }

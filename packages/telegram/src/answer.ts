@@ -61,7 +61,13 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       const { answer } = taken
       return { text: words.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
     } catch (error) {
-      return { text: error instanceof Error ? error.message : String(error), isError: true }
+      return { text: reasonOf(error), isError: true }
     }
+  }
+
+  /** Somebody was faster: the sink's words for it, which a person understands. */
+  function reasonOf(error: unknown): string {
+    if (!(error instanceof Error)) return String(error)
+    return 'type' in error && error.type === 'already-resolved' ? words.alreadyResolved : error.message
   }
 }

@@ -1,4 +1,4 @@
-import type { Ask, Reply } from '@reply/core'
+import { type Ask, type Reply, ReplyError } from '@reply/core'
 import type { TakenAsk } from '@reply/sink'
 import { expect, test } from 'vitest'
 import { type AnswerOptions, answerWith, type Inbound } from '../src/index.ts'
@@ -65,9 +65,14 @@ test('a refusal goes with its reason', async () => {
 })
 
 test('what the server does not take is told to the person', async () => {
-  const { answer, text, told } = answering(given, { answer: () => Promise.reject(new Error('Already resolved.')) })
-  expect(await answer(text)).toBe(true)
-  expect(told).toEqual(['Already resolved.'])
+  const failing = async (error: Error): Promise<readonly unknown[]> => {
+    const { answer, text, told } = answering(given, { answer: () => Promise.reject(error) })
+    expect(await answer(text)).toBe(true)
+    return told
+  }
+  expect(await failing(new ReplyError('unreachable', 'No server answered.'))).toEqual(['No server answered.'])
+  const late = new ReplyError('already-resolved', 'The question que_1 is already resolved.')
+  expect(await failing(late)).toEqual(['This was already resolved.'])
 })
 
 test('what is no answer is told what would be', async () => {

@@ -38,6 +38,9 @@ interface Case {
 const maxLooks = 6
 const maxDelayMs = 30_000
 
+/** A server that tells its stream but answers nothing: with the delays between them it is four minutes. */
+const maxFailures = 10
+
 /**
  * Ends what the stream does not end: a run that is idle with an unfinished message, a run whose end fell into a gap, and
  * a prompt for which nothing ever ran. Each is looked at over REST, and settled only if the look confirms it.
@@ -104,9 +107,9 @@ export function createEnding(options: EndingOptions): Ending {
     )
     if (cases.get(sessionID) !== open) return
     open.failures += 1
-    // The stream said that it is over, and nobody will say more.
-    if (open.failures > maxLooks && options.idleOf(sessionID) === 'heard')
-      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+    // The stream said that it is over; how it ended nobody will say.
+    if (open.failures > maxFailures && options.idleOf(sessionID) === 'heard')
+      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }
 

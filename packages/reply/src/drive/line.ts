@@ -9,7 +9,7 @@ import { latest, newestOf, timeOfMessages } from './newest.ts'
 import type { ConnectOptions, Settings } from './options.ts'
 import { createOrphans } from './orphans.ts'
 import type { ReadRequest } from './read.ts'
-import { createRecheck } from './recheck.ts'
+import { checkMs, createRecheck, maxTries } from './recheck.ts'
 import type { Rest } from './rest.ts'
 import { createResync } from './resync.ts'
 import type { Watching } from './watch.ts'
@@ -44,6 +44,9 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
   let stopLost: (() => void) | undefined
   /** The newest that was heard before the stream was lost, by the server's clock. */
   let missedSince: number | undefined
+  /** Since when a directory could not be asked. */
+  let blindSince: number | undefined
+  let stopBlind = (): void => {}
   let lastReason: ReplyError | undefined
   let waiting: { readonly resolve: () => void; readonly reject: (error: ReplyError) => void }[] = []
   let settleReady: { resolve: () => void; reject: (error: ReplyError) => void } | undefined
@@ -82,7 +85,10 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     }
     await Promise.all(watching.directories().map(listen))
     const open = engine.openReplies().map((reply): ReadRequest => ({ sessionID: reply.sessionID, reply, gap: true }))
-    const all = [...(await watching.atWork(missedSince)), ...open]
+    const { requests: found, isWhole } = await watching.atWork(missedSince)
+    // Nobody could say what went on there meanwhile: it is asked again.
+    blindSince = isWhole ? undefined : (missedSince ?? engine.listeningFrom() ?? 0)
+    const all = [...found, ...open]
     const requests = new Map(all.map((request) => [request.sessionID, request])).values()
     const lists = createLists(rest)
     return [...requests].map((request) => ({ ...request, since: missedSince, lists, complete: true }))
@@ -126,6 +132,19 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     orphans.review()
     options.onConnection?.('live')
     recheck.begin(unread)
+    if (blindSince !== undefined) lookAgain(blindSince, 0)
+  }
+
+  /** What came and went in a directory that could not be asked. */
+  function lookAgain(since: number, tries: number): void {
+    stopBlind = clock.after(checkMs * 2 ** tries, () => {
+      void watching.atWork(since).then(({ requests, isWhole }) => {
+        if (!isUp || blindSince !== since) return
+        recheck.add(requests)
+        if (isWhole) blindSince = undefined
+        else if (tries < maxTries) lookAgain(since, tries + 1)
+      })
+    })
   }
 
   function receive(events: readonly ReplyEvent[]): void {
@@ -138,7 +157,8 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
   function onLost(reason: ReplyError): void {
     lastReason = reason
     if (isUp) options.onConnection?.('lost', reason)
-    if (isUp) missedSince ??= recheck.unreadSince() ?? engine.newestAt() ?? 0
+    if (isUp) missedSince ??= blindSince ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
+    stopBlind()
     isUp = false
     resync.lost()
     recheck.stop()
@@ -198,6 +218,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     resync.lost()
     orphans.stop()
     stopLost?.()
+    stopBlind()
     recheck.stop()
     const reason = closedError()
     settleReady?.reject(reason)

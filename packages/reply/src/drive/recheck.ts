@@ -14,6 +14,8 @@ export interface RecheckOptions {
 export interface Recheck {
   /** A connection is up. What could not be read for it is tried again. */
   begin(unread: readonly ReadRequest[]): void
+  /** These are to be read, too. */
+  add(requests: readonly ReadRequest[]): void
   /** Something happened that no event tells of: whatever is at work is read once more. */
   again(): void
   /** The earliest time from which on a session that is still due may have said what nobody heard. */
@@ -27,10 +29,10 @@ interface Due {
 }
 
 /** So long after a connection it is certain to be heard. Measured: 50 ms, on a cold and busy server above 500 ms. */
-const checkMs = 2000
+export const checkMs = 2000
 
 /** What cannot be read is tried again so often, each time after twice as long: two minutes in all. */
-const maxTries = 5
+export const maxTries = 5
 
 /**
  * Servers from 1.17 on say that they are connected some moments before they listen to themselves. What they did in
@@ -44,7 +46,7 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
   engine.onTurned((sessionID) => {
     if (isUp && clock.now() < listenUntil && !due.has(sessionID)) due.set(sessionID, { tries: 0 })
   })
-  return { begin, again, unreadSince, stop }
+  return { begin, add, again, unreadSince, stop }
 
   function begin(unread: readonly ReadRequest[]): void {
     stop()
@@ -52,6 +54,11 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
     for (const { sessionID, since } of unread) due.set(sessionID, { since, tries: 0 })
     listenUntil = clock.now() + checkMs
     again()
+  }
+
+  function add(requests: readonly ReadRequest[]): void {
+    for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
+    if (due.size > 0) later(0)
   }
 
   function again(): void {

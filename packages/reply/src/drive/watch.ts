@@ -27,7 +27,13 @@ export interface Watching {
   /** A session was read: whoever watches it by its id and cannot be told anything hears of that. */
   note(snapshot: SnapshotEvent): void
   /** The sessions that somebody watches and that are at work, or were since then, as REST tells of them. */
-  atWork(since?: number): Promise<readonly ReadRequest[]>
+  atWork(since?: number): Promise<AtWork>
+}
+
+export interface AtWork {
+  readonly requests: readonly ReadRequest[]
+  /** Every directory could be asked. */
+  readonly isWhole: boolean
 }
 
 export interface WatchingOptions {
@@ -88,7 +94,7 @@ export function createWatching(options: WatchingOptions): Watching {
   async function attach(target: WatchTarget): Promise<void> {
     try {
       if (target.directory !== undefined) await options.listen(target.directory)
-      for (const request of await working(target)) {
+      for (const request of (await working(target)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await options.read(request)])
       }
     } catch (error) {
@@ -100,14 +106,22 @@ export function createWatching(options: WatchingOptions): Watching {
     }
   }
 
-  async function atWork(since?: number): Promise<readonly ReadRequest[]> {
-    const requests = await Promise.all([...targets].map((target) => working(target, since)))
-    return requests.flat()
+  async function atWork(since?: number): Promise<AtWork> {
+    const found = await Promise.all([...targets].map((target) => working(target, since)))
+    return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 
-  async function working(target: WatchTarget, since?: number): Promise<readonly ReadRequest[]> {
+  async function working(target: WatchTarget, since?: number): Promise<AtWork> {
     const asked = target.directory === undefined ? [...directories] : [target.directory]
-    if (target.sessionID !== undefined) return [{ sessionID: target.sessionID, gap: true, since }]
+    if (target.sessionID !== undefined)
+      return { requests: [{ sessionID: target.sessionID, gap: true, since }], isWhole: true }
+    let isWhole = true
+    /** A directory that cannot be asked leaves the others to be watched. */
+    const complain = (error: unknown): readonly string[] => {
+      isWhole = false
+      if (error instanceof ReplyError) onError(error)
+      return []
+    }
     const lists = await Promise.all(
       asked.flatMap((directory) => [
         idsAtWork(directory).catch(complain),
@@ -115,7 +129,8 @@ export function createWatching(options: WatchingOptions): Watching {
       ]),
     )
     const ids = new Set(lists.flat())
-    return [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true, since }))
+    const requests = [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true, since }))
+    return { requests, isWhole }
   }
 
   /** What has come and gone since then. Sub-agents are read with their roots; older servers list every session. */
@@ -124,12 +139,6 @@ export function createWatching(options: WatchingOptions): Watching {
     return sessions
       .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
       .map(({ id }) => id)
-  }
-
-  /** A directory that cannot be asked leaves the others to be watched. */
-  function complain(error: unknown): readonly string[] {
-    if (error instanceof ReplyError) onError(error)
-    return []
   }
 
   async function idsAtWork(directory: string | undefined): Promise<readonly string[]> {

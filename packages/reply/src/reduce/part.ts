@@ -21,6 +21,9 @@ export function growPart(
   const part = message.parts[place]
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
     return undefined
+  // A step that began anew took it back: this is what it said before, told late. Only its seal would give it again.
+  if (part.status === 'abandoned' && message.parts.some(({ type }, index) => type === 'step-start' && index > place))
+    return undefined
   const grown = withText(part, part.text + event.delta, 'open')
   const parts = replaceAt(message.parts, place, grown)
   const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))

@@ -22,6 +22,16 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
   const child = root && findReply(root, sessionID)
   if (child && child.phase !== 'waiting' && isFinished(child))
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
+  if (path.length === 1 && hasNextBegun(getCell(draft, sessionID), event))
+    draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
+}
+
+/** The run is over, and a prompt for the next one is there of which nothing else is: what the stream tells now is of that. */
+function hasNextBegun({ reply, roles }: Cell, { complete, status, messages, children }: SnapshotEvent): boolean {
+  if (!complete || status !== 'idle' || children.some((child) => child.status !== 'idle')) return false
+  if (!isOpen(reply) || reply.phase === 'waiting' || !isFinished(reply)) return false
+  const last = messages.at(-1)?.head
+  return last?.role === 'user' && roleIn(roles, last.id) === undefined
 }
 
 function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent): void {

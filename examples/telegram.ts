@@ -1,0 +1,50 @@
+// A Telegram bot: a message is a prompt, questions are answered by buttons or words, /stop aborts, /new begins anew.
+//   TELEGRAM_TOKEN=… TELEGRAM_USERS=123,456 OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/telegram.ts
+import { connect } from '@reply/core'
+import { answerWith, type Inbound, type Running, telegramChannel } from '@reply/telegram'
+import { Api } from 'grammy'
+
+const { TELEGRAM_TOKEN: token, TELEGRAM_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
+if (!token) throw new Error('Set TELEGRAM_TOKEN to what @BotFather gave you.')
+
+// Whoever is here can run commands on your computer; everybody else is not heard.
+const users = new Set(TELEGRAM_USERS.split(','))
+const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const sessions = new Map<string, string>()
+const running = new Map<string, Running>()
+const placeOf = ({ chat }: Inbound): string => `${chat.id}/${chat.thread ?? ''}`
+const answer = answerWith({
+  opencode,
+  running: (inbound) => [...running].flatMap(([place, one]) => (place === placeOf(inbound) ? [one] : [])),
+})
+
+const channel = telegramChannel({
+  api: new Api(token),
+  updates: 'polling',
+  onError: ({ message }) => console.error(message),
+  onInbound: async (inbound) => {
+    const place = placeOf(inbound)
+    if (!users.has(inbound.actor.id))
+      return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in TELEGRAM_USERS.`)
+    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(place)?.stream.abort()
+    if ((await answer(inbound)) || inbound.type !== 'text') return
+    if (inbound.text === '/new') sessions.delete(place)
+    if (inbound.isCommand) return
+    if (running.has(place)) return await inbound.answer('Still at it: wait, or send /stop.')
+    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+    const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })
+    running.set(place, { sink, stream })
+    const { sessionID } = await stream.result
+    running.delete(place)
+    sessions.set(place, sessionID)
+    const { undelivered } = await sink.settled()
+    for (const { key, reason } of undelivered) console.error(`Not shown: ${key} (${reason})`)
+  },
+})
+
+channel.start()
+console.error('Listening. Control-C ends it.')
+process.once('SIGINT', async () => {
+  await channel.stop()
+  await opencode.close()
+})

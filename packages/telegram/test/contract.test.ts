@@ -1,0 +1,87 @@
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { createHandClock, startTelegram, type TelegramFault } from '@reply/testing'
+import { Api } from 'grammy'
+import { describe, test, vi } from 'vitest'
+import { createTelegramPort, renderFor, renderHtml } from '../src/index.ts'
+import { token } from './bot.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const blocked = 'Forbidden: bot was blocked by the user'
+const unparsable = "Bad Request: can't parse entities: unclosed start tag at byte offset 3"
+const faults: Readonly<Record<StageFault, TelegramFault>> = {
+  'rate-limited': { type: 'rate-limited', retryAfterS: 3 },
+  refused: { type: 'status', code: 403, description: blocked },
+  unreachable: { type: 'status', code: 502 },
+  unanswered: { type: 'accept-then-drop' },
+  unparsable: { type: 'status', code: 400, description: unparsable },
+  fixed: { type: 'status', code: 400, description: "Bad Request: message can't be edited" },
+}
+
+/** A chat of the fake Telegram, reached by the real grammY. */
+async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
+  const clock = createHandClock()
+  const telegram = await startTelegram({ token, clock })
+  const api = new Api(token, { apiRoot: telegram.url })
+  let inFlight = 0
+  api.config.use(async (call, method, payload, signal) => {
+    inFlight += 1
+    // Most clauses post without a pacer, as no chat would take it: here the time that it takes passes by itself.
+    if (inFlight === 1 && isBare) await clock.advance(3100)
+    try {
+      return await call(method, payload, signal)
+    } finally {
+      inFlight -= 1
+    }
+  })
+  let isBare = true
+  async function rest(): Promise<void> {
+    isBare = false
+    const end = performance.now() + 2000
+    for (let calm = 0; calm < 3 && performance.now() < end; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      calm = inFlight === 0 ? calm + 1 : 0
+    }
+  }
+  const ours = () => telegram.screen(chatId).filter(({ from, isDraft }) => from === 'bot' && !isDraft)
+  return {
+    port: createTelegramPort({ api, chatId, rich, clock }),
+    render: renderFor(api, rich),
+    chat: { id: String(chatId) },
+    clock,
+    pass: async (ms) => await clock.advance(ms, rest),
+    screen: () =>
+      ours().map(({ messageId, text, mode, isSilent, buttons, replyTo }) => ({
+        id: String(messageId),
+        text: mode === 'rich' ? renderHtml(text).plain : text,
+        isSilent,
+        buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
+        replyTo: replyTo === undefined ? undefined : String(replyTo),
+      })),
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
+    failNext: (fault) => telegram.inject({ ...faults[fault], method: /^(?!sendChatAction$)/ }),
+    say: (text) => ({ id: String(telegram.say(chatId, text)) }),
+    deleteMessage: (id) => telegram.remove(chatId, Number(id)),
+    notifications: () => telegram.notifications(chatId),
+    secrets: [token, token.split(':')[1] ?? token],
+    close: () => telegram.close(),
+  }
+}
+
+const unkeyed: ContractOptions['skip'] = {
+  'posts once for one key': 'Telegram takes no key with a message',
+  'shows what nobody confirmed once, under its key': 'Telegram takes no key with a message',
+}
+const group: ContractOptions['skip'] = {
+  ...unkeyed,
+  'writes a preview that is no message': 'drafts are for private chats',
+}
+
+describe.each([
+  ['a private chat', 7, true, unkeyed],
+  ['a private chat in HTML', 7, false, unkeyed],
+  ['a group', -7, true, group],
+] as const)('%s', (name, chatId, rich, skip) => {
+  const clauses = portContract({ name, setup: () => stageOf(chatId, rich), skip })
+  test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+})

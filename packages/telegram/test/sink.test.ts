@@ -1,0 +1,156 @@
+import { type Reply, textOf } from '@reply/core'
+import type { Delivery } from '@reply/sink'
+import {
+  createHandClock,
+  startTelegram,
+  type TelegramFault,
+  type TelegramFeatures,
+  type TelegramMessage,
+} from '@reply/testing'
+import { Api } from 'grammy'
+import { describe, expect, test, vi } from 'vitest'
+import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { renderHtml, type TelegramSinkOptions, telegramSink } from '../src/index.ts'
+import { token } from './bot.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+interface Plan {
+  readonly faults?: readonly TelegramFault[]
+  readonly features?: TelegramFeatures
+  readonly sink?: Partial<TelegramSinkOptions>
+  /** The same reply in each of them. */
+  readonly chatIds?: readonly number[]
+}
+
+/** Shows a recorded reply through grammY, on a clock that is moved by hand, to its end. */
+async function show({ states }: Timeline, { faults = [], features = {}, sink: options = {}, chatIds = [7] }: Plan) {
+  const clock = createHandClock(beginning)
+  const telegram = await startTelegram({ token, clock, faults, features })
+  const api = new Api(token, { apiRoot: telegram.url })
+  let inFlight = 0
+  api.config.use(async (call, method, payload, signal) => {
+    inFlight += 1
+    try {
+      return await call(method, payload, signal)
+    } finally {
+      inFlight -= 1
+    }
+  })
+  const isStalling = faults.some(({ type }) => type.includes('stall'))
+  /** Until no call is on its way; one that is never answered is not waited for. */
+  async function rest(): Promise<void> {
+    const end = performance.now() + (isStalling ? 60 : 2000)
+    for (let calm = 0; calm < 3 && performance.now() < end; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      calm = inFlight === 0 ? calm + 1 : 0
+    }
+  }
+  let delivery: Delivery | undefined
+  try {
+    const sinks = chatIds.map((chatId) => telegramSink({ api, chatId, clock, ...options }))
+    for (const [index, { atMs, reply }] of states.entries()) {
+      await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
+      for (const sink of sinks) {
+        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
+        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+      }
+    }
+    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
+      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
+    })
+    for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
+    const reply = states.at(-1)?.reply
+    if (!delivery || !reply) throw new Error('It never came to an end.')
+    return { delivery, reply, telegram, screen: telegram.screen(chatIds[0] ?? 7), limited: limited(telegram.calls) }
+  } finally {
+    await telegram.close()
+  }
+}
+
+const limited = (calls: readonly { readonly status?: number }[]): number =>
+  calls.filter(({ status }) => status === 429).length
+
+const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
+
+/** How often each part of the text is on the screen, markup aside. */
+function shownTimes(reply: Reply, screen: readonly TelegramMessage[]): readonly number[] {
+  const all = letters(screen.map(({ text, mode }) => (mode === 'rich' ? renderHtml(text).plain : text)).join('\n'))
+  const parts = renderHtml(textOf(reply)).plain.split('\n\n').map(letters)
+  return [...new Set(parts.filter((part) => part.length > 12))].map((part) => all.split(part).length - 1)
+}
+
+const timelines = async (scenario: string): Promise<Timeline> => {
+  const [timeline] = await timelinesOf({ version: '1.18.33', scenario })
+  return timeline ?? expect.fail(`Nothing is recorded of ${scenario}.`)
+}
+
+const scenarios = [
+  'plain',
+  'long-markdown',
+  'tools-todos',
+  'question',
+  'permission-once',
+  'abort-text',
+  'retry-429',
+  'unicode',
+]
+
+const plans: readonly (readonly [string, Plan])[] = [
+  ['nothing', {}],
+  ['a flood of 30 s', { faults: [{ type: 'rate-limited', retryAfterS: 30, nth: 2 }] }],
+  ['a flood of ten minutes', { faults: [{ type: 'rate-limited', retryAfterS: 600, nth: 3 }] }],
+  ['failures of theirs', { faults: [{ type: 'status', code: 502, times: 3 }] }],
+  ['wrong markup', { faults: [{ type: 'status', code: 400, description: "Bad Request: can't parse entities" }] }],
+  ['too long', { faults: [{ type: 'status', code: 400, description: 'Bad Request: MESSAGE_TOO_LONG', nth: 2 }] }],
+  ['no rich messages', { features: { richMessages: false } }],
+  ['HTML', { sink: { rich: false } }],
+  ['a group', { chatIds: [-7] }],
+  ['a group in HTML', { chatIds: [-7], sink: { rich: false } }],
+  ['drafts', { sink: { policy: { delivery: 'native' } } }],
+  ['drafts that the server lacks', { features: { drafts: false }, sink: { policy: { delivery: 'native' } } }],
+]
+
+describe.each(plans)('under %s', (name, plan) => {
+  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+    const { delivery, reply, screen, limited: floods } = await show(await timelines(scenario), plan)
+    expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+    expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
+    expect(floods).toBe(delivery.rateLimited)
+    if (!name.startsWith('a flood')) expect(floods).toBe(0)
+  })
+})
+
+test.each<TelegramFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'refuse' | 'stall')>([
+  'accept-then-drop',
+  'accept-then-stall',
+  'refuse',
+  'stall',
+])('%s of the first post of the answer: it is there, and what is in doubt is counted', async (type) => {
+  const faults: readonly TelegramFault[] = [{ type, method: 'sendRichMessage' } as TelegramFault]
+  const { delivery, reply, screen } = await show(await timelines('plain'), {
+    faults,
+    sink: { policy: { verbosity: 'quiet' } },
+  })
+  const times = shownTimes(reply, screen)
+  expect(times.every((count) => count >= 1)).toBe(true)
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
+})
+
+test('a chat that blocked the bot is named', async () => {
+  const faults: readonly TelegramFault[] = [
+    { type: 'status', code: 403, description: 'Forbidden: bot was blocked by the user', times: 100 },
+  ]
+  const { delivery, screen } = await show(await timelines('plain'), { faults })
+  expect(screen).toEqual([])
+  expect(delivery.undelivered).toContainEqual({
+    key: 'answer#0',
+    reason: expect.stringContaining('bot was blocked by the user'),
+  })
+})
+
+test('a hundred chats at once share what a bot may do', async () => {
+  const chatIds = Array.from({ length: 100 }, (_, index) => index + 1)
+  const { delivery, limited: floods } = await show(await timelines('tools-todos'), { chatIds })
+  expect([floods, delivery.undelivered]).toEqual([0, []])
+})

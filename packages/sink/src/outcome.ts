@@ -120,9 +120,17 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
 }
 
 /** What an edit may have made of it that nobody confirmed, cannot be made sure of any more. */
-function fixed(ledger: Ledger, { key, isUnsure }: Entry): Ledger {
-  const next = changeEntry(ledger, key, { isFixed: true })
-  return isUnsure ? { ...next, doubtful: next.doubtful + 1 } : next
+function fixed(ledger: Ledger, entry: Entry): Ledger {
+  const isUnknown = entry.whole === ''
+  const next = isUnknown ? outdated(ledger, entry) : changeEntry(ledger, entry.key, { isFixed: true })
+  return entry.isUnsure || isUnknown ? { ...next, doubtful: next.doubtful + 1 } : next
+}
+
+/** Under its id an older text may have been posted, which stays. The last message of all is posted anew. */
+function outdated(ledger: Ledger, entry: Entry): Ledger {
+  if (ledger.entries.at(-1)?.key === entry.key) return emptied(ledger, entry)
+  const reason = 'It may show an older text, and cannot be edited any more.'
+  return changeEntry(ledger, entry.key, { state: 'failed', isFixed: true, reason })
 }
 
 function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isIdempotent }: Failing): Ledger {

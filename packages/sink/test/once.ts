@@ -197,8 +197,8 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   const most = isTakenBack && !canUnsay ? sayable : said
   const isRight =
     isMissing || isGone ? isWithin(most, due) : doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
-  // A correction comes where there is room for it: at the end.
-  const isLate = isTakenBack && ledger.entries.some(({ card }) => card.endsWith('!'))
+  // A correction comes where there is room for it, and what was cut off of a message that others are below of: at the end.
+  const isLate = ledger.entries.some(({ card, isContinued }) => (isTakenBack && card.endsWith('!')) || isContinued)
   if (!isRight && !(isLate && sorted(said) === sorted(due))) problems.push(`it shows ${difference(said, due)}`)
   const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))

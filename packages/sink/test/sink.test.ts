@@ -93,6 +93,20 @@ describe('a text that grows', () => {
     expect(scene.fake.posted).toHaveLength(1)
   })
 
+  test('is said anew when an old try of it is all that is there, and stays', async () => {
+    const limits = { idempotent: true, editWindowMs: 3000 }
+    const faults = [
+      { call: 1, type: 'done' },
+      { call: 2, type: 'rate-limited', retryAfterMs: 600_000 },
+    ] as const
+    const scene = createScene({ fake: { limits, faults } })
+    scene.show(growing('Fa'))
+    await scene.pass(1000)
+    scene.show(whole('Family.'))
+    expect(await scene.end()).toMatchObject({ undelivered: [], doubtful: 1 })
+    expect(textsOf(scene)).toEqual(['Fa', 'Family.'])
+  })
+
   test('waits out what the platform asks for, and loses nothing', async () => {
     const scene = createScene({ fake: { faults: [{ call: 2, type: 'rate-limited', retryAfterMs: 600_000 }] } })
     scene.show(growing('One'))

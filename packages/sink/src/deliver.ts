@@ -1,4 +1,4 @@
-import { type Clock, pendingAsks, type Reply } from '@reply/core'
+import { type Ask, type Clock, pendingAsks, type Reply } from '@reply/core'
 import { type AskInput, type Taken, takeAsk } from './asks.ts'
 import type { Policy } from './config.ts'
 import { SinkError } from './error.ts'
@@ -33,7 +33,11 @@ export interface DeliverOptions {
 }
 
 /** What a person's words came to, and for which ask. */
-export type TakenAsk = Taken & { readonly requestID: string }
+export type TakenAsk = Taken & {
+  readonly ask: Ask
+  /** The server did not take it: the ask waits again. Of what was not an answer it does nothing. */
+  readonly undo: () => void
+}
 
 /** One reply in one chat: works at the difference between what is shown and what should be, one call at a time. */
 export interface Deliverer {
@@ -61,6 +65,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let key = ''
   let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
   let previewed = { whole: '', at: 0 }
+  /** Answers that were given and of which the server has not told yet. */
+  const answered = new Set<string>()
   /** What was looked at last, if something of it waits for its time. */
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
@@ -89,12 +95,16 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const state = ledger.asks[ask.requestID]
       const taken = state && takeAsk(ask, input, { state, words })
       if (!taken) continue
-      if ('state' in taken) {
-        const named = taken.type !== 'more' && by !== undefined ? { ...taken.state, by } : taken.state
-        void keep({ ...ledger, asks: { ...ledger.asks, [ask.requestID]: named } })
-        work()
-      }
-      return { ...taken, requestID: ask.requestID }
+      const { requestID } = ask
+      const told = { ask, undo: () => void answered.delete(requestID) }
+      if (taken.type === 'error') return { ...taken, ...told }
+      if (answered.has(requestID)) return { type: 'error', error: words.alreadyResolved, ...told }
+      // What is given last counts when the server has taken it, and is shown then.
+      if (taken.type !== 'more') answered.add(requestID)
+      const next = taken.type === 'more' ? taken.state : { ...state, by }
+      void keep({ ...ledger, asks: { ...ledger.asks, [requestID]: next } })
+      work()
+      return { ...taken, ...told }
     }
     return undefined
   }

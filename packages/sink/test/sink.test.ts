@@ -176,7 +176,7 @@ describe('an ask', () => {
     expect(scene.fake.notifications).toBe(1)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
     const taken: TakenAsk | undefined = scene.sink().take({ token: data }, 'Ada')
-    expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], requestID: 'que_1' })
+    expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], ask: { requestID: 'que_1' } })
     scene.show(
       settledWith([text('Green it is.')], {
         asks: [asks([questionOf()], { status: 'answered', answers: [['Green']] })],
@@ -185,6 +185,17 @@ describe('an ask', () => {
     await scene.end()
     expect(textsOf(scene)).toEqual(['❓ **Colour**\n\nWhich one?\n\n✅ Green · Ada', 'Green it is.'])
     expect(scene.fake.screen()[0]?.buttons).toEqual([])
+  })
+
+  test('is answered once, until the server says that it did not take it', async () => {
+    const scene = createScene()
+    scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(1000)
+    const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
+    const first = scene.sink().take({ token: data }, 'Ada')
+    expect(scene.sink().take({ token: data }, 'Bob')?.type).toBe('error')
+    first?.undo()
+    expect(scene.sink().take({ token: data }, 'Bob')).toMatchObject({ type: 'answer', answer: [['Green']] })
   })
 
   test('that was withdrawn says so, and has no buttons', async () => {

@@ -1,11 +1,11 @@
-import type { OpenCode, Reply, ReplyStream } from '@reply/core'
+import type { OpenCode, ReplyStream } from '@reply/core'
 import { type AskInput, words as defaultWords, type Sink, type TakenAsk, type Words } from '@reply/sink'
 import type { Inbound } from './inbound.ts'
 
 /** A reply that runs, and where it is shown. */
 export interface Running {
   readonly sink: Pick<Sink, 'take'>
-  readonly stream: Pick<ReplyStream, 'reply' | 'abort'>
+  readonly stream: Pick<ReplyStream, 'abort'>
 }
 
 export interface AnswerOptions {
@@ -31,10 +31,10 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return all.length > 0
     }
     const input: AskInput = inbound.type === 'press' ? { token: inbound.token } : { text: inbound.text }
-    for (const { sink, stream } of running(inbound)) {
+    for (const { sink } of running(inbound)) {
       const taken = sink.take(input, inbound.actor.name)
       if (!taken) continue
-      const told = await settle(taken, stream.reply)
+      const told = await settle(taken)
       // What was typed is answered by the asking message; what it was not, by words.
       if (inbound.type === 'press' || told.isError) await inbound.answer(told.text)
       return true
@@ -44,23 +44,19 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     return true
   }
 
-  async function settle(
-    taken: TakenAsk,
-    reply: Reply | undefined,
-  ): Promise<{ readonly text?: string; readonly isError?: true }> {
+  async function settle(taken: TakenAsk): Promise<{ readonly text?: string; readonly isError?: true }> {
     if (taken.type === 'error') return { text: taken.error, isError: true }
     if (taken.type === 'more') return {}
-    const ask = reply?.asks.find(({ requestID }) => requestID === taken.requestID)
-    if (!ask) return { text: words.alreadyResolved, isError: true }
     try {
       if (taken.type === 'reject') {
-        await opencode.reject(ask, taken.message)
+        await opencode.reject(taken.ask, taken.message)
         return { text: words.refused(undefined) }
       }
-      await opencode.answer(ask, taken.answer)
+      await opencode.answer(taken.ask, taken.answer)
       const { answer } = taken
       return { text: words.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
     } catch (error) {
+      taken.undo()
       return { text: reasonOf(error), isError: true }
     }
   }

@@ -8,7 +8,9 @@ const actor = { id: '5', name: 'Ada' }
 const ask = { requestID: 'que_1', type: 'question', status: 'pending' } as unknown as Ask
 const reply = { asks: [ask] } as unknown as Reply
 const state = { secret: 's', answers: [], picked: [] }
-const given: TakenAsk = { type: 'answer', answer: [['Blue']], state, requestID: 'que_1' }
+const undone: string[] = []
+const rest = { ask, undo: () => void undone.push('undone') }
+const given: TakenAsk = { type: 'answer', answer: [['Blue']], state, ...rest }
 
 function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions['opencode']> = {}) {
   const done: unknown[] = []
@@ -27,7 +29,6 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
           },
         },
         stream: {
-          reply,
           abort: async () => {
             done.push('abort')
             return reply
@@ -59,7 +60,7 @@ test('a text that answers is passed on, and told nothing: the asking message say
 })
 
 test('a refusal goes with its reason', async () => {
-  const { answer, press, done } = answering({ type: 'reject', message: 'not now', state, requestID: 'que_1' })
+  const { answer, press, done } = answering({ type: 'reject', message: 'not now', state, ...rest })
   await answer(press)
   expect(done.at(-1)).toBe('not now')
 })
@@ -73,10 +74,11 @@ test('what the server does not take is told to the person', async () => {
   expect(await failing(new ReplyError('unreachable', 'No server answered.'))).toEqual(['No server answered.'])
   const late = new ReplyError('already-resolved', 'The question que_1 is already resolved.')
   expect(await failing(late)).toEqual(['This was already resolved.'])
+  expect(undone).toEqual(['undone', 'undone'])
 })
 
 test('what is no answer is told what would be', async () => {
-  const { answer, text, told } = answering({ type: 'error', error: 'Pick one.', requestID: 'que_1' })
+  const { answer, text, told } = answering({ type: 'error', error: 'Pick one.', ...rest })
   expect(await answer(text)).toBe(true)
   expect(told).toEqual(['Pick one.'])
 })

@@ -1,5 +1,14 @@
-import type { Answer, Ask, PermissionAsk, Question, QuestionAsk } from '@reply/core'
+import {
+  type Answer,
+  type Ask,
+  type PermissionAsk,
+  pendingAsks,
+  type Question,
+  type QuestionAsk,
+  type Reply,
+} from '@reply/core'
 import type { AskState } from './card.ts'
+import type { Ledger } from './ledger.ts'
 import type { Words } from './words.ts'
 
 /** What a person did: typed something, or pressed a button that carries a token. */
@@ -19,6 +28,17 @@ export const tokens = {
   option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
   done: (secret: string, question: number): string => `${secret}.${question}.d`,
   permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
+}
+
+/** Secrets are of so many characters. */
+const secretLength = 16
+
+/** What is pending gets a word for its buttons, once. */
+export function withSecrets(ledger: Ledger, reply: Reply, secret: (length: number) => string): Ledger {
+  const fresh = pendingAsks(reply).filter(({ requestID }) => !ledger.asks[requestID])
+  if (fresh.length === 0) return ledger
+  const states = fresh.map(({ requestID }) => [requestID, { secret: secret(secretLength), answers: [], picked: [] }])
+  return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(states) } }
 }
 
 /** Pure. Undefined for a token that is not this ask's. */

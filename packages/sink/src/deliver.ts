@@ -1,5 +1,5 @@
 import { type Ask, type Clock, pendingAsks, type Reply } from '@reply/core'
-import { type AskInput, type Taken, takeAsk } from './asks.ts'
+import { type AskInput, type Taken, takeAsk, withSecrets } from './asks.ts'
 import type { Policy } from './config.ts'
 import { SinkError } from './error.ts'
 import { perform, toPortError } from './hands.ts'
@@ -133,7 +133,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       waiting = undefined
       stopTimer()
       const now = clock.now()
-      const known = withSecrets(ledger, reply)
+      const known = withSecrets(ledger, reply, options.secret)
       if (known !== ledger) await keep(known)
       const { slots, nextAt, isTyping } = pictureOf(reply, now)
       typing.set(isTyping)
@@ -221,14 +221,6 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (error.type === 'refused' || error.type === 'unreachable' || error.type === 'ambiguous')
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
-  }
-
-  /** What is pending gets a word for its buttons, once. */
-  function withSecrets(known: Ledger, now: Reply): Ledger {
-    const fresh = pendingAsks(now).filter(({ requestID }) => !known.asks[requestID])
-    if (fresh.length === 0) return known
-    const states = fresh.map(({ requestID }) => [requestID, { secret: options.secret(16), answers: [], picked: [] }])
-    return { ...known, asks: { ...known.asks, ...Object.fromEntries(states) } }
   }
 
   async function keep(next: Ledger): Promise<void> {

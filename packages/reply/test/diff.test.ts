@@ -57,7 +57,11 @@ describe('diff', () => {
     ['a call that ends', [...running, tool('m1')], tool('m1', { status: 'completed' })],
     ['a step', running, stepFinish('m1', 5)],
     ['text taken back', [...running, text('m1', 'Half')], stepStart('m1')],
-    ['text that goes on after all', [...running, text('m1', 'Half'), stepStart('m1')], delta('m1', ' and half')],
+    [
+      'text that was taken back and sealed after all',
+      [...running, text('m1', 'Half'), stepStart('m1')],
+      text('m1', 'Half and half', { status: 'sealed' }),
+    ],
     ['a message removed', [...running, text('m1', 'x'), tool('m1')], removed('m1')],
     ['a retry', running, retry],
     ['an end of the retry', [...running, retry], busy()],

@@ -25,11 +25,16 @@ export function outcomeOf(reply: Reply, { by, idle }: Ending): Outcome {
   if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
   // Idle while the server still meant to try again: it was told to stop, and says no more of it than that.
-  if (reply.retry && by === 'idle') return 'aborted'
+  if (reply.retry && by === 'idle' && !isThrough(reply.messages.at(-1))) return 'aborted'
   if (isHollow(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'
   if (!isFinished(reply)) return by === 'rest' ? 'lost' : 'aborted'
   return reply.finish === 'tool-calls' ? 'stopped' : 'completed'
+}
+
+/** The try after it went through, which nobody heard; a reading told. */
+function isThrough(message: Message | undefined): boolean {
+  return message?.completedAt !== undefined && message.finish !== undefined && message.finish !== 'tool-calls'
 }
 
 /** A step that ended without a reason, an error or a word: it was stopped before the model could answer. */

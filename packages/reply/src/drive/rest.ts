@@ -98,14 +98,14 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     }
   }
 
-  /** After a restart the first request on a kept-alive socket fails: reading is repeated once, writing never. */
+  /** After a restart the first request on a kept-alive socket fails, and several may be kept: reading is repeated twice, writing never. */
   async function fetchRepeated(request: Request): Promise<Response> {
     if (request.method !== 'GET') return await fetchInTime(request)
     const release = await turn()
     try {
       return await fetchInTime(request)
-    } catch {
-      return await fetchInTime(request)
+        .catch(() => fetchInTime(request))
+        .catch(() => fetchInTime(request))
     } finally {
       release()
     }

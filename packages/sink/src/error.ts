@@ -1,6 +1,7 @@
 /**
  * - `invalid`: options that can't be.
  * - `store`: the ledger's store failed.
+ * - `port`: a call to the platform failed; the cause is the port's own error.
  */
 export type SinkErrorType = 'invalid' | 'store' | 'port'
 

@@ -1,4 +1,5 @@
 import type { Card } from './card.ts'
+import { carryOf } from './carry.ts'
 import { heal } from './heal.ts'
 import { type Entry, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
@@ -91,6 +92,7 @@ function answerSlots(
   if (last && card.source.slice(from).trim() === '') return before
   const slices = split(card.source, {
     from,
+    carry: carryOf(card.source.slice(0, from)),
     maxLength: lengthFor(card, options),
     measure: (text) => options.render(text).length,
   })

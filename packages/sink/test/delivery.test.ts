@@ -59,6 +59,15 @@ describe('delivery', () => {
     expect(callsOf(scene, 'edit')).toEqual([])
   })
 
+  test('append: code that goes on in the next message is opened there again', async () => {
+    const scene = createScene({ sink: { policy: { delivery: 'append', verbosity: 'quiet' } } })
+    scene.show(growing('Look:\n\n```ts\nconst a = 1'))
+    await scene.pass(3000)
+    scene.show(whole('Look:\n\n```ts\nconst a = 1\nconst b = 2\n```\n\nDone.'))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['Look:\n\n```ts\nconst a = 1\n```', '```ts\nconst b = 2\n```\n\nDone.'])
+  })
+
   test('append: a message has 3,500 units at most', async () => {
     const scene = createScene({
       fake: { limits: { maxLength: 10_000 } },

@@ -17,13 +17,17 @@ export interface Outage {
   tell(connection: 'live' | 'lost'): void
   /** Whether this error is part of an outage, and needs no more words. */
   covers(error: ReplyError): boolean
+  /** How often the connection was lost. */
+  readonly count: number
 }
 
 export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): Outage {
+  let count = 0
   let lost: { readonly at: number; readonly isMine: boolean } | undefined
 
   function lose(): void {
     const isMine = !isSaid()
+    count++
     lost = { at: clock.now(), isMine }
     if (isMine) remark(RECONNECTING)
   }
@@ -42,5 +46,8 @@ export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): 
   return {
     tell: (connection) => (connection === 'lost' ? lose() : restore()),
     covers: ({ type }) => lost !== undefined && type === 'unreachable',
+    get count() {
+      return count
+    },
   }
 }

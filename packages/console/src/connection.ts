@@ -5,9 +5,6 @@ import { DEFAULT_URL, type ServerOptions } from './server.ts'
 import { NOTHING_MISSED } from './trouble.ts'
 import type { World } from './world.ts'
 
-/** So long a call's failure may run ahead of the stream's. */
-const FORETELLS_MS = 1000
-
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
   /** Whether replies are on show: they say themselves that the connection is lost. Default: none is. */
   readonly isShowing?: () => boolean
@@ -29,21 +26,13 @@ export async function openServer(
 ): Promise<OpenCode> {
   const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = world.env
   const said = new Set<string>()
-  const held = new Set<() => void>()
   // Before it is open, the failure is thrown; after it was closed, it is nobody's any more.
   let open = false
   const outage = createOutage({ clock: world.clock, remark, isSaid: isShowing, missed })
 
   function onError(error: ReplyError): void {
-    if (!open || onFailure?.(error) || outage.covers(error)) return
-    if (error.type !== 'unreachable') return tell(error)
-    // A call that breaks off may be the first sign of a lost connection, which says so itself in a moment.
-    const { count } = outage
-    const stop = world.clock.after(FORETELLS_MS, () => {
-      held.delete(stop)
-      if (outage.count === count) tell(error)
-    })
-    held.add(stop)
+    if (!open || onFailure?.(error)) return
+    outage.hear(error, () => tell(error))
   }
 
   function tell({ message }: ReplyError): void {
@@ -65,7 +54,7 @@ export async function openServer(
 
   async function close(): Promise<void> {
     open = false
-    for (const stop of held) stop()
+    outage.stop()
     await opencode.close()
   }
 

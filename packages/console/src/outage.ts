@@ -15,19 +15,23 @@ export interface OutageOptions {
 export interface Outage {
   /** What `onConnection` tells. */
   tell(connection: 'live' | 'lost'): void
-  /** Whether this error is part of an outage, and needs no more words. */
-  covers(error: ReplyError): boolean
-  /** How often the connection was lost. */
-  readonly count: number
+  /** Tells it, unless it is part of an outage, or of one that shows in a moment. */
+  hear(error: ReplyError, tell: () => void): void
+  /** What may be part of one is not told any more. */
+  stop(): void
 }
 
+/** So long a call's failure may run ahead of the stream's. */
+const foretellsMs = 1000
+
 export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): Outage {
-  let count = 0
+  /** Failures that a loss may explain. */
+  const held = new Set<() => void>()
   let lost: { readonly at: number; readonly isMine: boolean } | undefined
 
   function lose(): void {
     const isMine = !isSaid()
-    count++
+    stop()
     lost = { at: clock.now(), isMine }
     if (isMine) remark(RECONNECTING)
   }
@@ -43,11 +47,28 @@ export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): 
     if (!isSaid()) remark(restored)
   }
 
+  function covers({ type }: ReplyError): boolean {
+    return lost !== undefined && type === 'unreachable'
+  }
+
+  function hear(error: ReplyError, tell: () => void): void {
+    if (covers(error)) return
+    if (error.type !== 'unreachable') return tell()
+    const stopOne = clock.after(foretellsMs, () => {
+      held.delete(stopOne)
+      tell()
+    })
+    held.add(stopOne)
+  }
+
+  function stop(): void {
+    for (const stopOne of held) stopOne()
+    held.clear()
+  }
+
   return {
     tell: (connection) => (connection === 'lost' ? lose() : restore()),
-    covers: ({ type }) => lost !== undefined && type === 'unreachable',
-    get count() {
-      return count
-    },
+    hear,
+    stop,
   }
 }

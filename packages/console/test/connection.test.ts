@@ -59,8 +59,8 @@ function outage(isShowing = false) {
   const state = { isShowing }
   const missed = (): string => ', nothing missed'
   const heard = createOutage({ clock, remark: (text) => said.push(text), isSaid: () => state.isShowing, missed })
-  const covers = (type: ReplyErrorType) => heard.covers(new ReplyError(type, 'It failed.'))
-  return { ...heard, clock, said, covers, state }
+  const fail = (type: ReplyErrorType) => heard.hear(new ReplyError(type, 'It failed.'), () => said.push(type))
+  return { ...heard, clock, said, fail, state }
 }
 
 test('an idle watch says once that the connection is lost, and when it is back', () => {
@@ -73,18 +73,42 @@ test('an idle watch says once that the connection is lost, and when it is back',
 })
 
 test('attempts that fail while the connection is lost are not said, other failures are', () => {
-  const { tell, covers } = outage()
-  expect(covers('unreachable')).toBe(false)
+  const { clock, said, tell, fail } = outage()
   tell('lost')
-  expect([covers('unreachable'), covers('refused')]).toEqual([true, false])
+  fail('unreachable')
+  fail('refused')
+  clock.advance(5_000)
+  expect(said).toEqual(['connection lost, reconnecting …', 'refused'])
   tell('live')
-  expect(covers('unreachable')).toBe(false)
+  fail('unreachable')
+  clock.advance(1_000)
+  expect(said.at(-1)).toBe('unreachable')
+})
+
+test('a call that breaks off right before the connection is lost is not said beside that', () => {
+  const { clock, said, tell, fail } = outage()
+  fail('unreachable')
+  clock.advance(999)
+  expect(said).toEqual([])
+  tell('lost')
+  tell('live')
+  clock.advance(5_000)
+  expect(said).toHaveLength(2)
+})
+
+test('after its end nothing more is said', () => {
+  const { clock, said, fail, stop } = outage()
+  fail('unreachable')
+  stop()
+  clock.advance(5_000)
+  expect([said, clock.pending()]).toEqual([[], 0])
 })
 
 test('what replies on show say themselves is not said beside them', () => {
-  const { said, tell, covers } = outage(true)
+  const { clock, said, tell, fail } = outage(true)
   tell('lost')
-  expect(covers('unreachable')).toBe(true)
+  fail('unreachable')
+  clock.advance(5_000)
   tell('live')
   expect(said).toEqual([])
 })

@@ -170,6 +170,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'listRecordings',
     'opencodeBinary',
     'promptFor',
+    'randomBy',
     'readRecording',
     'reasoning',
     'recordedVersions',

@@ -1,5 +1,5 @@
 import { type Reply, textOf } from '@reply/core'
-import { createHandClock } from '@reply/testing'
+import { createHandClock, randomBy } from '@reply/testing'
 import {
   type ChannelPort,
   createFake,
@@ -283,15 +283,4 @@ export function planBySeed(seed: number): Plan {
   const verbosity = random() < 0.7 ? 'normal' : random() < 0.5 ? 'quiet' : 'verbose'
   const policy = { delivery, verbosity, reasoning: random() < 0.15 } as const
   return { faults, crashes, policy, fake: { limits, lacks } }
-}
-
-/** Mulberry32: 32 bits of state are plenty for a plan. */
-function randomBy(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }

@@ -17,6 +17,7 @@ export {
   type ProxyOptions,
   startProxy,
 } from './proxy/server.ts'
+export { randomBy } from './random.ts'
 export { serve } from './recorded/http.ts'
 export { createRecordedServer, type RecordedServer, type RecordedServerOptions } from './recorded/server.ts'
 export {

@@ -1,4 +1,4 @@
-import type { Fault, FaultProxy, PassedFrame, Place } from '@reply/testing'
+import { type Fault, type FaultProxy, type PassedFrame, type Place, randomBy } from '@reply/testing'
 import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.ts'
 import { judge, timelessPicture } from './live-truth.ts'
 
@@ -108,15 +108,4 @@ function faultBy(pick: (below: number) => number, from: <T>(list: readonly [T, .
 
 function refuseFor(proxy: FaultProxy, durationMs: number): void {
   void proxy.refuse().then(() => setTimeout(() => void proxy.resume(), durationMs))
-}
-
-/** Mulberry32: 32 bits of state are plenty for a plan. */
-function randomBy(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }

@@ -1,4 +1,4 @@
-import { createRecordedServer, listRecordings, type RecordingName, readRecording } from '@reply/testing'
+import { createRecordedServer, listRecordings, type RecordingName, randomBy, readRecording } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { type Expected, expectedOf, type Fault, judge, type Plan, type Played, play } from './play.ts'
 
@@ -79,15 +79,4 @@ export function planBySeed(seed: number, recordings: readonly RecordingName[]): 
     return kinds[pick(kinds.length)] ?? { at, type: 'double' }
   })
   return { recording, ahead: pick(6), attachAt: random() < 0.2 ? pick(length) : 0, faults }
-}
-
-/** Mulberry32: 32 bits of state are plenty for a plan. */
-function randomBy(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }

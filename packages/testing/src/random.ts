@@ -1,0 +1,10 @@
+/** Numbers from 0 to below 1 by chance, the same ones for the same seed. Mulberry32: 32 bits of state are plenty for a plan. */
+export function randomBy(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

@@ -5,9 +5,7 @@ const kind = REPLY_MATRIX !== undefined ? 'matrix' : REPLY_NIGHTLY !== undefined
 const include = [`test/**/*.${kind}.ts`]
 
 /** One project a package that has tests. `vitest.config.ts` reads the list. */
-export default ['packages/reply', 'packages/testing', 'packages/console', 'packages/sink', 'packages/telegram'].map(
-  (root) => ({
-    extends: true as const,
-    test: { name: root.slice('packages/'.length), root, include },
-  }),
-)
+export default ['reply', 'testing', 'console', 'sink', 'telegram', 'slack', 'discord', 'whatsapp'].map((name) => ({
+  extends: true as const,
+  test: { name, root: `packages/${name}`, include },
+}))

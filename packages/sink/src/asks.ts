@@ -11,8 +11,10 @@ import type { AskState } from './card.ts'
 import type { Ledger } from './ledger.ts'
 import type { Words } from './words.ts'
 
-/** What a person did: typed something, or pressed a button that carries a token. */
-export type AskInput = { readonly text: string } | { readonly token: string }
+/** What a person did: typed something, or pressed a button that carries a token, maybe with what a form was filled in with. */
+export type AskInput =
+  | { readonly text: string }
+  | { readonly token: string; readonly values?: readonly (readonly string[])[] | undefined }
 
 /** What it comes to. */
 export type Taken =
@@ -27,6 +29,8 @@ export type Taken =
 export const tokens = {
   option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
   done: (secret: string, question: number): string => `${secret}.${question}.d`,
+  /** All questions from that one on. */
+  form: (secret: string, question: number): string => `${secret}.${question}.f`,
   permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
 }
 
@@ -89,6 +93,7 @@ function takeAnswer(
     const given = readAnswer(question, input.text, words)
     return 'error' in given ? { type: 'error', ...given } : next(ask, state, given.picked)
   }
+  if (input.values) return takeForm(ask, { token: input.token, values: input.values }, { state, words })
   if (input.token === tokens.done(state.secret, at)) {
     return state.picked.length === 0 ? { type: 'error', error: words.pickSeveral } : next(ask, state, state.picked)
   }
@@ -100,6 +105,34 @@ function takeAnswer(
     ? state.picked.filter((label) => label !== option.label)
     : [...state.picked, option.label]
   return { type: 'more', state: { ...state, picked } }
+}
+
+/** What was answered meanwhile, one by one, gives way to it: it was filled in as a whole. */
+function takeForm(
+  ask: QuestionAsk,
+  { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken {
+  const at = ask.questions.findIndex((_, index) => token === tokens.form(state.secret, index))
+  if (at < 0 || at > state.answers.length) return { type: 'error', error: words.alreadyResolved }
+  const given = ask.questions.slice(at).map((question, index) => {
+    const picked = (values[index] ?? []).map((value) => value.trim()).filter((value) => value !== '')
+    const strange = picked.find((value) => !question.custom && !question.options.some(({ label }) => label === value))
+    if (strange !== undefined)
+      return {
+        error: words.notAnOption(
+          strange,
+          question.options.map(({ label }, at) => `${at + 1} (${label})`),
+        ),
+      }
+    if (picked.length > 1 && !question.multiple) return { error: words.oneOnly }
+    if (picked.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
+    return { picked: [...new Set(picked)] }
+  })
+  const wrong = given.find((one) => one.error !== undefined)
+  if (wrong?.error !== undefined) return { type: 'error', error: wrong.error }
+  const answers = [...state.answers.slice(0, at), ...given.map(({ picked = [] }) => picked)]
+  return { type: 'answer', answer: answers, state: { secret: state.secret, answers, picked: [] } }
 }
 
 function next(ask: QuestionAsk, { secret, answers: before }: AskState, given: readonly string[]): Taken {

@@ -1,4 +1,4 @@
-import type { Attachment, Button } from './port.ts'
+import type { Attachment, Button, Form } from './port.ts'
 
 interface CardFields {
   /** Names it among the reply's cards, for as long as the reply is shown. */
@@ -24,6 +24,7 @@ export type Card =
   | (CardFields & {
       readonly type: 'ask'
       readonly buttons: readonly (readonly Button[])[]
+      readonly form?: Form | undefined
       readonly isPending: boolean
     })
   | (CardFields & { readonly type: 'notice'; readonly told: readonly string[] })

@@ -55,7 +55,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, words, onError } = options
   const { limits } = port
   const mode = modeOf(options)
-  const isPreviewing = policy.delivery === 'native' && port.stream !== undefined && mode === 'live'
+  const { renewMs = 0 } = port.stream?.kind === 'preview' ? port.stream : {}
+  const isPreviewing = policy.delivery === 'native' && renewMs > 0 && mode === 'live'
   const abort = new AbortController()
   const typing = createTyping({ port, chat, clock, pace, signal: abort.signal })
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
@@ -163,7 +164,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   ): { slots: readonly Slot[]; nextAt?: number | undefined; isTyping: boolean } {
     const shown = shownOf(ledger)
     const uploads = port.upload !== undefined
-    const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons: limits.buttons, uploads })
+    const { buttons, forms } = limits
+    const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons, forms, uploads })
     return { slots: layout(cards, { render: options.render, limits, mode, words, ledger }), ...rest }
   }
 
@@ -175,13 +177,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   /** A preview is written again when it shows something else, or would go out. */
   function isDue(operation: Operation, now: number): boolean {
     if (operation.type !== 'preview') return true
-    return operation.slot.whole !== previewed.whole || now >= previewed.at + (port.stream?.renewMs ?? 0)
+    return operation.slot.whole !== previewed.whole || now >= previewed.at + renewMs
   }
 
   function renewAt({ phase }: Reply): number | undefined {
-    return isPreviewing && port.stream && phase !== 'settled' && previewed.at > 0
-      ? previewed.at + port.stream.renewMs
-      : undefined
+    return isPreviewing && phase !== 'settled' && previewed.at > 0 ? previewed.at + renewMs : undefined
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {

@@ -91,7 +91,9 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [] 
       upload: (file, options) => call('upload', () => post({ text: file.caption, buttons: [] }, options, file)),
     }),
     ...(has('typing') && { typing }),
-    ...(has('stream') && { stream: { renewMs: 20_000, write: (bubble) => call('preview', () => show(bubble)) } }),
+    ...(has('stream') && {
+      stream: { kind: 'preview', renewMs: 20_000, write: (bubble) => call('preview', () => show(bubble)) },
+    }),
   }
   return {
     port,

@@ -29,7 +29,7 @@ export async function perform(
       if (operation.entry.ref) await takeAway(operation.entry.ref, options)
       return undefined
     case 'preview':
-      await port.stream?.write(operation.slot.bubble, { chat, signal })
+      if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
       return undefined
     default:
       return operation satisfies never

@@ -1,3 +1,4 @@
+export { systemClock } from '@reply/core'
 export { type AskInput, type Taken, takeAsk } from './asks.ts'
 export type { AskState, Break, Card, CardType, PostedCard, Shown } from './card.ts'
 export type { Carry, Container } from './carry.ts'
@@ -17,6 +18,18 @@ export {
   fakeRender,
 } from './fake.ts'
 export { heal } from './heal.ts'
+export { type AnswerOptions, answerWith, type Running } from './inbound/answer.ts'
+export { answerOnce, createHear, type Hear, type HearOptions } from './inbound/hear.ts'
+export type { Actor, Answering, Inbound } from './inbound/inbound.ts'
+export { inTurn } from './inbound/turn.ts'
+export {
+  createWebhook,
+  type Webhook,
+  type WebhookAnswer,
+  type WebhookHead,
+  type WebhookOptions,
+  type WebhookRequest,
+} from './inbound/webhook.ts'
 export { type LayoutOptions, layout, type Slot } from './layout.ts'
 export {
   type Entry,
@@ -30,22 +43,29 @@ export {
 } from './ledger.ts'
 export type { Budget, ButtonLimits, Limits } from './limits.ts'
 export { lex, type Token } from './markdown.ts'
-export { type ChatPace, createPacer, type Pacer } from './pace.ts'
+export { type ChatPace, createPacer, type Pacer, pacerOf } from './pace.ts'
 export {
+  type AppendStream,
   type Attachment,
   type Bubble,
   type Button,
   type ChannelPort,
   type Chat,
   type EditOptions,
+  type Form,
+  type FormQuestion,
   type MessageRef,
   type NativeStream,
   PortError,
   type PortErrorOptions,
   type PortErrorType,
   type PostOptions,
+  type PreviewStream,
   type Render,
   type Rendered,
+  type StreamPiece,
+  type Task,
+  type TypingOptions,
 } from './port.ts'
 export {
   type Delivery,

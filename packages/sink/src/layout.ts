@@ -161,7 +161,7 @@ function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
 
 function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
   const bubble = bubbleOf(source, card, options)
-  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}`)
+  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`)
   const slot = { key, card, bubble, body, whole: body, isGrowing: false }
   return card.type === 'file' ? { ...slot, file: card.file } : slot
 }
@@ -174,7 +174,8 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
       : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
   const rendered = card.type === 'answer' ? render(source) : fitting(source, most, render)
   const isPlain = ledger.plain.includes(card.key)
-  return { ...rendered, ...(isPlain && { text: rendered.plain }), isPlain, source, buttons }
+  const form = card.type === 'ask' ? card.form : undefined
+  return { ...rendered, ...(isPlain && { text: rendered.plain }), isPlain, source, buttons, ...(form && { form }) }
 }
 
 /** Beside answers nothing goes over several messages: what is longer is shortened. */

@@ -19,6 +19,8 @@ export interface Limits {
   readonly typingMs?: number | undefined
   /** Buttons below a message. Undefined: none; asks are answered by text alone. */
   readonly buttons?: ButtonLimits | undefined
+  /** The port shows `Bubble.form` with fields of the platform's own. Default: asks are buttons, or answered by text. */
+  readonly forms?: boolean | undefined
   /** A post with a key that the platform has seen already posts nothing again: an ambiguous one is simply repeated. */
   readonly idempotent: boolean
 }

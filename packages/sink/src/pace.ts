@@ -82,3 +82,12 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     return Math.max(frozenUntil, inTheWay === undefined ? 0 : inTheWay + perMs)
   }
 }
+
+const pacers = new WeakMap<object, Pacer>()
+
+/** The one of a client, since all that is written with it has one budget. It goes by the clock of whoever came first. */
+export function pacerOf(client: object, clock: Clock): Pacer {
+  const pacer = pacers.get(client) ?? createPacer({ clock })
+  pacers.set(client, pacer)
+  return pacer
+}

@@ -17,6 +17,27 @@ export interface Button {
   readonly data: string
 }
 
+/** All that is left of an ask at once, for platforms with selects and dialogs: `{ token, values }` is what comes back. */
+export interface Form {
+  /** Short, and nobody can guess it. */
+  readonly token: string
+  /** For what opens it. */
+  readonly label: string
+  /** `values` has for each of them what was picked or written; one at least. */
+  readonly questions: readonly FormQuestion[]
+}
+
+export interface FormQuestion {
+  /** In Markdown no more: as it is written. May be empty. */
+  readonly header: string
+  readonly question: string
+  readonly options: readonly { readonly label: string; readonly description: string }[]
+  /** Several options may be picked. */
+  readonly multiple: boolean
+  /** Other words may be written. */
+  readonly custom: boolean
+}
+
 /** A text as the platform takes it. */
 export interface Rendered {
   /** In the platform's own dialect. */
@@ -37,6 +58,8 @@ export interface Bubble extends Rendered {
   /** Its markup was refused: `text` is `plain`, and goes out as it is. */
   readonly isPlain: boolean
   readonly buttons: readonly (readonly Button[])[]
+  /** Where `Limits.forms` says so, and buttons alone would not do. */
+  readonly form?: Form | undefined
 }
 
 /** A file to post: the text of what is too long for a message. */
@@ -63,6 +86,11 @@ export interface EditOptions {
   readonly signal: AbortSignal
 }
 
+export interface TypingOptions extends EditOptions {
+  /** What it is doing, in words, for platforms that say so. */
+  readonly doing?: string | undefined
+}
+
 /**
  * A channel's hands: they do one thing at a time and remember nothing. Only `post` is required; what is missing is done
  * without. All reject with a `PortError` that says what kind of failure it is: the sink deals with each by its kind.
@@ -75,18 +103,53 @@ export interface ChannelPort {
   /** A message that is gone already is success. */
   remove?(ref: MessageRef, options: EditOptions): Promise<void>
   /** `false` where a notice must be taken back; those that go out by themselves ignore it. */
-  typing?(on: boolean, options: EditOptions): Promise<void>
+  typing?(on: boolean, options: TypingOptions): Promise<void>
   upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
   /** A sign on a message of a person's: it was taken, it is done. Undefined takes it back. */
   react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
   readonly stream?: NativeStream | undefined
 }
 
-/** A text that the platform itself shows while it grows, until a message comes: it never counts as shown, and nothing is left of it. */
-export interface NativeStream {
+/** How the platform itself shows a text that grows. */
+export type NativeStream = PreviewStream | AppendStream
+
+/** Until a message comes: it never counts as shown, and nothing is left of it. */
+export interface PreviewStream {
+  readonly kind: 'preview'
   /** It disappears by itself after so long, in ms, and is written again before. */
   readonly renewMs: number
   write(bubble: Bubble, options: EditOptions): Promise<void>
+}
+
+/**
+ * A message that is added to, and stays. All of it was said for good; what turns out otherwise is edited when it is closed.
+ * What fails is closed, and shown by an edit of the whole: with `fixed`, where the platform closed it by itself.
+ */
+export interface AppendStream {
+  readonly kind: 'append'
+  /** It is closed after so long, in ms, and another one goes on. */
+  readonly maxMs: number
+  /** What one takes in all, in what `measure` counts. */
+  readonly maxLength: number
+  measure(source: string): number
+  open(piece: StreamPiece, options: PostOptions): Promise<MessageRef>
+  append(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
+  close(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
+}
+
+/** What is added. */
+export interface StreamPiece {
+  /** Markdown as it was written; may be cut anywhere, and empty. */
+  readonly text: string
+  /** What is being done and was not told so yet. */
+  readonly tasks: readonly Task[]
+}
+
+/** A tool at work, or a line of the checklist. */
+export interface Task {
+  readonly id: string
+  readonly title: string
+  readonly status: 'pending' | 'running' | 'done' | 'failed'
 }
 
 /**

@@ -43,6 +43,7 @@ export interface Words {
   other: string
   pickSeveral: string
   pickDone: string
+  fillIn: string
   replyWith: (facts: { options: number; multiple: boolean; custom: boolean }) => string
   replyPermission: (always: boolean) => string
   answered: (answer: string, by: string | undefined) => string
@@ -118,6 +119,7 @@ export const words: Words = {
   other: 'Or answer in your own words.',
   pickSeveral: 'Pick one or more.',
   pickDone: 'Done',
+  fillIn: 'Answer …',
   replyWith: ({ options, multiple, custom }) => {
     if (options === 0) return 'Reply with your answer.'
     const how = multiple ? 'the numbers, as in 1, 3' : 'a number'

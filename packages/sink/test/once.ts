@@ -147,9 +147,9 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
       ...(remove && { remove: (ref, options) => wait(mine, () => remove(ref, options)) }),
       ...(upload && { upload: (file, options) => wait(mine, () => upload(file, options)) }),
       ...(port.typing && { typing: port.typing }),
-      ...(stream && {
+      ...(stream?.kind === 'preview' && {
         stream: {
-          renewMs: stream.renewMs,
+          ...stream,
           write: (bubble, options) => wait(mine, () => stream.write(bubble, options)),
         },
       }),

@@ -1,13 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Chat, MessageRef, Sink } from '@reply/sink'
+import {
+  type Chat,
+  type Inbound,
+  type MessageRef,
+  type Sink,
+  systemClock,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
 import type { TelegramInboundApi } from './api.ts'
-import { realClock } from './clock.ts'
 import { TelegramError } from './error.ts'
-import { createHear, type HearOptions } from './hear.ts'
-import { type Inbound, toUpdate } from './inbound.ts'
+import { createHearing, type HearingOptions } from './hear.ts'
+import { toUpdate } from './inbound.ts'
 import { createPolling } from './poll.ts'
 import { type TelegramSinkOptions, telegramSink } from './sink.ts'
-import { createWebhook, type WebhookAnswer, type WebhookRequest } from './webhook.ts'
+import { createTelegramWebhook } from './webhook.ts'
 
 export interface TelegramChannelOptions
   extends Omit<TelegramSinkOptions, 'api' | 'chatId' | 'threadId' | 'replyTo' | 'onError'> {
@@ -56,13 +63,13 @@ export interface TelegramChannel {
 
 /** Throws `TelegramError` of type `invalid` for options that can't be. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
-  const { api, updates, onInbound, secretToken, onError = () => {}, clock = realClock } = options
+  const { api, updates, onInbound, secretToken, onError = () => {}, clock = systemClock } = options
   const { handleMs = 5000, maxBytes = 1_048_576 } = options
   if (updates === 'webhook') requireSecret(secretToken)
-  const hearing: HearOptions = { api, onInbound, onError, clock, handleMs }
-  const hear = createHear(hearing)
+  const hearing: HearingOptions = { api, onInbound, onError, clock, handleMs }
+  const hear = createHearing(hearing)
   const polling = createPolling({ ...hearing, hear })
-  const webhook = secretToken === undefined ? undefined : createWebhook({ secretToken, hear, maxBytes })
+  const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, hear, maxBytes })
   return {
     sinkFor,
     start: () => {

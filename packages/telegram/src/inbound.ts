@@ -1,41 +1,5 @@
-import type { Chat, MessageRef } from '@reply/sink'
+import type { Actor, Chat, Inbound } from '@reply/sink'
 import { z } from 'zod'
-
-/** Who did it. */
-export interface Actor {
-  readonly id: string
-  /** As it is shown; everybody chooses their own. */
-  readonly name: string
-}
-
-/** Tells the person who did it, briefly. Only the first time counts; never rejects. */
-export type Answering = (text?: string) => Promise<void>
-
-/** What a person did in a chat. */
-export type Inbound =
-  | {
-      readonly type: 'text'
-      readonly chat: Chat
-      readonly actor: Actor
-      readonly text: string
-      readonly messageRef: MessageRef
-      readonly replyTo?: MessageRef | undefined
-      /** It begins with a command, as in `/stop`. */
-      readonly isCommand: boolean
-      /** As a message that answers theirs. */
-      readonly answer: Answering
-    }
-  | {
-      readonly type: 'press'
-      readonly chat: Chat
-      readonly actor: Actor
-      readonly token: string
-      readonly messageRef: MessageRef
-      /** As a notice over the chat. It is done without words when nobody does it: otherwise the button spins. */
-      readonly answer: Answering
-    }
-  /** The Stop button of a draft: whatever runs in that chat is to be aborted. */
-  | { readonly type: 'stop'; readonly chat: Chat; readonly actor: Actor }
 
 /** An update as it came, before anybody can answer it. */
 export type Heard =

@@ -1,4 +1,13 @@
-export { type AnswerOptions, answerWith, type Running } from './answer.ts'
+export {
+  type Actor,
+  type Answering,
+  type AnswerOptions,
+  answerWith,
+  type Inbound,
+  type Running,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
 export type {
   TelegramApi,
   TelegramFields,
@@ -10,9 +19,7 @@ export type {
 } from './api.ts'
 export { type TelegramChannel, type TelegramChannelOptions, type TelegramPlace, telegramChannel } from './channel.ts'
 export { TelegramError, type TelegramErrorType } from './error.ts'
-export type { Actor, Answering, Inbound } from './inbound.ts'
 export { type TelegramChatKind, telegramLimits } from './limits.ts'
 export { createTelegramPort, renderFor, type TelegramPortOptions } from './port.ts'
 export { renderHtml, renderRich } from './render.ts'
 export { type TelegramSinkOptions, telegramSink } from './sink.ts'
-export type { WebhookAnswer, WebhookRequest } from './webhook.ts'

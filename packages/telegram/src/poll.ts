@@ -2,12 +2,12 @@ import type { Clock } from '@reply/core'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
 import { networkCodeOf, refusalOf } from './failure.ts'
-import type { Hear } from './hear.ts'
+import type { HearUpdate } from './hear.ts'
 import { toUpdate, updateIdOf, updateTypes } from './inbound.ts'
 
 export interface PollOptions {
   readonly api: TelegramInboundApi
-  readonly hear: Hear
+  readonly hear: HearUpdate
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
 }

@@ -7,10 +7,11 @@ import {
   type MessageRef,
   PortError,
   type PostOptions,
+  type PreviewStream,
   type Render,
+  systemClock,
 } from '@reply/sink'
 import { type TelegramApi, type TelegramFields, type TelegramFile, type TelegramSignal, toChatId } from './api.ts'
-import { realClock } from './clock.ts'
 import { refusalOf, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
@@ -43,8 +44,10 @@ const parsed: TelegramFields = { parse_mode: 'HTML' }
 const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
 
 /** Telegram's hands for one chat or topic. Every call is made once; whoever repeats is the sink. */
-export function createTelegramPort(options: TelegramPortOptions): ChannelPort {
-  const { api, threadId, rich = true, timeoutMs = 30_000, clock = realClock } = options
+export function createTelegramPort(
+  options: TelegramPortOptions,
+): ChannelPort & { readonly stream?: PreviewStream | undefined } {
+  const { api, threadId, rich = true, timeoutMs = 30_000, clock = systemClock } = options
   const chatId = toChatId(options.chatId)
   const kind = kindOf(chatId)
   const features = featuresOf(api)
@@ -54,9 +57,9 @@ export function createTelegramPort(options: TelegramPortOptions): ChannelPort {
   return {
     ...port,
     /** Private chats alone have it, and not on every server. */
-    get stream() {
+    get stream(): PreviewStream | undefined {
       return typeof chatId === 'number' && kind === 'private' && features.drafts
-        ? { renewMs: draftRenewMs, write: (bubble: Bubble) => draft(chatId, bubble) }
+        ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble: Bubble) => draft(chatId, bubble) }
         : undefined
     },
   }

@@ -1,8 +1,15 @@
 import type { Clock } from '@reply/core'
-import { createSink, type LedgerStore, type Policy, type Sink, type SinkError, type Words } from '@reply/sink'
+import {
+  createSink,
+  type LedgerStore,
+  type Policy,
+  pacerOf,
+  type Sink,
+  type SinkError,
+  systemClock,
+  type Words,
+} from '@reply/sink'
 import type { TelegramApi, TelegramFile } from './api.ts'
-import { realClock } from './clock.ts'
-import { pacerOf } from './features.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 export interface TelegramSinkOptions {
@@ -28,7 +35,7 @@ export interface TelegramSinkOptions {
 
 /** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for a policy that can't be. */
 export function telegramSink(options: TelegramSinkOptions): Sink {
-  const { api, chatId, threadId, replyTo, policy, words, store, onError, clock = realClock, rich } = options
+  const { api, chatId, threadId, replyTo, policy, words, store, onError, clock = systemClock, rich } = options
   return createSink({
     port: createTelegramPort(options),
     render: renderFor(api, rich),

@@ -1,62 +1,14 @@
+import { markdownCases, renderings } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { renderHtml, renderRich } from '../src/render.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-test.each<[string, string, string]>([
-  ['', '', ''],
-  ['plain', 'plain', 'plain'],
-  ['a < b & c > d "e"', 'a &lt; b &amp; c &gt; d "e"', 'a < b & c > d "e"'],
-  ['&amp; &lt;b&gt; &#65; &copy;', '&amp; &lt;b&gt; A &amp;copy;', '& <b> A &copy;'],
-  ['**b** __b__', '<b>b</b> <b>b</b>', 'b b'],
-  ['*i* _i_', '<i>i</i> <i>i</i>', 'i i'],
-  ['~~s~~', '<s>s</s>', 's'],
-  ['**b *i***', '<b>b <i>i</i></b>', 'b i'],
-  ['\\*a\\* \\<', '*a* &lt;', '*a* <'],
-  ['`a < b`', '<code>a &lt; b</code>', 'a < b'],
-  ['``a ` b``', '<code>a ` b</code>', 'a ` b'],
-  ['```\na < b\n```', '<pre>a &lt; b</pre>', 'a < b'],
-  ['```ts title=x\na()\n\nb()\n```', '<pre><code class="language-ts">a()\n\nb()</code></pre>', 'a()\n\nb()'],
-  ['```c++\na\n```', '<pre><code class="language-c++">a</code></pre>', 'a'],
-  ['```"><b>\na\n```', '<pre>a</pre>', 'a'],
-  ['```ts\n```', '', ''],
-  ['a\n\n    code', 'a\n\n<pre>code</pre>', 'a\n\ncode'],
-  ['[t](https://a.b/?x=1&y="2")', '<a href="https://a.b/?x=1&amp;y=&quot;2&quot;">t</a>', 't'],
-  ['[**t**](mailto:a@b.c)', '<a href="mailto:a@b.c"><b>t</b></a>', 't'],
-  ['[t](tg://resolve?domain=x)', '<a href="tg://resolve?domain=x">t</a>', 't'],
-  ['[t](tg://user?id=1)', 't', 't'],
-  ['[t](javascript:alert)', 't', 't'],
-  ['[t](/local)', 't', 't'],
-  ['https://a.b', '<a href="https://a.b">https://a.b</a>', 'https://a.b'],
-  ['![alt](https://a.b/i.png)', '<a href="https://a.b/i.png">alt</a>', 'alt'],
-  ['![](https://a.b/i.png)', '<a href="https://a.b/i.png">image</a>', 'image'],
-  ['[![alt](https://a.b/i.png)](https://c.d)', '<a href="https://c.d">alt</a>', 'alt'],
-  ['# Head *i*', '<b>Head <i>i</i></b>', 'Head i'],
-  ['Head\n---\ntext', '<b>Head</b>\ntext', 'Head\ntext'],
-  ['# a\n\ntext', '<b>a</b>\n\ntext', 'a\n\ntext'],
-  ['a\nb', 'a\nb', 'a\nb'],
-  ['a  \nb', 'a\nb', 'a\nb'],
-  ['a\n\n\n\nb', 'a\n\nb', 'a\n\nb'],
-  ['- a\n- b', '• a\n• b', '• a\n• b'],
-  ['3. a\n3. b', '3. a\n4. b', '3. a\n4. b'],
-  ['- a\n  - b\n    1. c\n- d', '• a\n  • b\n    1. c\n• d', '• a\n  • b\n    1. c\n• d'],
-  ['- [ ] a\n- [x] b', '☐ a\n☑ b', '☐ a\n☑ b'],
-  ['- [ ] a\n\n- [x] b', '☐ a\n☑ b', '☐ a\n☑ b'],
-  ['- a\n  ```js\n  x\n  ```', '• a\n<pre><code class="language-js">x</code></pre>', '• a\nx'],
-  ['-', '•', '•'],
-  ['- - a', '• • a', '• • a'],
-  ['> a\n> **b**', '<blockquote>a\n<b>b</b></blockquote>', 'a\nb'],
-  ['> a\n>> b', '<blockquote>a\nb</blockquote>', 'a\nb'],
-  ['a\n\n---\n\nb', 'a\n\n———\n\nb', 'a\n\n———\n\nb'],
-  ['<b>x</b> <script>', '&lt;b&gt;x&lt;/b&gt; &lt;script&gt;', '<b>x</b> <script>'],
-  ['<div>\n**x**\n</div>', '&lt;div&gt;\n<b>x</b>\n&lt;/div&gt;', '<div>\nx\n</div>'],
-  ['a<br>b', 'a\nb', 'a\nb'],
-  ['| a | b |\n|---|--:|\n| `c` | **dd** |', '<pre>a │  b\n──┼───\nc │ dd</pre>', 'a │  b\n──┼───\nc │ dd'],
-  ['[t][1]\n\n[1]: https://a.b', '<a href="https://a.b">t</a>\n\n[1]: https://a.b', 't\n\n[1]: https://a.b'],
-  ['@name', '@name', '@name'],
-])('%j', (source, text, plain) => {
-  expect(renderHtml(source)).toEqual({ text, plain, length: plain.length })
+test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
+  const { text, plain, length } = renderHtml(source)
+  expect(text).toBe(new Map(Object.entries(renderings.telegram)).get(name))
+  expect([parsed(text), length]).toEqual([plain, plain.length])
 })
 
 test('a rich message is its source, counted in code points', () => {

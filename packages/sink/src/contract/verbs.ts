@@ -169,12 +169,13 @@ export const verbs = [
   },
   {
     name: 'writes a preview that is no message',
-    needs: ({ port }) => port.stream !== undefined,
+    needs: ({ port }) => port.stream?.kind === 'preview',
     run: async (stage) => {
-      must(stage.port.stream !== undefined, 'It has no stream.')
+      const { stream } = stage.port
+      must(stream?.kind === 'preview', 'It has no preview.')
       const options = { chat: stage.chat, signal: new AbortController().signal }
-      await stage.port.stream.write(bubbleOf(stage, 'It begins'), options)
-      await stage.port.stream.write(bubbleOf(stage, 'It begins, and goes on.'), options)
+      await stream.write(bubbleOf(stage, 'It begins'), options)
+      await stream.write(bubbleOf(stage, 'It begins, and goes on.'), options)
       must(stage.screen().length === 0, 'It left a message.')
     },
   },

@@ -1,7 +1,7 @@
 import type { Ask, PermissionAsk, QuestionAsk, Reply } from '@reply/core'
 import { tokens } from '../asks.ts'
 import type { AskState, Card } from '../card.ts'
-import type { Button } from '../port.ts'
+import type { Button, Form } from '../port.ts'
 import type { ViewOptions } from '../view.ts'
 import { clip, code, literal } from './phrase.ts'
 
@@ -73,9 +73,11 @@ function questionCard(
     const name = `${index + 1}. **${literal(label)}**`
     return description === '' ? name : `${name} – ${literal(description)}`
   })
-  const hint = fits
-    ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
-    : [words.replyWith({ ...question, options: question.options.length })]
+  const form = formOf(ask, at, { ...options, fits })
+  const hint =
+    fits || form
+      ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
+      : [words.replyWith({ ...question, options: question.options.length })]
   const lines = [
     head,
     ...body,
@@ -90,8 +92,20 @@ function questionCard(
     key,
     source: lines.filter((line) => line !== '').join('\n\n'),
     buttons: fits ? rowsOf(choices, { ...buttons, perRow: 1 }) : [],
+    ...(form && { form }),
     isPending,
   }
+}
+
+/** For what buttons can't take: words of one's own, many options, several questions at once. */
+function formOf(
+  ask: QuestionAsk,
+  at: number,
+  { forms, fits, state, words }: ViewOptions & { readonly state: AskState; readonly fits: boolean },
+): Form | undefined {
+  const questions = ask.questions.slice(at)
+  if (!forms || (fits && questions.length === 1 && questions[0]?.custom !== true)) return undefined
+  return { token: tokens.form(state.secret, at), label: words.fillIn, questions }
 }
 
 function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {

@@ -1,5 +1,8 @@
 import type { OpenCode, ReplyStream } from '@reply/core'
-import { type AskInput, words as defaultWords, type Sink, type TakenAsk, type Words } from '@reply/sink'
+import type { AskInput } from '../asks.ts'
+import type { TakenAsk } from '../deliver.ts'
+import type { Sink } from '../sink.ts'
+import { words as defaultWords, type Words } from '../words.ts'
 import type { Inbound } from './inbound.ts'
 
 /** A reply that runs, and where it is shown. */
@@ -30,7 +33,8 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       await Promise.all(all.map(({ stream }) => stream.abort()))
       return all.length > 0
     }
-    const input: AskInput = inbound.type === 'press' ? { token: inbound.token } : { text: inbound.text }
+    const input: AskInput =
+      inbound.type === 'press' ? { token: inbound.token, values: inbound.values } : { text: inbound.text }
     for (const { sink } of running(inbound)) {
       const taken = sink.take(input, inbound.actor.name)
       if (!taken) continue

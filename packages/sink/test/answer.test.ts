@@ -1,7 +1,6 @@
 import { type Ask, type Reply, ReplyError } from '@reply/core'
-import type { TakenAsk } from '@reply/sink'
 import { expect, test } from 'vitest'
-import { type AnswerOptions, answerWith, type Inbound } from '../src/index.ts'
+import { type AnswerOptions, answerWith, type Inbound, type TakenAsk } from '../src/index.ts'
 
 const chat = { id: '7' }
 const actor = { id: '5', name: 'Ada' }

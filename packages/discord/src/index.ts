@@ -1,0 +1,1 @@
+export { DiscordError, type DiscordErrorType } from './error.ts'

@@ -1,0 +1,39 @@
+import type { Chat, MessageRef } from '../port.ts'
+
+/** Who did it. */
+export interface Actor {
+  readonly id: string
+  /** As it is shown; everybody chooses their own. */
+  readonly name: string
+}
+
+/** Tells the person who did it, briefly. Only the first time counts; never rejects. */
+export type Answering = (text?: string) => Promise<void>
+
+/** What a person did in a chat. */
+export type Inbound =
+  | {
+      readonly type: 'text'
+      readonly chat: Chat
+      readonly actor: Actor
+      readonly text: string
+      readonly messageRef: MessageRef
+      readonly replyTo?: MessageRef | undefined
+      /** It begins with a command, as in `/stop`. */
+      readonly isCommand: boolean
+      /** As a message that answers theirs. */
+      readonly answer: Answering
+    }
+  | {
+      readonly type: 'press'
+      readonly chat: Chat
+      readonly actor: Actor
+      readonly token: string
+      /** What was filled in, where it was a form: for each of its questions what was picked or written. */
+      readonly values?: readonly (readonly string[])[] | undefined
+      readonly messageRef: MessageRef
+      /** As a notice that the person alone sees, where there is one. It is done without words when nobody does it. */
+      readonly answer: Answering
+    }
+  /** The platform's own Stop button: whatever runs in that chat is to be aborted. */
+  | { readonly type: 'stop'; readonly chat: Chat; readonly actor: Actor }

@@ -1,0 +1,1 @@
+export { SlackError, type SlackErrorType } from './error.ts'

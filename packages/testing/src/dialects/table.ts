@@ -1,0 +1,9 @@
+import type { Renderings } from './cases.ts'
+import { telegramRenderings } from './telegram.ts'
+
+/** The channels that render Markdown. Whoever is named here answers every case, or nothing compiles. */
+export type RenderingChannel = 'telegram'
+
+export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {
+  telegram: telegramRenderings,
+}

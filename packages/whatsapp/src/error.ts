@@ -1,0 +1,21 @@
+/**
+ * - `invalid`: options that can't be.
+ * - `conflict`: somebody else takes this bot's updates: another process, or a webhook.
+ * - `unauthorized`: the token is not valid (any more).
+ * - `updates`: they could not be fetched; it is tried again.
+ * - `malformed`: an update that can't be read; it was passed over.
+ * - `inbound`: the host's own code failed at an update; it is not given again.
+ * - `answer`: a person could not be answered.
+ */
+export type WhatsAppErrorType = 'invalid' | 'conflict' | 'unauthorized' | 'updates' | 'malformed' | 'inbound' | 'answer'
+
+/** What a channel reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. It carries no token. */
+export class WhatsAppError extends Error {
+  override readonly name = 'WhatsAppError'
+  readonly type: WhatsAppErrorType
+
+  constructor(type: WhatsAppErrorType, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.type = type
+  }
+}

@@ -1,0 +1,1 @@
+export { WhatsAppError, type WhatsAppErrorType } from './error.ts'

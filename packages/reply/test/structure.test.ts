@@ -36,7 +36,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
-  marked: /^packages\/(console|sink)\/src\/markdown\.ts$/,
+  marked: /^packages\/sink\/src\/markdown\.ts$/,
   'string-width': /^packages\/console\/src\/line\.ts$/,
   commander: /^packages\/console\/src\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/ours)\.ts$/,

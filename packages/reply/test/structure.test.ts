@@ -90,9 +90,9 @@ describe('imports', () => {
     for (const path of where(knowing)) expect(path).toMatch(/^packages\/(bench\/|console\/src\/commands\/demo\.ts$)/)
   })
 
-  test('what the console has beside the core is loaded when it is needed', () => {
+  test('what the console has beside the core and the sink is loaded when it is needed', () => {
     const ours = sources.filter((file) => file.package === 'console')
-    const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!core')/m.test(text))
+    const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!(core|sink)')/m.test(text))
     expect(where(early)).toEqual([])
   })
 

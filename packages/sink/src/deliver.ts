@@ -165,7 +165,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const shown = shownOf(ledger)
     const uploads = port.upload !== undefined
     const { buttons, forms } = limits
-    const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons, forms, uploads })
+    const edits = optionsOf(of).canEdit
+    const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons, forms, edits, uploads })
     return { slots: layout(cards, { render: options.render, limits, mode, words, ledger }), ...rest }
   }
 

@@ -52,6 +52,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   // A text that grows carries the status below it.
   if (last?.isGrowing && last.card.key === tail?.key && options.limits.edits)
     return [...slots.slice(0, -1), withFooter(last, status, options)]
+  if (options.limits.silent === false) return slots
   return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
 }
 

@@ -8,6 +8,18 @@ export {
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
+export type {
+  BaileysContent,
+  BaileysEvents,
+  BaileysQuoted,
+  BaileysSendOptions,
+  BaileysSocket,
+  BaileysSource,
+} from './baileys/api.ts'
+export { type BaileysChannel, type BaileysChannelOptions, baileysChannel } from './baileys/channel.ts'
+export { baileysLimits } from './baileys/limits.ts'
+export { type BaileysPortOptions, createBaileysPort } from './baileys/port.ts'
+export { type BaileysSinkOptions, baileysSink, baileysWords } from './baileys/sink.ts'
 export { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './cloud/api.ts'
 export {
   type WhatsAppChannel,

@@ -2,7 +2,13 @@ import { inspect } from 'node:util'
 import type { Bubble } from '@reply/sink'
 import { createHandClock, type FakeWhatsApp, type HandClock, startWhatsApp, type WhatsAppOptions } from '@reply/testing'
 import { afterEach, expect } from 'vitest'
-import { type CloudClient, type CloudPortOptions, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
+import {
+  type CloudClient,
+  type CloudPortOptions,
+  createCloudClient,
+  createCloudPort,
+  renderWhatsApp,
+} from '../src/index.ts'
 
 export const token = 'EAAvery-secret-token'
 export const person = '491700000001'

@@ -1,7 +1,7 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
-import { type CloudFault, createHandClock, startWhatsApp } from '@reply/testing'
+import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, test, vi } from 'vitest'
-import { createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
+import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
 import { person, token } from './cloud.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -50,11 +50,18 @@ async function cloudStage(): Promise<Stage> {
       whatsapp
         .screen(person)
         .filter(({ from }) => from === 'business')
-        .map(({ id, text, buttons, replyTo }) => ({ id, text, replyTo, isSilent: false, buttons: buttons.map((one) => [one]) })),
+        .map(({ id, text, buttons, replyTo }) => ({
+          id,
+          text,
+          replyTo,
+          isSilent: false,
+          buttons: buttons.map((one) => [one]),
+        })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered'],
     failNext: (fault) => {
       const planned = faults[fault]
-      for (const kind of ['text', 'interactive', 'document'] as const) if (planned) whatsapp.inject({ ...planned, kind })
+      for (const kind of ['text', 'interactive', 'document'] as const)
+        if (planned) whatsapp.inject({ ...planned, kind })
     },
     say: (text) => ({ id: whatsapp.say(person, text) }),
     deleteMessage: (id) => whatsapp.remove(person, id),
@@ -84,6 +91,89 @@ const cloud: ContractOptions['skip'] = {
   'tells that its markup is refused, or does without': noMarkup,
   'shows a reply once when the first post is unparsable': noMarkup,
 }
+
+const socketFaults: Partial<Readonly<Record<StageFault, SocketFault>>> = {
+  'rate-limited': { type: 'refused', statusCode: 429 },
+  refused: { type: 'refused', statusCode: 403 },
+  unreachable: { type: 'refused', statusCode: 428 },
+  unanswered: { type: 'unanswered' },
+}
+
+/** A chat of the fake Baileys. */
+function baileysStage(jid: string): Stage {
+  const hand = createHandClock()
+  let aheadMs = 0
+  const clock = { ...hand, now: () => hand.now() + aheadMs }
+  const baileys = createFakeBaileys({ clock })
+  const socket = baileys.connect()
+  /** What a port calls the messages that people wrote. */
+  const refs = new Map<string, string>()
+  let isBare = true
+  let inFlight = 0
+  const slow: typeof socket = {
+    ...socket,
+    sendMessage: async (to, content, options) => {
+      inFlight += 1
+      // Most clauses write without a pacer: here the time that it takes passes by itself.
+      if (isBare) await hand.advance(3000)
+      return await socket.sendMessage(to, content, options).finally(() => {
+        inFlight -= 1
+      })
+    },
+  }
+  async function rest(): Promise<void> {
+    isBare = false
+    for (let calm = 0; calm < 3; calm = inFlight === 0 ? calm + 1 : 0)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+  return {
+    port: createBaileysPort({ socket: slow, jid, clock }),
+    render: renderWhatsApp,
+    chat: { id: jid },
+    clock,
+    pass: async (ms) => await hand.advance(ms, rest),
+    screen: () =>
+      baileys
+        .screen(jid)
+        .filter(({ from }) => from === 'me')
+        .map(({ id, text, replyTo = '' }) => ({ id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo) })),
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
+    failNext: (fault) => {
+      // Nobody refuses an edit that comes too late: it is late.
+      if (fault === 'fixed') aheadMs += 900_001
+      const planned = socketFaults[fault]
+      if (planned) baileys.inject(planned)
+    },
+    say: (text) => {
+      const id = baileys.say(jid, text)
+      refs.set(id, `${id}/${jid.endsWith('@g.us') ? '111111111111111@lid' : jid}`)
+      return { id: refs.get(id) ?? '' }
+    },
+    deleteMessage: (id) => baileys.revoke(jid, id),
+    notifications: () => baileys.notifications(jid),
+    close: async () => {},
+  }
+}
+
+const silence = 'WhatsApp can post nothing silently'
+const linked: ContractOptions['skip'] = {
+  'rings for what is loud alone': silence,
+  'takes its status away in the end': `${silence}: there is no status but below a text`,
+  'shows buttons, and takes them away': 'linked devices have no buttons',
+  'asks, and takes the press of a button for the answer': 'linked devices have no buttons',
+  'keeps secrets out of its errors': 'a socket is handed over connected: the port is given no secret',
+  'writes a preview that is no message': 'WhatsApp has no previews',
+  'tells that its markup is refused, or does without': noMarkup,
+  'shows a reply once when the first post is unparsable': noMarkup,
+}
+
+describe.each([
+  ['Baileys in a private chat', '4917000000002@s.whatsapp.net'],
+  ['Baileys in a group', '120363000000000000@g.us'],
+])('%s', (name, jid) => {
+  const clauses = portContract({ name, setup: () => baileysStage(jid), skip: linked })
+  test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+})
 
 describe('the Cloud API', () => {
   const clauses = portContract({ name: 'the Cloud API', setup: cloudStage, skip: cloud })

@@ -6,7 +6,7 @@ const signs: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', struck: 
 /** What a text is made of before its marks are written: `written` is taken as it is, and `shown` of it is seen. */
 export type Piece =
   | { readonly type: 'words'; readonly text: string }
-  | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly isLink?: true }
+  | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly as?: 'link' | 'block' }
   | { readonly type: 'open' | 'close'; readonly mark: Mark }
   | { readonly type: 'line' }
   /** Of the line that begins here. */
@@ -22,8 +22,9 @@ const letter = /[\p{L}\p{N}]/u
  * and not within a word. Where it would not, the words stand without. Signs that were meant as they are stay so.
  */
 export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
-  const pieces = byLine(given)
-  const dropped = droppedIn(pieces)
+  const all = byLine(given)
+  const dropped = droppedIn(all)
+  const pieces = all.filter((_, at) => !dropped.has(at))
   let [text, plain] = ['', '']
   for (const [index, piece] of pieces.entries()) {
     if (piece.type === 'words') {
@@ -38,7 +39,7 @@ export function writeMarks(given: readonly Piece[]): { readonly text: string; re
     } else if (piece.type === 'quote') {
       // It is a mark at the beginning of a line alone.
       if (text === '' || text.endsWith('\n')) text += '> '
-    } else if (!dropped.has(index)) text += signs[piece.mark]
+    } else text += signs[piece.mark]
   }
   return { text, plain }
 }
@@ -116,9 +117,14 @@ function isTaken(pieces: readonly Piece[], from: number, to: number): boolean {
   const [first, last] = [inside[0], inside.at(-1)]
   if (!first || !last) return false
   // What stands at the end of a link is taken for part of it.
-  if (last.type === 'written' && last.isLink) return false
+  if (last.type === 'written' && last.as === 'link') return false
+  // Marks and three backticks do not go together.
+  if (inside.some((piece) => piece.type === 'written' && piece.as === 'block')) return false
   const [begins, ends] = [shownOf(first), shownOf(last)]
   if (/^\s/.test(begins) || /\s$/.test(ends)) return false
+  // Two of its signs in a row begin nothing.
+  const opening = pieces[from]
+  if (opening?.type === 'open' && first.type === 'words' && begins.startsWith(signs[opening.mark])) return false
   return !endsInLetter(seenOf(pieces, from, -1)) && !beginsWithLetter(seenOf(pieces, to, 1))
 }
 

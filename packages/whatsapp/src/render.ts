@@ -63,7 +63,8 @@ function marked(kind: Mark, content: string): string {
 function linked(content: string, href: string): string {
   if (!LINKS.test(href)) return content
   const address = href.replace(/^mailto:/i, '')
-  const target = `${link}${address}${end}`
+  // Signs in it would be marks.
+  const target = `${link}${address.replaceAll('*', '%2A').replaceAll('~', '%7E').replaceAll('`', '%60')}${end}`
   return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
 }
 
@@ -94,9 +95,11 @@ function piecesOf(written: string): readonly Piece[] {
 function pieceOf(sign: string, content: string): Piece {
   if (sign === '\n') return { type: 'line' }
   if (sign === quote) return { type: 'quote' }
-  if (sign.startsWith(code)) return { type: 'written', text: codeSpan(content), shown: content }
-  if (sign.startsWith(block)) return { type: 'written', text: `\`\`\`\n${unticked(content)}\n\`\`\``, shown: content }
-  if (sign.startsWith(link)) return { type: 'written', text: content, shown: content, isLink: true }
+  if (sign.startsWith(link)) return { type: 'written', text: content, shown: content, as: 'link' }
+  if (sign.startsWith(code) && !content.includes('`'))
+    return { type: 'written', text: `\`${content}\``, shown: content }
+  if (sign.startsWith(code)) return { type: 'written', text: ticked(content), shown: content, as: 'block' }
+  if (sign.startsWith(block)) return { type: 'written', text: ticked(`\n${content}\n`), shown: content, as: 'block' }
   for (const kind of ['bold', 'italic', 'struck'] as const) {
     if (sign === mark[kind][0]) return { type: 'open', mark: kind }
     if (sign === mark[kind][1]) return { type: 'close', mark: kind }
@@ -104,12 +107,8 @@ function pieceOf(sign: string, content: string): Piece {
   return { type: 'words', text: sign }
 }
 
-function codeSpan(text: string): string {
-  if (!text.includes('`')) return `\`${text}\``
-  return `\`\`\`${unticked(text).replace(/^`/, '\u2060`').replace(/`$/, '`\u2060')}\`\`\``
-}
-
-/** Three of them would end it. */
-function unticked(text: string): string {
-  return text.replace(/`{3,}/g, (ticks) => [...ticks].join('\u2060'))
+/** Between three backticks. Three more of them would end it, and so would one at an end. */
+function ticked(text: string): string {
+  const inner = text.replace(/`{3,}/g, (ticks) => [...ticks].join('\u2060'))
+  return `\`\`\`${inner.replace(/^`/, '\u2060`').replace(/`$/, '`\u2060')}\`\`\``
 }

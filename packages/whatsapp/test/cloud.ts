@@ -76,3 +76,13 @@ export async function until(isSo: () => boolean, what = isSo.toString()): Promis
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+/** The same, while time passes, a second at a time. */
+export async function passing(clock: HandClock, isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + 5000
+  for (let turn = 1; !isSo(); turn++) {
+    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+    if (turn % 20 === 0) await clock.advance(1000)
+  }
+}

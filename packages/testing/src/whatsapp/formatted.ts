@@ -64,7 +64,7 @@ function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]):
   let seen = seenBefore
   for (let at = 0; at < line.length; ) {
     const code = /^`(?!\u2060)([^`]+)`/.exec(line.slice(at))
-    const address = /^https?:\/\/[^\s*~`]+/.exec(line.slice(at))?.[0]
+    const address = /^https?:\/\/[^\s*~`)\u2060]+/.exec(line.slice(at))?.[0]
     const sign = line.charAt(at)
     const type = signs.get(sign)
     const end = type && closingOf(line, at)

@@ -43,7 +43,7 @@ export interface WhatsAppMessage {
   readonly reaction: string | undefined
 }
 
-/** A Cloud API server, and the people that the business talks to. A chat begins open, as if the person had just written. */
+/** A Cloud API server, and the people that the business talks to. Chats are open at the start, as if everybody had just written. */
 export interface FakeWhatsApp extends WhatsAppPerson {
   /** The `apiUrl` for a client, with its version. */
   readonly url: string

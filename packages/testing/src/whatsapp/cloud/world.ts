@@ -52,13 +52,14 @@ export function createWorld(options: WorldOptions): CloudWorld {
   const chats = new Map<string, CloudChat>()
   const files = new Map<string, { readonly name: string; readonly bytes: Uint8Array }>()
   const budget = createBudget(clock)
+  const begunAt = clock.now()
   let ids = 0
   return { clock, hook, chat, nextId, messages, media, changed }
 
   function chat(person: string): CloudChat {
     const known = chats.get(person)
     if (known) return known
-    const fresh = { posts: new Map(), heardAt: clock.now(), typingUntil: 0, read: new Set<string>(), loud: 0 }
+    const fresh = { posts: new Map(), heardAt: begunAt, typingUntil: 0, read: new Set<string>(), loud: 0 }
     chats.set(person, fresh)
     return fresh
   }

@@ -167,7 +167,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const { buttons, forms } = limits
     const edits = optionsOf(of).canEdit
     const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons, forms, edits, uploads })
-    return { slots: layout(cards, { render: options.render, limits, mode, words, ledger }), ...rest }
+    return { slots: layout(cards, { render: options.render, limits, mode, words, ledger, now }), ...rest }
   }
 
   function optionsOf({ phase }: Reply): ReconcileOptions {

@@ -117,7 +117,7 @@ export const whole = [
   },
   {
     name: 'takes its status away in the end',
-    needs: ({ port }) => port.edit !== undefined && port.limits.edits,
+    needs: ({ port }) => port.edit !== undefined && port.limits.edits && port.limits.silent !== false,
     run: async (stage) => {
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))

@@ -21,6 +21,8 @@ export interface Limits {
   readonly buttons?: ButtonLimits | undefined
   /** The port shows `Bubble.form` with fields of the platform's own. Default: asks are buttons, or answered by text. */
   readonly forms?: boolean | undefined
+  /** A status line as Markdown that `Render` knows how to make small. Default: emphasised. */
+  readonly small?: ((line: string) => string) | undefined
   /** A post with a key that the platform has seen already posts nothing again: an ambiguous one is simply repeated. */
   readonly idempotent: boolean
 }

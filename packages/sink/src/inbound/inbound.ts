@@ -1,4 +1,4 @@
-import type { Chat, MessageRef } from '../port.ts'
+import type { Chat, Form, MessageRef } from '../port.ts'
 
 /** Who did it. */
 export interface Actor {
@@ -32,6 +32,11 @@ export type Inbound =
       /** What was filled in, where it was a form: for each of its questions what was picked or written. */
       readonly values?: readonly (readonly string[])[] | undefined
       readonly messageRef: MessageRef
+      /**
+       * Opens a dialog with these questions in answer to it, where the platform has dialogs; what is filled in there comes
+       * as a press with `values`. Counts as the answer.
+       */
+      readonly open?: ((form: Form) => Promise<void>) | undefined
       /** As a notice that the person alone sees, where there is one. It is done without words when nobody does it. */
       readonly answer: Answering
     }

@@ -1,9 +1,11 @@
 import type { Renderings } from './cases.ts'
+import { discordRenderings } from './discord.ts'
 import { telegramRenderings } from './telegram.ts'
 
 /** The channels that render Markdown. Whoever is named here answers every case, or nothing compiles. */
-export type RenderingChannel = 'telegram'
+export type RenderingChannel = 'discord' | 'telegram'
 
 export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {
+  discord: discordRenderings,
   telegram: telegramRenderings,
 }

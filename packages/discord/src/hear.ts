@@ -26,14 +26,24 @@ export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) =>
 
 export function createHearing(options: HearingOptions): HearEvent {
   const { rest, onInbound, onError, clock, handleMs } = options
-  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs: tokenMs })
+  const hear = createHear({ onInbound: handle, onFailure, clock, handleMs, pressMs: tokenMs })
   const seen = new Set<string>()
+  /** Something must be said to them, if only that they were taken. */
+  const commands = new WeakSet<Inbound>()
   return async ({ id, heard }, first) => {
     // What answers it begins with it, so that a replay begins nothing.
     if (seen.has(id)) return
     seen.add(id)
     for (const oldest of [...seen].slice(0, -1000)) seen.delete(oldest)
     await hear(id, heard && inboundOf(heard, first))
+  }
+
+  async function handle(inbound: Inbound): Promise<void> {
+    try {
+      await onInbound(inbound)
+    } finally {
+      if (inbound.type === 'text' && commands.has(inbound)) await inbound.answer()
+    }
   }
 
   function onFailure({ type, chat }: Inbound, cause: unknown): void {
@@ -47,8 +57,10 @@ export function createHearing(options: HearingOptions): HearEvent {
       return { ...press, ...respond(interaction) }
     }
     const { interaction, ...text } = heard
-    const answer = interaction ? respond(interaction).answer : answerOnce((words) => say(text, words), fail)
-    return { ...text, answer }
+    if (!interaction) return { ...text, answer: answerOnce((words) => say(text, words), fail) }
+    const command = { ...text, answer: respond(interaction).answer }
+    commands.add(command)
+    return command
 
     function respond(to: InteractionRef): Respond {
       const answering = first ?? ((body: Body) => callBack(to, body))

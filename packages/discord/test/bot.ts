@@ -12,7 +12,7 @@ import {
   renderDiscord,
 } from '../src/index.ts'
 
-export const token = 'bot-very-secret-token'
+export const token = 'MTA.very-secret-token'
 export const channelId = '100000000000000001'
 export const person = { id: '800000000000000005', name: 'Ada' }
 

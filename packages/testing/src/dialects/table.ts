@@ -1,11 +1,13 @@
 import type { Renderings } from './cases.ts'
+import { discordRenderings } from './discord.ts'
 import { telegramRenderings } from './telegram.ts'
 import { whatsappRenderings } from './whatsapp.ts'
 
 /** The channels that render Markdown. Whoever is named here answers every case, or nothing compiles. */
-export type RenderingChannel = 'telegram' | 'whatsapp'
+export type RenderingChannel = 'discord' | 'telegram' | 'whatsapp'
 
 export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {
+  discord: discordRenderings,
   telegram: telegramRenderings,
   whatsapp: whatsappRenderings,
 }

@@ -6,13 +6,14 @@ import { perform, toPortError } from './hands.ts'
 import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
 import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
+import { createNative } from './native.ts'
 import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { createTyping } from './typing.ts'
-import { earliest, type Mode, view } from './view.ts'
+import { earliest, type Mode, type View, view } from './view.ts'
 import type { Words } from './words.ts'
 
 export interface DeliverOptions {
@@ -55,8 +56,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, words, onError } = options
   const { limits } = port
   const mode = modeOf(options)
-  const { renewMs = 0 } = port.stream?.kind === 'preview' ? port.stream : {}
-  const isPreviewing = policy.delivery === 'native' && renewMs > 0 && mode === 'live'
+  const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
   const abort = new AbortController()
   const typing = createTyping({ port, chat, clock, pace, signal: abort.signal })
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
@@ -65,7 +65,6 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let reply: Reply | undefined
   let key = ''
   let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
-  let previewed = { whole: '', at: 0 }
   /** Answers that were given and of which the server has not told yet. */
   const answered = new Set<string>()
   /** What was looked at last, if something of it waits for its time. */
@@ -136,14 +135,15 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const now = clock.now()
       const known = withSecrets(ledger, reply, options.secret)
       if (known !== ledger) await keep(known)
-      const { slots, nextAt, isTyping } = pictureOf(reply, now)
-      typing.set(isTyping)
-      const operations = reconcile(ledger, slots, optionsOf(reply)).filter((operation) => isDue(operation, now))
+      const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
+      typing.set(isTyping, doing)
+      const all = reconcile(ledger, slots, optionsOf(reply))
+      const operations = all.filter(native.isDue)
       if (operations.length === 0 && reply.phase === 'settled') resolve(deliveryOf(ledger))
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         waiting = operations.length > 0 ? reply : undefined
-        return wakeAt(earliest(nextAt, renewAt(reply), ...operations.map(schedule.readyAt)))
+        return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), ...operations.map(schedule.readyAt)))
       }
       const leave = pace.enter()
       if (!leave) {
@@ -158,30 +158,22 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     }
   }
 
-  function pictureOf(
-    of: Reply,
-    now: number,
-  ): { slots: readonly Slot[]; nextAt?: number | undefined; isTyping: boolean } {
+  function pictureOf(of: Reply, now: number): Omit<View, 'cards' | 'flow'> & { readonly slots: readonly Slot[] } {
     const shown = shownOf(ledger)
     const uploads = port.upload !== undefined
-    const { buttons, forms } = limits
-    const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons, forms, uploads })
-    return { slots: layout(cards, { render: options.render, limits, mode, words, ledger }), ...rest }
+    const { buttons, forms, typingTells } = limits
+    const { streaming: stream } = native
+    const seeing = { policy, words, mode, now, shown, buttons, forms, uploads, typingTells, isStreaming: !!stream }
+    const { cards, flow, ...rest } = view(of, seeing)
+    const laying = { render: options.render, limits, mode, words, ledger, streaming: stream && { stream, flow } }
+    return { slots: layout(cards, laying), ...rest }
   }
 
   function optionsOf({ phase }: Reply): ReconcileOptions {
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
-    return { isSettled: phase === 'settled', canEdit, canRemove: port.remove !== undefined, isPreviewing }
-  }
-
-  /** A preview is written again when it shows something else, or would go out. */
-  function isDue(operation: Operation, now: number): boolean {
-    if (operation.type !== 'preview') return true
-    return operation.slot.whole !== previewed.whole || now >= previewed.at + renewMs
-  }
-
-  function renewAt({ phase }: Reply): number | undefined {
-    return isPreviewing && phase !== 'settled' && previewed.at > 0 ? previewed.at + renewMs : undefined
+    const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
+    const isPreviewing = native.previewing !== undefined
+    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince() }
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {
@@ -193,8 +185,9 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (operation.type === 'edit') await keep(editing(ledger, operation))
     if (isStopped) return
     try {
-      const ref = await perform(operation, ledger, { ...options, signal: abort.signal })
+      const ref = await perform(operation, ledger, { ...options, signal: abort.signal, stream: native.streaming })
       schedule.succeeded()
+      native.did(operation)
       await keep(after(operation, ref))
     } catch (error) {
       await fail(operation, toPortError(error))
@@ -207,16 +200,13 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (operation.type === 'edit') return edited(ledger, operation)
     if (operation.type === 'remove')
       return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
-    if (operation.type === 'preview') previewed = { whole: operation.slot.whole, at }
-    else previewed = { whole: '', at: 0 }
     return ledger
   }
 
   async function fail(operation: Operation, error: PortError): Promise<void> {
     const at = clock.now()
     schedule.failed(error)
-    // A person stopped it, or it is tried with the next text.
-    if (operation.type === 'preview') previewed = { whole: operation.slot.whole, at }
+    if (operation.type === 'preview') native.did(operation)
     const next = failed(ledger, operation, error, { at, isIdempotent: limits.idempotent })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (error.type === 'refused' || error.type === 'unreachable' || error.type === 'ambiguous')

@@ -1,6 +1,6 @@
-import type { Clock } from '@reply/core'
-import type { Limits } from './limits.ts'
+import { type FakeFault, type FakeOptions, fakeLimits } from './fake/options.ts'
 import {
+  type AppendStream,
   type Attachment,
   type Bubble,
   type ChannelPort,
@@ -9,25 +9,11 @@ import {
   PortError,
   type PortErrorType,
   type PostOptions,
+  type PreviewStream,
   type Render,
+  type StreamPiece,
+  type Task,
 } from './port.ts'
-
-/** What goes wrong with one call, counted from 1 over all verbs but typing. */
-export interface FakeFault {
-  readonly call: number
-  /** An error without the call being done; `done`: it is done, and then nobody says so; `deleted`: a person removes the newest message first. */
-  readonly type: PortErrorType | 'done' | 'deleted'
-  readonly retryAfterMs?: number | undefined
-}
-
-export interface FakeOptions {
-  readonly clock: Clock
-  /** Over those of a chat that edits, a message a second, 400 units each. */
-  readonly limits?: Partial<Limits> | undefined
-  readonly faults?: readonly FakeFault[] | undefined
-  /** Verbs that it does without. */
-  readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
-}
 
 /** A message as a person sees it. */
 export interface FakeMessage {
@@ -39,6 +25,10 @@ export interface FakeMessage {
   readonly isSilent: boolean
   readonly edits: number
   readonly file?: Attachment | undefined
+  /** It is being added to, until then. */
+  readonly openUntil?: number | undefined
+  /** What its stream told of tools, as it was last. */
+  readonly tasks?: readonly Task[] | undefined
 }
 
 /** A chat in memory that keeps to its limits: for tests of sinks, and an example of a port. */
@@ -59,20 +49,10 @@ export interface Fake {
   remove(id: string): void
 }
 
-export const fakeLimits: Limits = {
-  maxLength: 400,
-  edits: true,
-  editIntervalMs: 1000,
-  perChat: { calls: 5, perMs: 5000 },
-  typingMs: 5000,
-  buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
-  idempotent: false,
-}
-
 /** Markdown as it is: what is measured is what is written. */
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
-export function createFake({ clock, limits: given = {}, faults = [], lacks = [] }: FakeOptions): Fake {
+export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream }: FakeOptions): Fake {
   const limits = { ...fakeLimits, ...given }
   const messages: FakeMessage[] = []
   const removed = new Set<string>()
@@ -82,6 +62,20 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [] 
   let times: number[] = []
   let [count, notifications, typingUntil, frozenUntil] = [0, 0, 0, 0]
   let preview: { text: string; until: number } | undefined
+  const previewing: PreviewStream = {
+    kind: 'preview',
+    renewMs: 20_000,
+    write: (bubble) => call('preview', () => show(bubble)),
+  }
+  const adding: AppendStream = {
+    kind: 'append',
+    maxMs: 240_000,
+    maxLength: 300,
+    measure: (text) => text.length,
+    open: (piece, options) => call('open', () => openStream(piece, options)),
+    append: (ref, piece) => call('append', () => add(ref, piece, true)),
+    close: (ref, piece) => call('close', () => add(ref, piece, false)),
+  }
   const port: ChannelPort = {
     limits,
     post: (bubble, options) => call('post', () => post(bubble, options)),
@@ -91,9 +85,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [] 
       upload: (file, options) => call('upload', () => post({ text: file.caption, buttons: [] }, options, file)),
     }),
     ...(has('typing') && { typing }),
-    ...(has('stream') && {
-      stream: { kind: 'preview', renewMs: 20_000, write: (bubble) => call('preview', () => show(bubble)) },
-    }),
+    ...(has('stream') && { stream: stream === 'append' ? adding : previewing }),
   }
   return {
     port,
@@ -142,6 +134,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [] 
 
   function asked({ type, retryAfterMs = 2000 }: FakeFault): PortError {
     const limited = type === 'rate-limited'
+    if (type === 'fixed') for (const message of messages) change(message, (one) => ({ ...one, openUntil: undefined }))
     if (limited) frozenUntil = clock.now() + retryAfterMs
     const kind = type === 'done' || type === 'deleted' ? 'ambiguous' : type
     return new PortError(kind, `It was asked to fail: ${type}.`, limited ? { retryAfterMs } : {})
@@ -189,8 +182,33 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [] 
     if (!message || removed.has(id)) throw new PortError('gone', 'There is no such message.')
     if (clock.now() - (postedAt.get(id) ?? 0) > (limits.editWindowMs ?? Number.POSITIVE_INFINITY))
       throw new PortError('fixed', 'It is too old to be edited.')
+    if (isOpen(message)) throw new PortError('refused', 'It is being added to.')
     fits(bubble)
     messages[at] = { ...message, text: bubble.text, buttons: bubble.buttons, edits: message.edits + 1 }
+  }
+
+  function openStream({ text, tasks }: StreamPiece, options: PostOptions): MessageRef {
+    const ref = post({ text, buttons: [] }, options)
+    change(ref, (message) => ({ ...message, tasks, openUntil: clock.now() + 300_000 }))
+    return ref
+  }
+
+  function add(ref: MessageRef, { text, tasks }: StreamPiece, isOpened: boolean): void {
+    const message = messages.find(({ id }) => id === ref.id)
+    if (!message || removed.has(ref.id)) throw new PortError('gone', 'There is no such message.')
+    if (!isOpen(message)) throw new PortError('fixed', 'It is not being added to.')
+    const whole = message.text + text
+    if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} units are too many.`)
+    const told = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
+    change(ref, (one) => ({ ...one, text: whole, tasks: told, openUntil: isOpened ? one.openUntil : undefined }))
+  }
+
+  function isOpen({ openUntil }: FakeMessage): boolean {
+    return openUntil !== undefined && clock.now() < openUntil
+  }
+
+  function change({ id }: Pick<FakeMessage, 'id'>, to: (message: FakeMessage) => FakeMessage): void {
+    for (const [at, message] of messages.entries()) if (message.id === id) messages[at] = to(message)
   }
 
   function fits({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {

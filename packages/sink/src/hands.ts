@@ -1,6 +1,15 @@
 import type { Ledger } from './ledger.ts'
-import { type ChannelPort, type Chat, type MessageRef, PortError, type Render } from './port.ts'
-import type { Operation } from './reconcile.ts'
+import {
+  type AppendStream,
+  type ChannelPort,
+  type Chat,
+  type EditOptions,
+  type MessageRef,
+  PortError,
+  type Render,
+} from './port.ts'
+import { isStreamed, type Operation } from './reconcile.ts'
+import { pieceOf } from './streaming.ts'
 import type { Words } from './words.ts'
 
 export interface HandsOptions {
@@ -10,6 +19,8 @@ export interface HandsOptions {
   readonly replyTo?: MessageRef | undefined
   readonly words: Words
   readonly signal: AbortSignal
+  /** What grows is streamed. */
+  readonly stream?: AppendStream | undefined
 }
 
 /** Does one operation with the port. Gives the message where one was posted; rejects as the port does. */
@@ -23,7 +34,7 @@ export async function perform(
     case 'post':
       return await post(operation, ledger, options)
     case 'edit':
-      if (operation.entry.ref) await port.edit?.(operation.entry.ref, operation.slot.bubble, { chat, signal })
+      await edit(operation, options)
       return undefined
     case 'remove':
       if (operation.entry.ref) await takeAway(operation.entry.ref, options)
@@ -44,7 +55,31 @@ async function post(operation: Post, ledger: Ledger, options: HandsOptions): Pro
   const replyTo = replyToOf(operation, ledger, options)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
   if (slot.file && port.upload) return await port.upload(slot.file, posting)
+  if (options.stream && isStreamed(slot)) return await options.stream.open(pieceOf(slot), posting)
   return await port.post(slot.bubble, posting)
+}
+
+async function edit(
+  { entry, slot, flowing }: Extract<Operation, { type: 'edit' }>,
+  { port, chat, signal, stream }: HandsOptions,
+): Promise<void> {
+  const { ref } = entry
+  if (!ref) return
+  const editing = { chat, signal }
+  if (stream && flowing === 'append') return await stream.append(ref, pieceOf(slot, entry.stream), editing)
+  if (stream && flowing === 'close') return await stream.close(ref, pieceOf(slot, entry.stream), editing)
+  if (flowing === 'end') return await closeAnyway(stream, ref, editing)
+  await port.edit?.(ref, slot.bubble, editing)
+}
+
+/** Whatever it was that it shows: it is edited then. It may be closed already. */
+async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, editing: EditOptions): Promise<void> {
+  try {
+    await stream?.close(ref, { text: '', tasks: [] }, editing)
+  } catch (error) {
+    const { type } = toPortError(error)
+    if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') throw error
+  }
 }
 
 /** Without `remove` as little is left of it as can be. */

@@ -8,15 +8,8 @@ export { type Clause, type ClauseName, type ContractOptions, portContract } from
 export type { TakenAsk } from './deliver.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './dialect.ts'
 export { SinkError, type SinkErrorType } from './error.ts'
-export {
-  createFake,
-  type Fake,
-  type FakeFault,
-  type FakeMessage,
-  type FakeOptions,
-  fakeLimits,
-  fakeRender,
-} from './fake.ts'
+export { type FakeFault, type FakeOptions, fakeLimits } from './fake/options.ts'
+export { createFake, type Fake, type FakeMessage, fakeRender } from './fake.ts'
 export { heal } from './heal.ts'
 export { type AnswerOptions, answerWith, type Running } from './inbound/answer.ts'
 export { answerOnce, createHear, type Hear, type HearOptions } from './inbound/hear.ts'

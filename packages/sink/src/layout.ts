@@ -3,8 +3,9 @@ import { carryOf } from './carry.ts'
 import { heal } from './heal.ts'
 import { type Entry, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
-import type { Attachment, Bubble, Button, Render } from './port.ts'
+import type { AppendStream, Attachment, Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
+import { type Flow, streamLength } from './streaming.ts'
 import type { Mode } from './view.ts'
 import type { Words } from './words.ts'
 
@@ -23,6 +24,8 @@ export interface Slot {
   readonly isGrowing: boolean
   /** The last of the answer. */
   readonly isLast?: boolean | undefined
+  /** Of the last of a text where it is streamed. */
+  readonly flow?: Flow | undefined
 }
 
 export interface LayoutOptions {
@@ -31,6 +34,8 @@ export interface LayoutOptions {
   readonly mode: Mode
   readonly words: Words
   readonly ledger: Ledger
+  /** What grows is streamed. */
+  readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
 }
 
 /** Units that are kept free for a status below a text that grows. */
@@ -49,9 +54,11 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   })
   if (!status) return slots
   const last = slots.at(-1)
+  const isBelow = last?.isGrowing === true && last.card.key === tail?.key
+  // A stream tells itself what is being done.
+  if (isBelow && options.streaming) return slots
   // A text that grows carries the status below it.
-  if (last?.isGrowing && last.card.key === tail?.key && options.limits.edits)
-    return [...slots.slice(0, -1), withFooter(last, status, options)]
+  if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
 }
 
@@ -71,9 +78,10 @@ function answerSlots(
   const own = ledger.entries
     .filter((entry) => entry.card === card.key && entry.piece && entry.state !== 'intent')
     .toSorted((a, b) => indexOf(a.key) - indexOf(b.key))
-  const stays = lastFixed(own, options)
   const fits = (entry: Entry): boolean =>
     isWhole(own, entry, card.source) && hashOf(card.source.slice(0, entry.piece?.to)) === entry.piece?.upTo
+  const isOver = (entry: Entry): boolean => entry.isClosed === true && !entry.isUnsure && fits(entry)
+  const stays = lastFixed(own, options) ?? own.findLast(isOver)
   // Once it is corrected it stays so, also when what was wrong has been removed.
   const isCorrected = ledger.entries.some((entry) => entry.card === `${card.key}!`)
   const isPrefix = !isCorrected && (!stays || fits(stays))
@@ -90,11 +98,12 @@ function answerSlots(
   const first = last ? indexOf(last.key) + 1 : 0
   const before = last ? [asIs(last, card, options)] : []
   if (last && card.source.slice(from).trim() === '') return before
+  const maxLength = lengthFor(card, options)
   const slices = split(card.source, {
     from,
     carry: carryOf(card.source.slice(0, from)),
-    maxLength: lengthFor(card, options),
-    measure: (text) => options.render(text).length,
+    maxLength,
+    measure: (text) => measured(text, maxLength, options),
   })
   const slots = slices.map((slice, index) => {
     const key = `${card.key}#${first + index}`
@@ -102,7 +111,8 @@ function answerSlots(
     const isGrowing = card.isOpen && isLast
     const known = ledger.entries.find((entry) => entry.key === key)
     const isContinued = known ? known.isContinued === true : first + index > 0 && !options.isTail
-    const text = mode !== 'live' || !isGrowing ? slice.source.trim() : heal(slice.source.trimEnd())
+    const isHealed = mode === 'live' && isGrowing && !options.streaming
+    const text = isHealed ? heal(slice.source.trimEnd()) : slice.source.trim()
     const label = isContinued ? `*${words.continued}*\n\n` : ''
     const slot = slotOf(card, key, `${label}${text}`, options)
     const upTo = hashOf(card.source.slice(0, slice.to))
@@ -111,6 +121,7 @@ function answerSlots(
       piece: { from: slice.from, to: slice.to, upTo },
       isGrowing,
       isLast: isLast && options.isTail,
+      ...(isLast && options.isTail && options.streaming && { flow: options.streaming.flow }),
       ...(isContinued && { isContinued }),
     }
   })
@@ -127,6 +138,12 @@ function asIs({ key, body, whole }: Entry, card: Card, { render }: LayoutOptions
 function lastFixed(own: readonly Entry[], { mode, limits }: LayoutOptions): Entry | undefined {
   const isFixed = mode === 'append' || !limits.edits
   return own.findLast((entry) => isFixed || entry.isFixed)
+}
+
+function measured(text: string, most: number, { render, streaming }: LayoutOptions): number {
+  const rendered = render(text)
+  if (!streaming) return rendered.length
+  return Math.max(rendered.length, streamLength(rendered.text, streaming.stream, most))
 }
 
 /** All up to this one is there, each where the one before ended: what was cut otherwise in between is not. */

@@ -36,6 +36,10 @@ export interface Entry {
   readonly piece?: Piece | undefined
   /** It goes on with a text that others have come below of. */
   readonly isContinued?: true | undefined
+  /** It is a stream that is open. */
+  readonly stream?: Sent | undefined
+  /** It was a stream; what comes goes on in another message. */
+  readonly isClosed?: true | undefined
   /** It cannot be edited any more. */
   readonly isFixed?: true | undefined
   /** An edit of it may have been done. */
@@ -45,6 +49,15 @@ export interface Entry {
   readonly told?: readonly string[] | undefined
   /** Why it is not there. */
   readonly reason?: string | undefined
+}
+
+/** What was given to a stream so far. */
+export interface Sent {
+  readonly openedAt: number
+  /** Of the text. */
+  readonly length: number
+  readonly hash: string
+  readonly plan?: string | undefined
 }
 
 /** From that place of its source on, no more than this at a time. */

@@ -17,6 +17,8 @@ export interface Limits {
   readonly perClient?: Budget | undefined
   /** A typing notice goes out by itself after so long, in ms; it is renewed before. Undefined: there is none. */
   readonly typingMs?: number | undefined
+  /** The notice says what is being done, in words: no message has to. */
+  readonly typingTells?: boolean | undefined
   /** Buttons below a message. Undefined: none; asks are answered by text alone. */
   readonly buttons?: ButtonLimits | undefined
   /** The port shows `Bubble.form` with fields of the platform's own. Default: asks are buttons, or answered by text. */

@@ -1,7 +1,8 @@
 import type { Slot } from './layout.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import type { MessageRef, PortError } from './port.ts'
-import type { Operation } from './reconcile.ts'
+import { isStreamed, type Operation } from './reconcile.ts'
+import { sentOf, withTasks } from './streaming.ts'
 
 /** The ledger before and after each thing that is done. All pure. */
 
@@ -43,7 +44,10 @@ export function posted(
   { slot }: Post,
   { ref, at }: { readonly ref: MessageRef; readonly at: number },
 ): Ledger {
-  return decided(ledger, slot.key, { state: 'shown', ref, at })
+  if (!isStreamed(slot)) return decided(ledger, slot.key, { state: 'shown', ref, at })
+  // An earlier try may have come through, with less text.
+  const isUnsure = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1 || undefined
+  return decided(withTasks(ledger, slot), slot.key, { state: 'shown', ref, at, isUnsure, stream: sentOf(slot, at) })
 }
 
 /** Its fate is known as far as it ever will be: where it stands and what it told counts from now on. */
@@ -68,15 +72,30 @@ export function editing(ledger: Ledger, { entry }: Extract<Operation, { type: 'e
   return changeEntry(ledger, entry.key, { isUnsure: true })
 }
 
-export function edited(ledger: Ledger, { slot, entry }: Extract<Operation, { type: 'edit' }>): Ledger {
+export function edited(ledger: Ledger, { slot, entry, flowing }: Extract<Operation, { type: 'edit' }>): Ledger {
+  if (flowing === 'end') return changeEntry(ledger, entry.key, { stream: undefined, isUnsure: true })
   const { key, card, body, whole, piece, isContinued } = slot
-  const entries = ledger.entries.map((one): Entry => {
-    if (one.key === entry.key)
-      return { ...one, isUnsure: undefined, key, card: card.key, type: card.type, body, whole, piece, isContinued }
+  const known = flowing === 'append' || flowing === 'close' ? withTasks(ledger, slot) : ledger
+  const stream = flowing === 'append' && entry.stream ? sentOf(slot, entry.stream.openedAt) : undefined
+  // Closed before its text was at its end: it had been open for as long as one may be.
+  const isClosed = (flowing === 'close' && slot.isGrowing) || entry.isClosed ? true : undefined
+  const shows: Partial<Entry> = {
+    key,
+    card: card.key,
+    type: card.type,
+    body,
+    whole,
+    piece,
+    isContinued,
+    stream,
+    isClosed,
+  }
+  const entries = known.entries.map((one): Entry => {
+    if (one.key === entry.key) return { ...one, isUnsure: undefined, ...shows }
     // A person had removed it: this message stands for it now.
     return one.key === key ? { ...one, key: `${key}~${one.id}`, card: `${one.card}~` } : one
   })
-  return { ...ledger, entries }
+  return { ...known, entries }
 }
 
 export function removed(ledger: Ledger, entry: Entry): Ledger {
@@ -98,6 +117,8 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
   if (operation.type === 'preview') return ledger
   if (operation.type === 'post') return postFailed(ledger, operation, error, failing)
   const { entry } = operation
+  if (operation.type === 'edit' && endsStream(operation, error))
+    return changeEntry(ledger, entry.key, { stream: undefined, isClosed: true, isUnsure: true })
   // As unsure as it was before.
   const known = operation.type === 'edit' ? changeEntry(ledger, entry.key, { isUnsure: entry.isUnsure }) : ledger
   switch (error.type) {
@@ -117,6 +138,12 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
     default:
       return error.type satisfies never
   }
+}
+
+/** The platform takes no more of it: the whole is shown by an edit. */
+function endsStream({ flowing }: Extract<Operation, { type: 'edit' }>, { type }: PortError): boolean {
+  if (flowing !== 'append' && flowing !== 'close') return false
+  return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
 }
 
 /** What an edit may have made of it that nobody confirmed, cannot be made sure of any more. */

@@ -122,16 +122,17 @@ export interface PreviewStream {
 }
 
 /**
- * A message that is added to, and stays. All of it was said for good; what turns out otherwise is edited when it is closed.
- * What fails is closed, and shown by an edit of the whole: with `fixed`, where the platform closed it by itself.
+ * A message that is added to, and stays: what was said in it stays said until it is closed, and can be edited then. What is
+ * added is what `Render` makes more of the longer text: so it should only add at the end, or the message is closed and
+ * edited. `fixed`: the platform closed it by itself; the sink edits it to the whole, and goes on in another one.
  */
 export interface AppendStream {
   readonly kind: 'append'
   /** It is closed after so long, in ms, and another one goes on. */
   readonly maxMs: number
-  /** What one takes in all, in what `measure` counts. */
+  /** What one takes in all, in what `measure` counts of a rendered text: never less of more of it. */
   readonly maxLength: number
-  measure(source: string): number
+  measure(text: string): number
   open(piece: StreamPiece, options: PostOptions): Promise<MessageRef>
   append(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
   close(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
@@ -139,13 +140,15 @@ export interface AppendStream {
 
 /** What is added. */
 export interface StreamPiece {
-  /** Markdown as it was written; may be cut anywhere, and empty. */
+  /** Of a bubble's `text`; may be cut anywhere, and empty. */
   readonly text: string
   /** What is being done and was not told so yet. */
   readonly tasks: readonly Task[]
+  /** Where the checklist stands, if that is another place now. */
+  readonly plan?: string | undefined
 }
 
-/** A tool at work, or a line of the checklist. */
+/** A tool at work. */
 export interface Task {
   readonly id: string
   readonly title: string

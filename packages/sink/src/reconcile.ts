@@ -1,6 +1,7 @@
 import type { CardType } from './card.ts'
 import type { Slot } from './layout.ts'
 import { type Entry, indexOf, isThere, type Ledger } from './ledger.ts'
+import { type Flowing, flowingOf, flows } from './streaming.ts'
 
 /** How urgent it is: what is short gives way from the end. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
@@ -8,8 +9,14 @@ export type Priority = 'final' | 'ask' | 'text' | 'status'
 /** One difference between what the chat shows and what it is to show. */
 export type Operation =
   | { readonly type: 'post'; readonly slot: Slot; readonly isLoud: boolean; readonly priority: Priority }
-  /** `takes`: the message was something else's, which it replaces. */
-  | { readonly type: 'edit'; readonly slot: Slot; readonly entry: Entry; readonly priority: Priority }
+  | {
+      readonly type: 'edit'
+      readonly slot: Slot
+      readonly entry: Entry
+      readonly priority: Priority
+      /** The message is an open stream. */
+      readonly flowing?: Flowing | undefined
+    }
   | { readonly type: 'remove'; readonly entry: Entry; readonly priority: Priority }
   | { readonly type: 'preview'; readonly slot: Slot; readonly priority: Priority }
 
@@ -19,6 +26,8 @@ export interface ReconcileOptions {
   readonly canRemove: boolean
   /** What grows is previewed and posted when it is whole. */
   readonly isPreviewing: boolean
+  /** Streams that were opened before this time, in ms since the epoch, are closed. Undefined: nothing is streamed. */
+  readonly openSince?: number | undefined
 }
 
 /** What is missing on the screen, the most valuable first; each can be done next. Empty when it shows what it should. Pure. */
@@ -36,8 +45,9 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
   if (options.canEdit) {
     for (const slot of slots) {
       const entry = known.get(slot.key)
-      if (entry && needsEdit(entry, slot))
-        operations.push({ type: 'edit', slot, entry, priority: editPriority(entry, slot, options) })
+      if (!entry || !(needsEdit(entry, slot) || (isEditable(entry) && flows(entry, slot, options.openSince)))) continue
+      const flowing = flowingOf(entry, slot, options.openSince)
+      operations.push({ type: 'edit', slot, entry, flowing, priority: editPriority(entry, slot, options) })
     }
   }
   const taken = operations.map((operation) => (operation.type === 'edit' ? operation.entry.key : undefined))
@@ -66,7 +76,12 @@ function isPreview(slot: Slot): boolean {
 function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operation {
   const priority = postPriority(slot, options)
   const status = ledger.entries.at(-1)
-  const takes = slot.card.type === 'answer' && options.canEdit && status?.key === 'status' && status.state === 'shown'
+  const takes =
+    slot.card.type === 'answer' &&
+    options.canEdit &&
+    !isStreamed(slot) &&
+    status?.key === 'status' &&
+    status.state === 'shown'
   const isLoud = isLoudIn(slot, options)
   // What is heard is a message of its own, if nothing is left then of the status.
   if (takes && status.ref && !status.isFixed && !(isLoud && options.canRemove))
@@ -91,11 +106,20 @@ function editPriority(entry: Entry, slot: Slot, { isSettled }: ReconcileOptions)
   if (slot.card.type === 'ask') return 'ask'
   if (slot.card.type === 'status' || slot.card.type === 'todos') return isSettled ? 'final' : 'status'
   if (isSettled) return 'final'
-  return entry.body === slot.body ? 'status' : 'text'
+  return entry.body === slot.body && !entry.stream ? 'status' : 'text'
+}
+
+/** A stream is opened with it. */
+export function isStreamed({ flow, isGrowing }: Slot): boolean {
+  return flow !== undefined && isGrowing
+}
+
+function isEditable({ state, ref, isFixed }: Entry): boolean {
+  return state === 'shown' && ref !== undefined && !isFixed
 }
 
 function needsEdit(entry: Entry, slot: Slot): boolean {
-  if (entry.state !== 'shown' || entry.ref === undefined || entry.isFixed || slot.file) return false
+  if (!isEditable(entry) || slot.file) return false
   return entry.whole !== slot.whole || entry.isUnsure === true
 }
 

@@ -1,12 +1,14 @@
 import { isShownText, partsOf, pendingAsks, type Reply } from '@reply/core'
 import type { Break, Card, Shown } from './card.ts'
 import type { Policy } from './config.ts'
+import type { Flow } from './streaming.ts'
 import { answerCards, type Placed } from './view/answer.ts'
 import { askCards } from './view/ask.ts'
 import { endingCards } from './view/ending.ts'
 import { compactionCard, reasoningCards, todosCard } from './view/note.ts'
 import { heartbeatCard, noticeCard } from './view/notice.ts'
 import { statusCard } from './view/status.ts'
+import { flowOf } from './view/task.ts'
 import type { Words } from './words.ts'
 
 /**
@@ -27,6 +29,10 @@ export interface ViewOptions {
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
+  /** What grows is streamed: the stream tells what is being done. */
+  readonly isStreaming?: boolean | undefined
+  /** The typing notice tells it. */
+  readonly typingTells?: boolean | undefined
   /** Overlong code goes out as files. */
   readonly uploads: boolean
 }
@@ -35,6 +41,10 @@ export interface View {
   /** In the order of the chat. Kept cards that were posted and are missing here stay as they are. */
   readonly cards: readonly Card[]
   readonly isTyping: boolean
+  /** What it is doing, in plain words. */
+  readonly doing?: string | undefined
+  /** For a stream. */
+  readonly flow: Flow
   /** When to look again, if nothing happens before. */
   readonly nextAt?: number | undefined
 }
@@ -71,11 +81,15 @@ export function view(reply: Reply, options: ViewOptions): View {
   const answers = answerCards(reply, { ...options, texts, kept })
   const ending = endingCards(reply, { ...options, hasText: here > 0 })
   return {
-    cards: [...answers, ...ending, ...(status.card ? [status.card] : [])],
+    cards: [...answers, ...ending, ...(status.card && !options.typingTells ? [status.card] : [])],
     isTyping: isAtWork(reply),
+    doing: status.card?.source,
+    flow: options.isStreaming ? flowOf(reply, options) : noFlow,
     nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt),
   }
 }
+
+const noFlow: Flow = { tasks: [] }
 
 /** Somebody waits for it, and nobody is asked. */
 function isAtWork(reply: Reply): boolean {

@@ -138,6 +138,53 @@ describe('a button', () => {
   })
 })
 
+describe('a form', () => {
+  const both = asks([questionOf({ multiple: true }), questionOf({ header: 'Name', options: [], custom: true })])
+  const fill = (values: readonly (readonly string[])[], at = 0, state = fresh) =>
+    take(both, { token: `s3cret.${at}.f`, values }, state)
+
+  test('answers all questions at once', () => {
+    const answer = [['Red', 'Blue'], ['Ada']]
+    expect(fill([['Red', 'Blue', 'Red'], [' Ada ']])).toMatchObject({ type: 'answer', answer })
+    // Also those that were answered one by one since it was opened.
+    expect(fill(answer, 0, { ...fresh, answers: [['Green']] })).toMatchObject({ type: 'answer', answer })
+    expect(fill([['Ada']], 1, { ...fresh, answers: [['Green']] })).toMatchObject({ answer: [['Green'], ['Ada']] })
+  })
+
+  test.each<[string, readonly (readonly string[])[], string]>([
+    ['nothing', [['Red'], []], words.replyWith({ options: 0, multiple: false, custom: true })],
+    ['too few answers', [['Red']], words.replyWith({ options: 0, multiple: false, custom: true })],
+    ['what is no option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'])],
+    ['two for one', [['Red'], ['Ada', 'Bob']], words.oneOnly],
+  ])('does not take %s', (_, values, error) => {
+    expect(fill(values)).toEqual({ type: 'error', error })
+  })
+
+  test('of a question that was not asked yet is not taken', () => {
+    expect(fill([['Ada']], 1)).toEqual({ type: 'error', error: words.alreadyResolved })
+    expect(take(both, { token: 's3cret.7.f', values: [['Ada']] })).toMatchObject({ type: 'error' })
+  })
+
+  test.each([
+    ['several questions', both, true],
+    ['words of its own', open, true],
+    [
+      'more options than buttons',
+      asks([questionOf({ options: Array(30).fill({ label: 'a', description: '' }) })]),
+      true,
+    ],
+    ['what buttons do', one, false],
+  ])('is there for %s', (_, ask, isThere) => {
+    const reply = replyWith([], { phase: 'blocked', asks: [ask] })
+    const ledger = { ...emptyLedger, asks: { que_1: fresh } }
+    const formOf = (forms: boolean) =>
+      viewOf(reply, { ledger, forms }).cards.map((card) => card.type === 'ask' && card.form)
+    expect(formOf(false)).toEqual([undefined])
+    const questions = ask.questions.map((question) => expect.objectContaining({ header: question.header }))
+    expect(formOf(true)).toEqual([isThere ? { token: 's3cret.0.f', label: words.fillIn, questions } : undefined])
+  })
+})
+
 describe('a permission', () => {
   test.each<[string, string]>([
     ['once', 'once'],

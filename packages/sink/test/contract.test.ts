@@ -27,7 +27,13 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
   const clock = createHandClock(beginning)
   const faults: FakeFault[] = []
   const perChat = { calls: 1000, perMs: 1000 }
-  const fake = createFake({ clock, faults, lacks: options.lacks, limits: { perChat, ...options.limits } })
+  const fake = createFake({
+    clock,
+    faults,
+    lacks: options.lacks,
+    stream: options.stream,
+    limits: { perChat, ...options.limits },
+  })
   return {
     port: fake.port,
     render: fakeRender,
@@ -49,7 +55,11 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
 }
 
 const onlyThere: ContractOptions['skip'] = { 'posts once for one key': 'it is not idempotent' }
+const previews: ContractOptions['skip'] = {
+  'adds to a stream, which can be edited when it is closed': 'it writes previews',
+}
 const unkeyed: ContractOptions['skip'] = {
+  ...previews,
   ...onlyThere,
   'shows what nobody confirmed once, under its key': 'it is not idempotent',
 }
@@ -69,8 +79,17 @@ const unremoved: ContractOptions['skip'] = {
 
 const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['skip']][] = [
   ['that edits', {}, unkeyed],
-  ['that is idempotent', { limits: { idempotent: true } }, {}],
+  ['that is idempotent', { limits: { idempotent: true } }, previews],
   ['without edits', { limits: { edits: false }, lacks: ['edit', 'remove'] }, { ...unkeyed, ...unedited, ...unremoved }],
+  [
+    'with streams',
+    { stream: 'append' },
+    {
+      ...onlyThere,
+      'shows what nobody confirmed once, under its key': 'it is not idempotent',
+      'writes a preview that is no message': 'it has streams',
+    },
+  ],
   ['without removal', { lacks: ['remove'] }, { ...unkeyed, ...unremoved }],
   [
     'without buttons',

@@ -26,7 +26,7 @@ export interface Plan {
   /** The process dies at its so-manieth wait for the port or the store, before or after that has done its work. */
   readonly crashes: readonly { readonly at: number; readonly isDone: boolean }[]
   readonly policy: Partial<Policy>
-  readonly fake: Pick<FakeOptions, 'limits' | 'lacks'>
+  readonly fake: Pick<FakeOptions, 'limits' | 'lacks' | 'stream'>
 }
 
 export interface Shown {
@@ -147,11 +147,16 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
       ...(remove && { remove: (ref, options) => wait(mine, () => remove(ref, options)) }),
       ...(upload && { upload: (file, options) => wait(mine, () => upload(file, options)) }),
       ...(port.typing && { typing: port.typing }),
-      ...(stream?.kind === 'preview' && {
-        stream: {
-          ...stream,
-          write: (bubble, options) => wait(mine, () => stream.write(bubble, options)),
-        },
+      ...(stream && {
+        stream:
+          stream.kind === 'preview'
+            ? { ...stream, write: (bubble, options) => wait(mine, () => stream.write(bubble, options)) }
+            : {
+                ...stream,
+                open: (piece, options) => wait(mine, () => stream.open(piece, options)),
+                append: (ref, piece, options) => wait(mine, () => stream.append(ref, piece, options)),
+                close: (ref, piece, options) => wait(mine, () => stream.close(ref, piece, options)),
+              },
       }),
     }
   }
@@ -282,5 +287,7 @@ export function planBySeed(seed: number): Plan {
   const delivery = kinds[pick(kinds.length)] ?? 'edit'
   const verbosity = random() < 0.7 ? 'normal' : random() < 0.5 ? 'quiet' : 'verbose'
   const policy = { delivery, verbosity, reasoning: random() < 0.15 } as const
-  return { faults, crashes, policy, fake: { limits, lacks } }
+  // Drawn last, so that a seed's plan stays what it was.
+  const stream = random() < 0.6 ? 'append' : 'preview'
+  return { faults, crashes, policy, fake: { limits, lacks, stream } }
 }

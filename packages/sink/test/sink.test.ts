@@ -120,6 +120,24 @@ describe('a text that grows', () => {
 })
 
 describe('typing', () => {
+  test('says what is being done where the channel can, at most every 5 s, and no message does', async () => {
+    const said: (string | undefined)[] = []
+    const { fake, clock } = createScene()
+    const typing = async (on: boolean, { doing }: { readonly doing?: string | undefined }) =>
+      void said.push(on ? doing : 'off')
+    const limits = { ...fake.port.limits, typingMs: 60_000, typingTells: true }
+    const scene = createScene({ clock, sink: { port: { ...fake.port, limits, typing } } })
+    for (const title of ['one', 'two', 'three']) {
+      scene.show(replyWith([call('bash', { title })]))
+      await scene.pass(2000)
+    }
+    await scene.pass(6000)
+    scene.show(whole('Done.'))
+    await scene.end()
+    expect(said).toEqual([undefined, 'bash: one', 'bash: three · 5 s', 'bash: three · 10 s', 'off'])
+    expect(textsOf({ ...scene, fake })).toEqual(['Done.'])
+  })
+
   test('begins at once, is kept alive, and stops at the end', async () => {
     const scene = createScene()
     scene.show(replyWith([]))

@@ -180,6 +180,29 @@ export const verbs = [
     },
   },
   {
+    name: 'adds to a stream, which can be edited when it is closed',
+    needs: (stage) => stage.port.stream?.kind === 'append' && stage.port.edit !== undefined,
+    run: async (stage) => {
+      const { stream } = stage.port
+      must(stream?.kind === 'append', 'It has no stream.')
+      const { chat } = stage
+      const { signal } = new AbortController()
+      const task = { id: 'one', title: 'bash: npm test', status: 'running' } as const
+      const options = { chat, signal, silent: true, key: 'contract-stream' }
+      const ref = await stream.open({ text: 'It begins', tasks: [task] }, options)
+      must(reads(textsOn(stage).at(-1), 'It begins'), `It shows ${textsOn(stage).at(-1)}.`)
+      await stream.append(ref, { text: ', goes on', tasks: [{ ...task, status: 'done' }] }, { chat, signal })
+      await stream.append(ref, { text: '', tasks: [] }, { chat, signal })
+      await stream.close(ref, { text: ', and ends.', tasks: [] }, { chat, signal })
+      must(reads(textsOn(stage).at(-1), 'It begins, goes on, and ends.'), `It shows ${textsOn(stage).at(-1)}.`)
+      must(stage.screen().length === 1, `It made ${stage.screen().length} messages.`)
+      const closed = await failureOf(stream.append(ref, { text: 'More.', tasks: [] }, { chat, signal }))
+      must(closed.type === 'fixed', `What was closed says ${closed.type}.`)
+      await edit(stage, ref, 'Other words.')
+      must(reads(textsOn(stage).at(-1), 'Other words.'), `It shows ${textsOn(stage).at(-1)}.`)
+    },
+  },
+  {
     name: 'tells that a message is gone',
     needs: canEdit,
     run: async (stage) => {

@@ -14,8 +14,8 @@ export function compactionCard({ compaction }: Reply, { words }: ViewOptions): C
 }
 
 /** One checklist, edited as it is worked off. What an earlier reply left is not shown again. */
-export function todosCard(reply: Reply, { words, mode, policy }: ViewOptions): Card | undefined {
-  if (mode !== 'live' || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
+export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: ViewOptions): Card | undefined {
+  if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
   if (!toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return undefined
   const lines = reply.todos.map((todo) => `- ${words.todo({ ...todo, content: literal(todo.content) })}`)
   return { type: 'todos', key: 'todos', source: [`**${words.todos}**`, ...lines].join('\n') }

@@ -1,7 +1,8 @@
 import { type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Timed, ViewOptions } from '../view.ts'
-import { code, literal, oneLine, toolLabel } from './phrase.ts'
+import { code, literal, oneLine } from './phrase.ts'
 import { activityOf } from './status.ts'
+import { titleOf } from './task.ts'
 
 /** Units of a tool's output that are shown of it. */
 const outputLength = 600
@@ -44,9 +45,7 @@ function tellingOf(part: ToolPart): string {
 
 function lineOf(part: ToolPart, { words, policy }: ViewOptions): string {
   const { state } = part
-  const name = literal(toolLabel(part.tool))
-  const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
-  const label = typeof detail === 'string' && detail !== '' ? `${name}: ${literal(oneLine(detail, 120))}` : name
+  const label = literal(titleOf(part))
   if (state.status === 'error') {
     const why = isDenied(state.error) ? words.toolDenied : words.toolFailed(literal(oneLine(state.error ?? '', 200)))
     return `~~${label}~~ ${why}`

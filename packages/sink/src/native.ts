@@ -1,0 +1,64 @@
+import type { Clock, Reply } from '@reply/core'
+import type { Ledger } from './ledger.ts'
+import type { AppendStream, ChannelPort, PreviewStream } from './port.ts'
+import type { Operation } from './reconcile.ts'
+import { earliest } from './view.ts'
+
+/** The platform's own way to show what grows, as long as the port has it: that may turn out on the way. */
+export interface Native {
+  readonly streaming: AppendStream | undefined
+  readonly previewing: PreviewStream | undefined
+  /** A preview is written again when it shows something else, or would go out. All else is due. */
+  isDue(operation: Operation): boolean
+  /** When something has to be done though nothing changed: a preview goes out, a stream has been open for long enough. */
+  nextAt(reply: Reply, ledger: Ledger): number | undefined
+  /** Streams that were opened before are closed. */
+  openSince(): number | undefined
+  /** This was done, or tried: a person may have stopped a preview, and with the next text it is tried again. */
+  did(operation: Operation): void
+}
+
+export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean): Native {
+  let previewed = { whole: '', at: 0 }
+  return {
+    get streaming() {
+      return streaming()
+    },
+    get previewing() {
+      return previewing()
+    },
+    isDue,
+    nextAt,
+    openSince: () => {
+      const stream = streaming()
+      return stream && clock.now() - stream.maxMs
+    },
+    did: (operation) => {
+      const { type } = operation
+      previewed = type === 'preview' ? { whole: operation.slot.whole, at: clock.now() } : { whole: '', at: 0 }
+    },
+  }
+
+  function streaming(): AppendStream | undefined {
+    return isWanted && port.stream?.kind === 'append' ? port.stream : undefined
+  }
+
+  function previewing(): PreviewStream | undefined {
+    return isWanted && port.stream?.kind === 'preview' ? port.stream : undefined
+  }
+
+  function isDue(operation: Operation): boolean {
+    if (operation.type !== 'preview' || operation.slot.whole !== previewed.whole) return true
+    return clock.now() >= previewed.at + (previewing()?.renewMs ?? 0)
+  }
+
+  function nextAt({ phase }: Reply, { entries }: Ledger): number | undefined {
+    const drafts = previewing()
+    const renewAt = drafts && phase !== 'settled' && previewed.at > 0 ? previewed.at + drafts.renewMs : undefined
+    const stream = streaming()
+    const openedAt = entries.find((entry) => entry.stream)?.stream?.openedAt
+    const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined
+    // What is over is an operation, which has a time of its own.
+    return earliest(renewAt, overAt !== undefined && overAt > clock.now() ? overAt : undefined)
+  }
+}

@@ -1,0 +1,32 @@
+import { type Reply, type ToolPart, toolsOf } from '@reply/core'
+import type { Task } from '../port.ts'
+import { type Flow, toldAs } from '../streaming.ts'
+import type { ViewOptions } from '../view.ts'
+import { oneLine, toolLabel } from './phrase.ts'
+
+const statuses = { pending: 'pending', running: 'running', completed: 'done', error: 'failed' } as const
+
+/** What a stream is told beside the text: tools as tasks, each once a status, and how far the checklist is. */
+export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flow {
+  if (policy.verbosity === 'quiet') return { tasks: [] }
+  const tools = toolsOf(reply).filter(({ tool }) => tool !== 'todowrite' && tool !== 'question')
+  const tasks = tools.map(taskOf).filter((task) => task.status !== 'pending' && !shown.told.has(toldAs(task)))
+  const { todos } = reply
+  if (todos.length === 0 || !toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return { tasks }
+  const done = todos.filter(({ status }) => status === 'completed').length
+  const now = todos.find(({ status }) => status === 'in_progress')
+  const plan = [`${words.todos} ${done}/${todos.length}`, now && oneLine(now.content, 100)].filter(Boolean).join(': ')
+  return { tasks, plan }
+}
+
+function taskOf(part: ToolPart): Task {
+  const { state } = part
+  return { id: part.id, title: titleOf(part), status: statuses[state.status] }
+}
+
+/** "bash: npm test": what it is, and what it is at. */
+export function titleOf({ tool, state }: ToolPart): string {
+  const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
+  const name = toolLabel(tool)
+  return typeof detail === 'string' && detail !== '' ? `${name}: ${oneLine(detail, 120)}` : name
+}

@@ -48,12 +48,22 @@ export function createSlackPort(
   const status = threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features })
   const stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
-    ...{ limits: slackLimits, post, edit, remove, upload: file, react },
+    ...{ limits: limits(), post, edit, remove, upload: file, react },
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
     /** Threads alone have it, and not in every workspace. */
     get stream(): AppendStream | undefined {
       return features.streams ? stream : undefined
     },
+  }
+
+  /** Of the moment: that there are no statuses turns out when the first is set. */
+  function limits(): ChannelPort['limits'] {
+    return {
+      ...slackLimits,
+      get typingTells() {
+        return status !== undefined && features.statuses
+      },
+    }
   }
 
   function streamIn(thread: string): AppendStream | undefined {

@@ -49,14 +49,6 @@ export function quieted(text: string): string {
   return text.replace(markup, `<${joiner}`).replace(names, `@${joiner}`).replace(links, `$1${joiner}`)
 }
 
-/** The same for a text that comes in pieces, cut anywhere: none of them begins or ends what would ring. */
-export function quietedPiece(text: string): string {
-  const begun = text.replace(/^(?=[!@](?:channel|here|everyone|subteam|[UWB][A-Z\d]))/i, joiner)
-  return quieted(begun)
-    .replace(/<(?=(?:!\w*|[@#]\w?)?$)/, `<${joiner}`)
-    .replace(/(\]\([ \t]*<?|^[ \t]*\[[^\]\n]+\]:[ \t]*<?)(?=[!@]$)/m, `$1${joiner}`)
-}
-
 /** For Slack's own markup, in which three characters have a meaning. */
 export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

@@ -31,8 +31,9 @@ export function createStatus({ call, channelId: channel_id, threadTs: thread_ts,
   }
 
   async function set(on: boolean, { doing }: Pick<TypingOptions, 'doing'>): Promise<void> {
+    const isNew = on !== isOn
     isOn = on
-    await tell('sessions', 'agents.sessions.setStatus', { status: on ? 'processing' : 'active' })
+    if (isNew) await tell('sessions', 'agents.sessions.setStatus', { status: on ? 'processing' : 'active' })
     const status = on ? clipped(doing ?? 'is working…', length) : ''
     await tell('statuses', 'assistant.threads.setStatus', { status })
   }

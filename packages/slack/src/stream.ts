@@ -3,7 +3,7 @@ import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking } from './features.ts'
 import { bytesOf, mostTasks, streamLength, streamMs, tasksLength } from './limits.ts'
-import { clipped, quietedPiece } from './render.ts'
+import { clipped } from './render.ts'
 
 /** For whom a stream is; Slack wants to know it outside of direct messages. */
 export interface SlackRecipient {
@@ -23,7 +23,7 @@ export interface StreamOptions {
 
 /** The tasks of one stream, and what their titles took of it. */
 interface Told {
-  readonly tasks: Map<string, Task>
+  readonly tasks: Set<string>
   length: number
 }
 
@@ -41,14 +41,14 @@ export function createStream(options: StreamOptions): AppendStream {
     kind: 'append',
     maxMs: streamMs,
     maxLength: streamLength,
-    measure: (source) => bytesOf(quietedPiece(source)),
+    measure: bytesOf,
     open: begin,
     append,
     close,
   }
 
   async function begin(piece: StreamPiece): Promise<MessageRef> {
-    const told: Told = { tasks: new Map(), length: 0 }
+    const told: Told = { tasks: new Set(), length: 0 }
     const chunks = chunksOf(piece, told)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
     const more = { ...(chunks.length > 0 && { chunks }), ...to, task_display_mode: 'plan' }
@@ -83,20 +83,21 @@ export function createStream(options: StreamOptions): AppendStream {
   }
 }
 
-function chunksOf({ text, tasks }: StreamPiece, told: Told = { tasks: new Map(), length: 0 }): readonly SlackFields[] {
-  const updates = tasks.filter((task) => isRoomFor(task, told))
-  const before = headlineOf(told)
-  for (const task of updates) told.tasks.set(task.id, task)
-  const headline = headlineOf(told)
+function chunksOf(
+  { text, tasks, plan }: StreamPiece,
+  told: Told = { tasks: new Set(), length: 0 },
+): readonly SlackFields[] {
   return [
-    ...updates.map(({ id, title, status }) => ({
-      type: 'task_update',
-      id,
-      title: clipped(title || '…', titleLength),
-      status: statuses[status],
-    })),
-    ...(headline !== '' && headline !== before ? [{ type: 'plan_update', title: headline }] : []),
-    ...(text === '' ? [] : [{ type: 'markdown_text', text: quietedPiece(text) }]),
+    ...(plan ? [{ type: 'plan_update', title: clipped(plan, titleLength) }] : []),
+    ...tasks
+      .filter((task) => isRoomFor(task, told))
+      .map(({ id, title, status }) => ({
+        type: 'task_update',
+        id,
+        title: clipped(title || '…', titleLength),
+        status: statuses[status],
+      })),
+    ...(text === '' ? [] : [{ type: 'markdown_text', text }]),
   ]
 }
 
@@ -105,15 +106,7 @@ function isRoomFor({ id, title }: Task, told: Told): boolean {
   if (told.tasks.has(id)) return true
   const length = told.length + bytesOf(clipped(title, titleLength))
   if (length > tasksLength || told.tasks.size >= mostTasks) return false
+  told.tasks.add(id)
   told.length = length
   return true
-}
-
-/** What stands above the tasks: how many are done, and what is being done. */
-function headlineOf({ tasks }: Told): string {
-  const all = [...tasks.values()]
-  if (all.length === 0) return ''
-  const done = all.filter(({ status }) => status === 'done' || status === 'failed').length
-  const running = all.findLast(({ status }) => status === 'running')
-  return [`${done}/${all.length}`, running && clipped(running.title, titleLength)].filter(Boolean).join(' · ')
 }

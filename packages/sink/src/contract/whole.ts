@@ -117,7 +117,8 @@ export const whole = [
   },
   {
     name: 'takes its status away in the end',
-    needs: ({ port }) => port.edit !== undefined && port.limits.edits,
+    // Where the typing notice tells it, there is none.
+    needs: ({ port }) => port.edit !== undefined && port.limits.edits && port.limits.typingTells !== true,
     run: async (stage) => {
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))

@@ -1,24 +1,41 @@
 import type { Form } from '@reply/sink'
 import type { SlackApi } from './api.ts'
 
-/** What is known of the workspace behind a client: it never changes back. */
+/** What is known of the workspace behind a client: what it lacks it lacks for good. */
 export interface Features {
   /** It has streams, as far as is known. */
   streams: boolean
   /** The status in a thread's head. */
-  statuses: boolean
+  readonly statuses: Feature
   /** Sessions of agents. */
-  sessions: boolean
+  readonly sessions: Feature
+  /** When streams were opened and closed lately, in ms since the epoch. */
+  readonly opened: number[]
+  readonly closed: number[]
   /** Forms too long to be kept in their message, by token, the newest last. */
   readonly forms: Map<string, Form>
+}
+
+/** Something that nobody waits for. */
+interface Feature {
+  has: boolean
+  /** Slack wants to hear nothing of it before, in ms since the epoch. */
+  restUntil: number
 }
 
 const features = new WeakMap<SlackApi, Features>()
 
 export function featuresOf(api: SlackApi): Features {
-  const known = features.get(api) ?? { streams: true, statuses: true, sessions: true, forms: new Map() }
+  const known = features.get(api) ?? {
+    ...{ streams: true, statuses: fresh(), sessions: fresh() },
+    ...{ opened: [], closed: [], forms: new Map() },
+  }
   features.set(api, known)
   return known
+}
+
+function fresh(): Feature {
+  return { has: true, restUntil: 0 }
 }
 
 /** Words that say that there is no such thing here, rather than that this one call was wrong. */

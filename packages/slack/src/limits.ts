@@ -42,6 +42,9 @@ export const streamLength = 9000
 export const tasksLength = 1400
 export const mostTasks = 45
 
+/** Opening and closing streams is of tier 2 each, 20 a minute in a workspace. https://docs.slack.dev/apis/web-api/rate-limits */
+export const streamCalls = { calls: 18, perMs: 61_000 }
+
 /** A status is gone after two minutes; this leaves half a minute. https://docs.slack.dev/reference/methods/assistant.threads.setStatus */
 export const statusMs = 90_000
 

@@ -45,7 +45,8 @@ export function createSlackPort(
   const { api, channelId: channel, threadTs, recipient, timeoutMs = 30_000, clock = systemClock } = options
   const features = featuresOf(api)
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
-  const status = threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features })
+  const status =
+    threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
   const stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
     ...{ limits: limits(), post, edit, remove, upload: file, react },
@@ -61,7 +62,7 @@ export function createSlackPort(
     return {
       ...slackLimits,
       get typingTells() {
-        return status !== undefined && features.statuses
+        return status !== undefined && features.statuses.has
       },
     }
   }
@@ -69,7 +70,7 @@ export function createSlackPort(
   function streamIn(thread: string): AppendStream | undefined {
     if (!channel.startsWith('D') && !recipient) return undefined
     const isWorking = (): boolean => status?.isOn === true
-    return createStream({ call, channelId: channel, threadTs: thread, recipient, features, isWorking })
+    return createStream({ call, channelId: channel, threadTs: thread, recipient, features, isWorking, clock })
   }
 
   async function post(bubble: Bubble, { replyTo }: PostOptions): Promise<MessageRef> {

@@ -1,8 +1,9 @@
+import type { Clock } from '@reply/core'
 import { type AppendStream, type MessageRef, PortError, type StreamPiece, type Task } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking } from './features.ts'
-import { bytesOf, mostTasks, streamLength, streamMs, tasksLength } from './limits.ts'
+import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from './limits.ts'
 import { clipped } from './render.ts'
 
 /** For whom a stream is; Slack wants to know it outside of direct messages. */
@@ -19,6 +20,7 @@ export interface StreamOptions {
   readonly features: Features
   /** Whether the reply goes on after a stream is closed. */
   readonly isWorking: () => boolean
+  readonly clock: Clock
 }
 
 /** The tasks of one stream, and what their titles took of it. */
@@ -34,7 +36,7 @@ const statuses = { pending: 'pending', running: 'in_progress', done: 'complete',
 
 /** Slack's own streams, of chunks alone: what begins as chunks can't go on as text. */
 export function createStream(options: StreamOptions): AppendStream {
-  const { call, channelId: channel, threadTs, recipient, features, isWorking } = options
+  const { call, channelId: channel, threadTs, recipient, features, isWorking, clock } = options
   /** By message, as long as it is open. */
   const open = new Map<string, Told>()
   return {
@@ -48,6 +50,7 @@ export function createStream(options: StreamOptions): AppendStream {
   }
 
   async function begin(piece: StreamPiece): Promise<MessageRef> {
+    take(features.opened)
     const told: Told = { tasks: new Set(), length: 0 }
     const chunks = chunksOf(piece, told)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
@@ -65,10 +68,24 @@ export function createStream(options: StreamOptions): AppendStream {
   }
 
   async function close(ref: MessageRef, piece: StreamPiece): Promise<void> {
+    take(features.closed)
     const chunks = chunksOf(piece, open.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
     await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close' }))
     open.delete(ref.id)
+  }
+
+  /** Slack takes few of these from all channels together: before it says so, one waits. */
+  function take(times: number[]): void {
+    const now = clock.now()
+    const { calls, perMs } = streamCalls
+    const recent = times.filter((time) => time > now - perMs)
+    const oldest = recent.at(-calls)
+    if (oldest !== undefined) {
+      const retryAfterMs = oldest + perMs - now
+      throw new PortError('rate-limited', `${calls} streams in ${perMs} ms are enough.`, { retryAfterMs })
+    }
+    times.splice(0, times.length, ...recent, now)
   }
 
   /** A workspace that has no streams is not asked again: it gets messages, which are edited. */

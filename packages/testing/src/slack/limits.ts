@@ -55,7 +55,7 @@ const tier4: Allowance = { count: 100, perMs: 60_000 }
 /** A message a second in one channel. Short bursts pass [docs]; here none does. */
 export const posts: Allowance = { count: 1, perMs: 1000 }
 
-/** What a method takes in a workspace. [docs] */
+/** What a method takes in a workspace. [docs], but for one. */
 export const tiers: Readonly<Record<string, Allowance>> = {
   'chat.update': tier3,
   'chat.delete': tier3,
@@ -71,5 +71,6 @@ export const tiers: Readonly<Record<string, Allowance>> = {
   'files.info': tier4,
   'files.delete': tier3,
   'assistant.threads.setStatus': { count: 600, perMs: 60_000 },
-  'agents.sessions.setStatus': tier3,
+  // [chosen]
+  'agents.sessions.setStatus': tier4,
 }

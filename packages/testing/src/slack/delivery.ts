@@ -13,8 +13,12 @@ export interface Attempt {
   readonly signal: AbortSignal
 }
 
-/** Sends once. Resolves with whether it was acknowledged. */
-export type Receiver = (attempt: Attempt) => Promise<boolean>
+export interface Receiver {
+  /** Sends once. Resolves with whether it was acknowledged. */
+  take(attempt: Attempt): Promise<boolean>
+  /** Whether anybody is there at all: to nobody nothing is sent, nor sent again. */
+  isThere(): boolean
+}
 
 export interface Delivery {
   /** Resolves with whether it was acknowledged in the end. Only events are sent again. */
@@ -47,6 +51,7 @@ export function createDelivery(clock: Clock): Delivery {
   }
 
   async function send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean> {
+    if (!receiver?.isThere()) return false
     if (await attempt(type, body, 0)) {
       if (type !== 'events_api' || repeats === 0) return true
       repeats -= 1
@@ -71,7 +76,7 @@ export function createDelivery(clock: Clock): Delivery {
     const stop = clock.after(limits.ackMs, () => abort.abort())
     stops.add(stop)
     try {
-      return await receiver({ type, body, retry, signal: abort.signal })
+      return await receiver.take({ type, body, retry, signal: abort.signal })
     } finally {
       stop()
       stops.delete(stop)

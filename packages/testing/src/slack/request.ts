@@ -21,7 +21,9 @@ export function slackHeaders(
 
 /** Sends to a request URL: events as JSON, interactions as a form. */
 export function createRequests({ url, ...signing }: RequestOptions): Receiver {
-  return async ({ type, body, retry, signal }: Attempt) => {
+  return { take, isThere: () => true }
+
+  async function take({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const json = JSON.stringify(body)
     const text = type === 'events_api' ? json : new URLSearchParams({ payload: json }).toString()
     const headers = {

@@ -1,13 +1,13 @@
 import type { Server } from 'node:http'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { fieldsOf } from '../recorded/frames.ts'
-import type { Receiver } from './delivery.ts'
+import type { Attempt, Receiver } from './delivery.ts'
 import { parsed } from './payload.ts'
 
 export interface Sockets {
   /** A ticket for one connection, and where it is shown. */
   open(): string
-  readonly send: Receiver
+  readonly receiver: Receiver
   /** How many apps are connected. */
   readonly count: number
   /** Tells all that they shall connect anew, as Slack does every few hours. */
@@ -34,7 +34,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       tickets.add(ticket)
       return `${addressOf().replace(/^http/, 'ws')}/link?ticket=${ticket}`
     },
-    send,
+    receiver: { take: send, isThere: () => sockets.size > 0 },
     get count() {
       return sockets.size
     },
@@ -58,7 +58,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     tell(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
   }
 
-  async function send({ type, body, retry, signal }: Parameters<Receiver>[0]): Promise<boolean> {
+  async function send({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const socket = [...sockets].at(-1)
     if (!socket) return false
     count += 1

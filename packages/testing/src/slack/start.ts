@@ -88,7 +88,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
   const openSocket = (): string => sockets.open()
   const server = createWebApi({ world, token, appToken, plan, calls, stops, addressOf, openSocket })
   const sockets = createSockets(server, addressOf)
-  delivery.setReceiver(sockets.send)
+  delivery.setReceiver(sockets.receiver)
   address = `http://127.0.0.1:${await listen(server)}`
   return {
     ...createPeople(world),
@@ -105,7 +105,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     },
     session: (channel, threadTs) => channelNamed(world, channel).sessions.get(threadTs),
     sendTo: (url) =>
-      delivery.setReceiver(url === undefined ? sockets.send : createRequests({ url, signingSecret, clock })),
+      delivery.setReceiver(url === undefined ? sockets.receiver : createRequests({ url, signingSecret, clock })),
     repeatNext: () => delivery.repeatNext(),
     get sockets() {
       return sockets.count

@@ -11,10 +11,12 @@ export interface SlackResult {
   readonly ok: boolean
 }
 
-/** The part of `SocketModeClient` that is used. */
+/** The part of `SocketModeClient` that is used. Make it with `autoReconnectEnabled: false`: the channel connects again. */
 export interface SlackSocket {
   on(event: 'slack_event', listener: (event: SlackEnvelope) => void): unknown
+  on(event: 'disconnected', listener: () => void): unknown
   off(event: 'slack_event', listener: (event: SlackEnvelope) => void): unknown
+  off(event: 'disconnected', listener: () => void): unknown
   start(): Promise<unknown>
   disconnect(): Promise<unknown>
 }

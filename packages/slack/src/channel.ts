@@ -26,7 +26,7 @@ export interface SlackChannelOptions
    * told before that it arrived. When it throws, `onError` is told.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** With `socket`: a `SocketModeClient` with the app's token. */
+  /** With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`; the channel connects again by itself. */
   readonly socket?: SlackSocket | undefined
   /** With `http`: what the app's page shows as Signing Secret. */
   readonly signingSecret?: string | undefined
@@ -70,7 +70,8 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const words = { ...defaultWords, ...options.words }
   const hear = createHearing({ api, onInbound, onError, clock, handleMs, words, threads })
   const taken = new Set<Promise<void>>()
-  const listening = events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError }) : undefined
+  const listening =
+    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
   if (events === 'http') requireSecret(signingSecret)
   const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined
   warn(api, onError)
@@ -119,7 +120,10 @@ function requireSecret(signingSecret: string | undefined): void {
 
 function requireSocket(socket: SlackSocket | undefined): SlackSocket {
   if (socket) return socket
-  throw new SlackError('invalid', "events: 'socket' needs a socket: new SocketModeClient({ appToken }).")
+  throw new SlackError(
+    'invalid',
+    "events: 'socket' needs a socket: new SocketModeClient({ appToken, autoReconnectEnabled: false }).",
+  )
 }
 
 /** What the client repeats by itself may come twice, and what it holds back comes late. */

@@ -38,6 +38,16 @@ function fresh(): Feature {
   return { has: true, restUntil: 0 }
 }
 
+/** So many forms are known, the newest. */
+const mostForms = 500
+
+/** What is too long for its button is known by the process alone. */
+export function remember({ forms }: Features, form: Form): void {
+  forms.delete(form.token)
+  forms.set(form.token, form)
+  for (const oldest of [...forms.keys()].slice(0, -mostForms)) forms.delete(oldest)
+}
+
 /** Words that say that there is no such thing here, rather than that this one call was wrong. */
 const lacking: ReadonlySet<string> = new Set([
   'unknown_method',

@@ -3,7 +3,6 @@ import {
   answerOnce,
   type Chat,
   createHear,
-  type Form,
   type Inbound,
   inTurn,
   type MessageRef,
@@ -13,7 +12,7 @@ import {
 import type { SlackApi, SlackFields } from './api.ts'
 import { SlackError } from './error.ts'
 import { toPortError } from './failure.ts'
-import { featuresOf } from './features.ts'
+import { featuresOf, remember } from './features.ts'
 import { modalOf, valuesOf } from './form.ts'
 import { type Heard, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
@@ -42,7 +41,8 @@ type Filled = Extract<Heard, { type: 'filled' }>
 
 export function createHearing(options: HearingOptions): HearBody {
   const { api, onInbound, onError, clock, handleMs, words, threads } = options
-  const { forms } = featuresOf(api)
+  const features = featuresOf(api)
+  const { forms } = features
   const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
   return async (body) => {
     const read = readBody(body)
@@ -85,19 +85,14 @@ export function createHearing(options: HearingOptions): HearBody {
     const form = carried ?? forms.get(token)
     const tell = answerOnce((text) => whisper(opening, text), failing(opening))
     if (!form) return await tell(lost(opening))
-    remember(form)
+    // Its dialog may carry less of it than its button.
+    remember(features, form)
     const place = { channel: chat.id, thread: chat.thread, message: messageRef.id }
     try {
       await api.apiCall('views.open', { trigger_id: trigger, view: modalOf(form, { place, words }) })
     } catch (error) {
       failing(opening)(error)
     }
-  }
-
-  function remember(form: Form): void {
-    forms.delete(form.token)
-    forms.set(form.token, form)
-    for (const oldest of [...forms.keys()].slice(0, -500)) forms.delete(oldest)
   }
 
   /** It was too long for its button, and the process that knew it has ended. */

@@ -13,7 +13,7 @@ import {
 import type { SlackApi, SlackFields } from './api.ts'
 import { contentOf } from './blocks.ts'
 import { createCall, saysOf } from './call.ts'
-import { featuresOf } from './features.ts'
+import { featuresOf, remember } from './features.ts'
 import { slackLimits, textLength } from './limits.ts'
 import { createStatus } from './status.ts'
 import { createStream, type SlackRecipient } from './stream.ts'
@@ -106,17 +106,19 @@ export function createSlackPort(
     }
   }
 
+  function content(bubble: Bubble): SlackFields {
+    const { length } = bubble.text
+    if (length > textLength)
+      throw new PortError('too-long', `${length} characters are too many; a message takes ${textLength}.`)
+    if (bubble.form) remember(features, bubble.form)
+    return contentOf(bubble)
+  }
+
   /** Who answers a message answers in its thread; who is in a thread stays there. */
   function threadOf(replyTo: MessageRef | undefined): SlackFields {
     const thread = threadTs ?? replyTo?.id
     return thread === undefined ? {} : { thread_ts: thread }
   }
-}
-
-function content(bubble: Bubble): SlackFields {
-  const { length } = bubble.text
-  if (length <= textLength) return contentOf(bubble)
-  throw new PortError('too-long', `${length} characters are too many; a message takes ${textLength}.`)
 }
 
 async function unless(word: string, called: Promise<unknown>): Promise<void> {

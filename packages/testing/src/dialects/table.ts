@@ -1,9 +1,11 @@
 import type { Renderings } from './cases.ts'
+import { slackRenderings } from './slack.ts'
 import { telegramRenderings } from './telegram.ts'
 
 /** The channels that render Markdown. Whoever is named here answers every case, or nothing compiles. */
-export type RenderingChannel = 'telegram'
+export type RenderingChannel = 'slack' | 'telegram'
 
 export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {
+  slack: slackRenderings,
   telegram: telegramRenderings,
 }

@@ -9,6 +9,7 @@ const schema = z
     delivery: z.enum(['edit', 'native', 'append', 'final']).default('edit'),
     verbosity: z.enum(['quiet', 'normal', 'verbose']).default('normal'),
     reasoning: z.boolean().default(false),
+    reactions: z.boolean().default(false),
     toolThrottleMs: ms.min(1000).default(5000),
     heartbeatMs: ms.min(10_000).default(60_000),
     firstFlushMs: ms.default(200),
@@ -32,6 +33,8 @@ export interface Policy extends z.infer<typeof schema> {
   readonly verbosity: 'quiet' | 'normal' | 'verbose'
   /** Shows what the model thought. Default false. */
   readonly reasoning: boolean
+  /** Signs on the message that asked, where the port can: it was taken, it is done. Default false. */
+  readonly reactions: boolean
   /** One notice of tools in so long, in ms. Default 5,000. */
   readonly toolThrottleMs: number
   /** Where nothing can be edited: a word after so long without any, in ms. Default 60,000. */

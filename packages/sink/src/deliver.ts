@@ -10,6 +10,7 @@ import { createNative } from './native.ts'
 import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
+import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { createTyping } from './typing.ts'
@@ -58,7 +59,9 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const mode = modeOf(options)
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
   const abort = new AbortController()
-  const typing = createTyping({ port, chat, clock, pace, signal: abort.signal })
+  const { signal } = abort
+  const typing = createTyping({ port, chat, clock, pace, signal })
+  const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const keeper = createKeeper(options)
   let ledger: Ledger = emptyLedger
@@ -83,6 +86,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
     key ||= options.keyOf(next)
     if (!reply) ended = load()
+    if (!reply) reaction.set('seen')
     reply = next
     // What grows is looked at when its time has come, not for each delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
@@ -139,7 +143,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       typing.set(isTyping, doing)
       const all = reconcile(ledger, slots, optionsOf(reply))
       const operations = all.filter(native.isDue)
-      if (operations.length === 0 && reply.phase === 'settled') resolve(deliveryOf(ledger))
+      if (operations.length === 0 && reply.phase === 'settled') finish(reply)
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         waiting = operations.length > 0 ? reply : undefined
@@ -156,6 +160,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         leave()
       }
     }
+  }
+
+  function finish({ outcome }: Reply): void {
+    reaction.set(outcome === 'completed' ? 'done' : undefined)
+    resolve(deliveryOf(ledger))
   }
 
   function pictureOf(of: Reply, now: number): Omit<View, 'cards' | 'flow'> & { readonly slots: readonly Slot[] } {
@@ -185,7 +194,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (operation.type === 'edit') await keep(editing(ledger, operation))
     if (isStopped) return
     try {
-      const ref = await perform(operation, ledger, { ...options, signal: abort.signal, stream: native.streaming })
+      const ref = await perform(operation, ledger, { ...options, signal, stream: native.streaming })
       schedule.succeeded()
       native.did(operation)
       await keep(after(operation, ref))

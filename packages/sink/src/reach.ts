@@ -51,7 +51,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
  * never gets nearer by what follows.
  *
  * It takes for granted that what is written of a text is no longer than the text, but for tables, which are as wide as
- * their widest cells, tabs, numbers that grow, and fences, which may have to be closed.
+ * their widest cells, tabs, numbers that grow, fences, which may have to be closed, and a letter more for each @.
  */
 export function reach(text: string, from: Row, room: number): Reach {
   let used = 0
@@ -92,11 +92,21 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
 
 /** What a line may take beyond its letters. Never less for a longer part of it. */
 function extra(line: string): number {
-  let tabs = 0
-  for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
+  const tabs = count(line, '\t')
   const number = NUMBER.exec(line)?.[1]
   const marker = FENCE.exec(line)
-  return 3 * tabs + (number === undefined ? 0 : Math.max(1, 5 - number.length)) + (marker ? marker[0].length + 1 : 0)
+  return (
+    3 * tabs +
+    count(line, '@') +
+    (number === undefined ? 0 : Math.max(1, 5 - number.length)) +
+    (marker ? marker[0].length + 1 : 0)
+  )
+}
+
+function count(line: string, letter: string): number {
+  let found = 0
+  for (let at = line.indexOf(letter); at >= 0; at = line.indexOf(letter, at + 1)) found++
+  return found
 }
 
 /** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */

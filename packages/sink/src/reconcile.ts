@@ -52,10 +52,17 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
   }
   const taken = operations.map((operation) => (operation.type === 'edit' ? operation.entry.key : undefined))
   operations.push(...surplusOf(ledger, slots, options).filter(({ entry }) => !taken.includes(entry.key)))
-  return operations.toSorted((a, b) => order[a.priority] - order[b.priority])
+  return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, status: 3 }
+
+/** What was said is finished before more comes below it; a list that is worked off can wait for both. */
+function rankOf(operation: Operation): number {
+  const { type, priority } = operation
+  if (type !== 'edit') return order[priority] + 0.5
+  return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
+}
 
 /** It has a message, or will never have one. */
 function isDone(entry: Entry | undefined, slot: Slot): boolean {

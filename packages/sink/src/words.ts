@@ -23,6 +23,7 @@ export interface Words {
   done: (elapsed: string) => string
   endings: Readonly<Record<Exclude<Outcome, 'completed'>, string>>
   failed: (reason: string) => string
+  arrived: string
   cures: {
     credentials: string
     context: string
@@ -91,9 +92,10 @@ export const words: Words = {
     aborted: 'Aborted.',
     failed: 'Failed.',
     'timed-out': 'Timed out: nothing came for too long, so it was aborted.',
-    lost: 'Its end was never seen: the connection to the agent is gone. What arrived is above.',
+    lost: 'Its end was never seen: the connection to the agent is gone.',
   },
   failed: (reason) => `Failed: ${reason}`,
+  arrived: 'What arrived is above.',
   cures: {
     credentials: "The provider refused the key: renew it with 'opencode auth login'.",
     context: 'The context is full: compact the session or start a new one.',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPacer, createSink, type Delivery, fakeRender, type TakenAsk } from '../src/index.ts'
+import { type ChannelPort, createPacer, createSink, type Delivery, fakeRender, type TakenAsk } from '../src/index.ts'
 import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
 import { createScene, rest, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -116,6 +116,39 @@ describe('a text that grows', () => {
     expect(delivery).toMatchObject({ undelivered: [], rateLimited: 1 })
     expect(textsOf(scene)).toEqual(['One. Two.'])
     expect(callsOf(scene, 'edit').length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('reactions', () => {
+  const react = async (outcome: 'completed' | 'failed', reactions = true) => {
+    const signs: unknown[] = []
+    const { fake, clock } = createScene()
+    const port: ChannelPort = { ...fake.port, react: async ({ id }, sign) => void signs.push([id, sign]) }
+    const scene = createScene({ clock, sink: { port, replyTo: { id: 'q' }, policy: { reactions } } })
+    scene.show(growing('It'))
+    await scene.pass(3000)
+    scene.show(settledWith([text('It is.')], { outcome }))
+    await scene.end()
+    await scene.pass(10_000)
+    return signs
+  }
+
+  test('say that it was taken, and that it is done', async () => {
+    expect(await react('completed')).toEqual([
+      ['q', 'seen'],
+      ['q', 'done'],
+    ])
+  })
+
+  test('are taken back where it was not', async () => {
+    expect(await react('failed')).toEqual([
+      ['q', 'seen'],
+      ['q', undefined],
+    ])
+  })
+
+  test('are for those who asked for them', async () => {
+    expect(await react('completed', false)).toEqual([])
   })
 })
 

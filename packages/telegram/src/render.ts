@@ -6,8 +6,18 @@ const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
 
 const LANGUAGE = /^[\w+#.-]+$/
 
+/** What would ring somebody's phone: a name after an @ that no letter stands before. */
+const MENTION = /(^|[^\w@./])@(?=\w)/g
+
+/** Of Markdown, what code keeps as it is, mentions, and links to people. */
+const RINGING =
+  /(```[\s\S]*?(?:```|$)|~~~[\s\S]*?(?:~~~|$)|`[^`\n]*`)|(^|[^\w@./])@(?=\w)|\]\(\s*<?\s*tg(?=:\/\/user)/gi
+
+/** Nothing to see, and no part of a name. */
+const JOINER = '\u2060'
+
 const html: Dialect = {
-  text: escaped,
+  text: (text) => escaped(text.includes('@') ? text.replace(MENTION, `$1@${JOINER}`) : text),
   strong: (content) => tagged('b', content),
   em: (content) => tagged('i', content),
   del: (content) => tagged('s', content),
@@ -37,7 +47,8 @@ const html: Dialect = {
 /**
  * Markdown as Telegram's HTML. `length` is in UTF-16 units after parsing, which is what the limit counts.
  *
- * It is never longer than the source but for tables, tabs, and numbers that grow.
+ * It is never longer than the source but for tables, tabs, numbers that grow, and names after an @, which are kept from
+ * ringing.
  */
 export function renderHtml(source: string): Rendered {
   const text = renderMarkdown(source, html).trim()
@@ -49,7 +60,11 @@ export function renderHtml(source: string): Rendered {
  * Markdown for a rich message, which takes it as it is. `length` is in code points of the source, or, where it has more
  * blocks than letters would fill, what the blocks take of the room.
  */
-export function renderRich(source: string): Rendered {
+export function renderRich(markdown: string): Rendered {
+  const source = markdown.replace(RINGING, (found, code: string | undefined, before: string | undefined) => {
+    if (code !== undefined) return code
+    return before === undefined ? `${found}${JOINER}` : `${before}@${JOINER}`
+  })
   const length = Math.max(codePoints(source), Math.ceil((blocksOf(source) / richBlocks) * richLength))
   return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length }
 }

@@ -11,6 +11,14 @@ test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
   expect([parsed(text), length]).toEqual([plain, plain.length])
 })
 
+test.each([
+  ['Ask @somebody_else, not a@b.example', 'Ask @\u2060somebody_else, not a@b.example'],
+  ['`@somebody` and ```\n@somebody\n``` and @somebody', '`@somebody` and ```\n@somebody\n``` and @\u2060somebody'],
+  ['[her](tg://user?id=7) [it](tg://resolve?domain=x)', '[her](tg\u2060://user?id=7) [it](tg://resolve?domain=x)'],
+])('a rich message rings nobody: %j', (source, text) => {
+  expect(renderRich(source).text).toBe(text)
+})
+
 test('a rich message is its source, counted in code points', () => {
   const words = `**a** ${'👍'.repeat(100)}`
   expect(renderRich(words)).toEqual({ text: words, plain: `a ${'👍'.repeat(100)}`, length: 106 })
@@ -139,11 +147,11 @@ describe('whatever the source is', () => {
     )
   })
 
-  test('it does not grow but for tables, tabs and numbers', () => {
+  test('it does not grow but for tables, tabs, numbers and mentions', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         fc.pre(!/[\t|]|\d[.)]/.test(source))
-        expect(renderHtml(source).length).toBeLessThanOrEqual(source.length)
+        expect(renderHtml(source).length).toBeLessThanOrEqual(source.length + source.split('@').length - 1)
       }),
       { numRuns: 3000 },
     )

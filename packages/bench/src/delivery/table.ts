@@ -1,4 +1,4 @@
-import { allOf, writesOf } from '../goals/delivery.ts'
+import { allOf } from '../goals/delivery.ts'
 import type { Watched } from './watch.ts'
 
 /** `node table.js`: what a person in a Telegram chat gets of the same three replies, by our sink and by Chat SDK. */
@@ -12,10 +12,10 @@ const rows: readonly (readonly [string, (all: readonly Watched[]) => string])[] 
   ['letters missing', (all) => String(total(all, (one) => one.missing))],
   ['letters twice', (all) => String(total(all, (one) => one.doubled))],
   ['longest time a finished sentence was not seen', (all) => seconds(most(all, (one) => one.invisibleMs))],
-  ['posts and edits', (all) => String(total(all, writesOf))],
+  ['posts and edits of the answer', (all) => String(total(all, ({ writes }) => writes))],
   [
     'other calls',
-    (all) => String(total(all, (one) => Object.values(one.calls).reduce((a, b) => a + b, 0) - writesOf(one))),
+    (all) => String(total(all, (one) => Object.values(one.calls).reduce((a, b) => a + b, 0) - one.writes)),
   ],
   ['refused for their rate', (all) => String(total(all, (one) => one.rateLimited))],
   ['notifications', (all) => String(total(all, (one) => one.notifications))],

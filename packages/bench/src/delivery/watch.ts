@@ -9,6 +9,8 @@ export interface Watched {
   /** The longest time that a finished sentence was not to be seen, in ms. */
   readonly invisibleMs: number
   readonly calls: Readonly<Record<string, number>>
+  /** Posts and edits that show some of the answer, or hold its place. */
+  readonly writes: number
   readonly rateLimited: number
   readonly notifications: number
   /** From the end of the reply until all of it was on the screen, in ms. Undefined: never. */
@@ -48,6 +50,7 @@ export async function watchDelivery(
       ...compared(bare(screenOf(telegram)), final),
       invisibleMs: Math.max(0, ...late),
       calls,
+      writes: telegram.calls.filter(({ payload }) => isAnswer(payload, final)).length,
       rateLimited: telegram.calls.filter(({ status }) => status === 429).length,
       notifications: telegram.notifications(chatID),
       finalMs: wholeAt === undefined ? undefined : Math.max(0, wholeAt - endMs),
@@ -56,6 +59,12 @@ export async function watchDelivery(
     stop()
     await telegram.close()
   }
+}
+
+/** Lists and statuses are none of it. */
+function isAnswer({ text, rich_message: rich }: Readonly<Record<string, unknown>>, final: string): boolean {
+  const said = text ?? (typeof rich === 'object' && rich !== null && 'markdown' in rich ? rich.markdown : undefined)
+  return typeof said === 'string' && final.includes(bare(said).slice(0, 12))
 }
 
 function screenOf(telegram: FakeTelegram): string {

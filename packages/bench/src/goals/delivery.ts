@@ -38,12 +38,12 @@ export const deliveryGoals: readonly Goal[] = [
   },
   {
     id: 'delivery.calls',
-    what: 'posts and edits for them against those of Chat SDK',
+    what: 'posts and edits of the answers against those of Chat SDK',
     unit: '× as many',
     bound: { atMost: 1 },
     measure: async () => {
       const [ours, theirs] = await Promise.all([allOf('ours'), allOf('peer')])
-      return sum(ours.map(writesOf)) / sum(theirs.map(writesOf))
+      return sum(ours.map(({ writes }) => writes)) / sum(theirs.map(({ writes }) => writes))
     },
   },
   {
@@ -77,11 +77,6 @@ export function allOf(side: Side): Promise<readonly Watched[]> {
       return await watchDelivery(timeline, (telegram) => deliver[side](timeline, telegram))
     }),
   )
-}
-
-export function writesOf({ calls }: Watched): number {
-  const writes = ['sendMessage', 'sendRichMessage', 'editMessageText', 'sendMessageDraft', 'sendRichMessageDraft']
-  return sum(writes.map((method) => calls[method] ?? 0))
 }
 
 function sum(numbers: readonly number[]): number {

@@ -26,8 +26,9 @@ function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly has
     case 'failed':
       return card([words.failed(reasonOf(reply.error)), cureOf(reply.error, words)].filter(Boolean).join(' '), true)
     case 'timed-out':
-    case 'lost':
       return card(words.endings[outcome], true)
+    case 'lost':
+      return card([words.endings.lost, hasText && words.arrived].filter(Boolean).join(' '), true)
     case 'stopped':
     case 'aborted':
       return card(words.endings[outcome], false)

@@ -51,11 +51,11 @@ export const telegramRenderings: Renderings = {
   'break tag': 'a\nb',
   table: '<pre>a │  b\n──┼───\nc │ dd</pre>',
   'reference link': '<a href="https://a.b">t</a>\n\n[1]: https://a.b',
-  mention: '@name',
+  mention: '@\u2060name',
   'strong in a word': 'a<b>b</b>c',
   'lone marks': '2 * 3 * 4 and snake_case_name and a ~ b',
   'mention of all':
-    '@everyone @here &lt;!channel&gt; &lt;!here&gt; &lt;@U123&gt; &lt;@123&gt; &lt;@&amp;1&gt; &lt;#C1&gt;',
+    '@\u2060everyone @\u2060here &lt;!channel&gt; &lt;!here&gt; &lt;@\u2060U123&gt; &lt;@\u2060123&gt; &lt;@&amp;1&gt; &lt;#C1&gt;',
   'spoken mention in code': '<code>@everyone &lt;!channel&gt;</code>',
   emoji: '👍🏽 👨‍👩‍👧',
   'link with a bracket': '<a href="https://a.b/c_(d)">a</a>',

@@ -1,0 +1,43 @@
+import type { Clock } from '@reply/core'
+import { inTurn } from './inbound/turn.ts'
+import type { ChatPace } from './pace.ts'
+import type { ChannelPort, Chat, MessageRef } from './port.ts'
+
+export interface ReactionOptions {
+  readonly port: ChannelPort
+  readonly chat: Chat
+  /** The message that asked. */
+  readonly replyTo?: MessageRef | undefined
+  readonly pace: ChatPace
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** Signs on the message that asked, in their turn. One that fails is missed by nobody, and the newest alone counts. */
+export function createReaction({ port, chat, replyTo, pace, clock, signal }: ReactionOptions, isWanted: boolean) {
+  let wanted: 'seen' | 'done' | undefined
+  let shown: typeof wanted
+  let isSetting = false
+  return { set }
+
+  function set(sign: 'seen' | 'done' | undefined): void {
+    wanted = sign
+    if (!isSetting && isWanted) void follow()
+  }
+
+  async function follow(): Promise<void> {
+    isSetting = true
+    while (wanted !== shown && !signal.aborted) {
+      shown = wanted
+      await inTurn(pace, clock, react).catch(() => {
+        // It tells nothing that the reply doesn't.
+      })
+    }
+    isSetting = false
+  }
+
+  async function react(): Promise<void> {
+    shown = wanted
+    if (replyTo && !signal.aborted) await port.react?.(replyTo, wanted, { chat, signal })
+  }
+}

@@ -1,3 +1,5 @@
+import { fakeSlackNames, slackNames } from './exports/slack.ts'
+
 /** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
 export const publicNames: Readonly<Record<string, readonly string[]>> = {
   reply: [
@@ -100,6 +102,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'unknownSessions',
   ],
   testing: [
+    ...fakeSlackNames,
     'BinaryOptions',
     'Clock',
     'Demo',
@@ -354,7 +357,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'telegramLimits',
     'telegramSink',
   ],
-  slack: ['SlackError', 'SlackErrorType'],
+  slack: slackNames,
   discord: ['DiscordError', 'DiscordErrorType'],
   whatsapp: ['WhatsAppError', 'WhatsAppErrorType'],
 }

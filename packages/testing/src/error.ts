@@ -7,6 +7,7 @@ export type TestingFailure =
   | 'telegram'
   | 'whatsapp'
   | 'discord'
+  | 'slack'
 
 /** Every failure of this package: the message says what failed, with the value, and what to do about it. */
 export class TestingError extends Error {

@@ -66,6 +66,17 @@ export {
   tool,
   usage,
 } from './script.ts'
+export type { SlackControl, SlackOption } from './slack/blocks.ts'
+export type { SlackChannelOptions, SlackPerson, SlackWhisper } from './slack/chat.ts'
+export type { SlackFault } from './slack/fault.ts'
+export type { SlackFrom, SlackPeople, SlackSay } from './slack/person.ts'
+export { slackHeaders } from './slack/request.ts'
+export type { SlackMessage } from './slack/screen.ts'
+export type { SlackCall } from './slack/server.ts'
+export { type FakeSlack, type SlackOptions, startSlack } from './slack/start.ts'
+export type { SlackTask, SlackTaskStatus } from './slack/stream.ts'
+export type { SlackField, SlackView } from './slack/view.ts'
+export type { SlackFeatures } from './slack/world.ts'
 export type { TelegramButton, TelegramChat, TelegramChatType, TelegramPerson, TelegramRows } from './telegram/chat.ts'
 export type { TelegramFault } from './telegram/fault.ts'
 export type { TelegramEntity, TelegramMode } from './telegram/formatted.ts'

@@ -1,0 +1,63 @@
+import type { Bubble, Form } from '@reply/sink'
+import type { SlackFields } from './api.ts'
+import { writeForm } from './form.ts'
+import { fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
+import { clipped, escaped } from './render.ts'
+
+/** What the ids of this package's controls begin with: an app may have others. */
+export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
+
+/** A message's blocks, and the words for where they can't be shown. */
+export function contentOf(bubble: Bubble): SlackFields {
+  const { text, plain, isPlain, buttons, form } = bubble
+  const rows = buttons.map((row, at) => ({
+    type: 'actions',
+    block_id: `${ids.button}.${at}`,
+    elements: row.map(({ label, data }, index) => ({
+      type: 'button',
+      action_id: `${ids.button}.${at}.${index}`,
+      text: words(clipped(label, labelLength)),
+      value: data,
+    })),
+  }))
+  const body = isPlain ? literal(text) : { type: 'markdown', text }
+  return {
+    text: escaped(clipped(plain.trim() === '' ? '…' : plain, fallbackLength)),
+    blocks: [body, ...rows, ...(form ? [formBlock(form)] : [])],
+  }
+}
+
+/** Text that Slack formats in no way. */
+function literal(text: string): SlackFields {
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }] }
+}
+
+/** One question with options alone is a select; everything else a button that opens a dialog. */
+function formBlock(form: Form): SlackFields {
+  const options = selectable(form)
+  if (options) {
+    const select = {
+      type: 'static_select',
+      action_id: ids.select,
+      placeholder: words(clipped(form.label, labelLength)),
+      options: options.map((label) => ({ text: words(clipped(label, labelLength)), value: label })),
+    }
+    return { type: 'actions', block_id: `${ids.select}:${form.token}`, elements: [select] }
+  }
+  const label = clipped(form.label, labelLength)
+  const button = { type: 'button', action_id: ids.form, text: words(label), value: writeForm(form) }
+  return { type: 'actions', block_id: ids.form, elements: [button] }
+}
+
+/** The options carry their labels, which is why those are short and differ. */
+function selectable({ questions }: Form): readonly string[] | undefined {
+  const [question, ...more] = questions
+  if (!question || more.length > 0 || question.multiple || question.custom) return undefined
+  const labels = question.options.map(({ label }) => label)
+  if (labels.length === 0 || labels.length > mostOptions || new Set(labels).size < labels.length) return undefined
+  return labels.every((label) => label.length > 0 && label.length <= optionLength) ? labels : undefined
+}
+
+export function words(text: string): SlackFields {
+  return { type: 'plain_text', text, emoji: false }
+}

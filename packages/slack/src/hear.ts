@@ -1,0 +1,140 @@
+import type { Clock } from '@reply/core'
+import {
+  answerOnce,
+  type Chat,
+  createHear,
+  type Inbound,
+  inTurn,
+  type MessageRef,
+  pacerOf,
+  type Words,
+} from '@reply/sink'
+import type { SlackApi, SlackFields } from './api.ts'
+import { SlackError } from './error.ts'
+import { toPortError } from './failure.ts'
+import { featuresOf, remember } from './features.ts'
+import { modalOf, valuesOf } from './form.ts'
+import { type Heard, readBody } from './inbound.ts'
+import { fallbackLength, slackLimits } from './limits.ts'
+import { clipped, escaped } from './render.ts'
+import type { Threads } from './threads.ts'
+
+export interface HearingOptions {
+  readonly api: SlackApi
+  readonly onInbound: (inbound: Inbound) => unknown
+  readonly onError: (error: SlackError) => void
+  readonly clock: Clock
+  /** So long the host may take before the next one, in ms; it goes on after that, too. */
+  readonly handleMs: number
+  readonly words: Words
+  readonly threads: Threads
+}
+
+/** Gives the host what a body tells of, once, and resolves when that is done or has taken long enough. Never rejects. */
+export type HearBody = (body: unknown) => Promise<void>
+
+/** Nothing spins after a press on Slack: there is no hurry. */
+const pressMs = 600_000
+
+type Opening = Extract<Heard, { type: 'open' }>
+type Filled = Extract<Heard, { type: 'filled' }>
+
+export function createHearing(options: HearingOptions): HearBody {
+  const { api, onInbound, onError, clock, handleMs, words, threads } = options
+  const features = featuresOf(api)
+  const { forms } = features
+  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
+  return async (body) => {
+    const read = readBody(body)
+    if (!read)
+      return onError(new SlackError('malformed', 'Something that came from Slack is no event; it was passed over.'))
+    const { id, heard } = read
+    if (!heard || !isForUs(heard)) return
+    if (heard.type === 'open') return await open(heard)
+    await hear(id, await inboundOf(heard))
+  }
+
+  /** In a channel the bot hears its name, and then what is said in that thread. */
+  function isForUs(heard: Heard): boolean {
+    if (heard.type !== 'text') return true
+    const { isAddressed, chat, actor, teamId } = heard
+    if (!isAddressed && !threads.has(chat)) return false
+    if (teamId === undefined) threads.join(chat)
+    else threads.spoke(chat, { userId: actor.id, teamId })
+    return true
+  }
+
+  async function inboundOf(heard: Exclude<Heard, Opening>): Promise<Inbound | undefined> {
+    if (heard.type === 'stop') return heard
+    if (heard.type === 'text') {
+      const { isAddressed: _, teamId: __, ...text } = heard
+      return { ...text, answer: answerOnce((words) => say(heard, words), failing(heard)) }
+    }
+    const answer = answerOnce((text) => whisper(heard, text), failing(heard))
+    if (heard.type === 'press') return { ...heard, answer }
+    const { state, form: carried, ...press } = heard
+    const form = carried ?? forms.get(heard.token)
+    if (form) return { ...press, type: 'press', values: valuesOf(form, state), answer }
+    await answer(lost(heard))
+    return undefined
+  }
+
+  /** Within three seconds of the press: nobody else is asked before. Whoever may not answer is told when it is sent. */
+  async function open(opening: Opening): Promise<void> {
+    const { form: carried, token, trigger, chat, messageRef } = opening
+    const form = carried ?? forms.get(token)
+    const tell = answerOnce((text) => whisper(opening, text), failing(opening))
+    if (!form) return await tell(lost(opening))
+    // Its dialog may carry less of it than its button.
+    remember(features, form)
+    const place = { channel: chat.id, thread: chat.thread, message: messageRef.id }
+    try {
+      await api.apiCall('views.open', { trigger_id: trigger, view: modalOf(form, { place, words }) })
+    } catch (error) {
+      failing(opening)(error)
+    }
+  }
+
+  /** It was too long for its button, and the process that knew it has ended. */
+  function lost(_: Opening | Filled): string {
+    return `${words.alreadyResolved} ${words.replyWith({ options: 0, multiple: false, custom: true })}`
+  }
+
+  /** To who pressed alone. */
+  async function whisper({ chat, actor }: Pick<Opening, 'chat' | 'actor'>, text: string | undefined): Promise<void> {
+    if (!text) return
+    await api.apiCall('chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(text) })
+  }
+
+  /** In its turn: the channel has one budget. */
+  async function say(
+    { chat, messageRef }: { readonly chat: Chat; readonly messageRef: MessageRef },
+    text: string | undefined,
+  ): Promise<void> {
+    if (!text) return
+    const pace = pacerOf(api, clock).chat(chat, slackLimits)
+    const fields = { ...placeOf(chat, messageRef), text: spoken(text), parse: 'none', link_names: false }
+    await inTurn(pace, clock, () => api.apiCall('chat.postMessage', fields))
+  }
+
+  function failing({ type, chat }: Pick<Heard, 'type' | 'chat'>): (error: unknown) => void {
+    return (error) => {
+      const cause = toPortError(error, `answering a ${type} in ${chat.id}`)
+      onError(new SlackError('answer', cause.message, { cause }))
+    }
+  }
+
+  function onFailure({ type, chat }: Inbound, cause: unknown): void {
+    const said = cause instanceof Error ? cause.message : String(cause)
+    onError(new SlackError('inbound', `A ${type} in ${chat.id} failed: ${said}`, { cause }))
+  }
+}
+
+function placeOf({ id, thread }: Chat, messageRef: MessageRef | undefined): SlackFields {
+  const at = thread ?? messageRef?.id
+  return { channel: id, ...(at !== undefined && { thread_ts: at }) }
+}
+
+function spoken(text: string): string {
+  return escaped(clipped(text, fallbackLength))
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { ids } from '../blocks.ts'
+import type { Read } from '../inbound.ts'
+import { chatOf } from './event.ts'
+import { readForm, readMetadata, stateSchema, toState } from './form.ts'
+
+const user = z.object({ id: z.string(), name: z.string().optional(), username: z.string().optional() })
+
+const action = z.object({
+  action_id: z.string(),
+  block_id: z.string(),
+  value: z.string().optional(),
+  selected_option: z.object({ value: z.string() }).nullish(),
+})
+
+const acted = z.object({
+  type: z.literal('block_actions'),
+  user,
+  trigger_id: z.string(),
+  channel: z.object({ id: z.string() }),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }),
+  actions: z.array(action).min(1),
+})
+
+const submitted = z.object({
+  type: z.literal('view_submission'),
+  user,
+  trigger_id: z.string().optional(),
+  view: z.object({ id: z.string(), callback_id: z.string(), private_metadata: z.string(), state: stateSchema }),
+})
+
+/** What somebody did with a control, or with a dialog. Undefined for what can't be read. */
+export function readAction(value: unknown): Read | undefined {
+  const { type } = z.object({ type: z.string() }).safeParse(value).data ?? {}
+  if (type === 'view_submission') return readSubmission(value)
+  if (type !== 'block_actions') return type === undefined ? undefined : { id: '', heard: undefined }
+  const press = acted.safeParse(value)
+  // Something in a dialog or a home tab, which is not ours.
+  if (!press.success) return { id: '', heard: undefined }
+  const { data } = press
+  const [first] = data.actions
+  return { id: data.trigger_id, heard: first && pressOf(data, first) }
+}
+
+function pressOf(
+  data: z.infer<typeof acted>,
+  { action_id, block_id, value, selected_option }: z.infer<typeof action>,
+): Read['heard'] {
+  const { message, channel, user: by } = data
+  const press = {
+    // A message that is in no thread begins one with what is said to it.
+    chat: chatOf(channel.id, message.thread_ts),
+    actor: { id: by.id, name: by.name || by.username || by.id },
+    messageRef: { id: message.ts },
+  }
+  if (action_id.startsWith(`${ids.button}.`) && value !== undefined) return { type: 'press', ...press, token: value }
+  if (action_id === ids.select && selected_option) {
+    const token = block_id.slice(`${ids.select}:`.length)
+    return { type: 'press', ...press, token, values: [[selected_option.value]] }
+  }
+  const read = action_id === ids.form && value !== undefined ? readForm(value) : undefined
+  return read && { type: 'open', ...press, ...read, trigger: data.trigger_id }
+}
+
+function readSubmission(value: unknown): Read | undefined {
+  const { data } = submitted.safeParse(value)
+  if (!data) return undefined
+  const { view, user: by } = data
+  const id = data.trigger_id ?? view.id
+  const read = view.callback_id === 'reply.form' ? readMetadata(view.private_metadata) : undefined
+  if (!read) return { id, heard: undefined }
+  const { token, form, place } = read
+  return {
+    id,
+    heard: {
+      type: 'filled',
+      chat: chatOf(place.channel, place.thread),
+      actor: { id: by.id, name: by.name || by.username || by.id },
+      messageRef: { id: place.message },
+      ...{ token, form },
+      state: toState(view.state),
+    },
+  }
+}

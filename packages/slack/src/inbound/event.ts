@@ -1,0 +1,93 @@
+import type { Actor, Chat } from '@reply/sink'
+import { z } from 'zod'
+import type { Read } from '../inbound.ts'
+
+const envelope = z.object({
+  event_id: z.string(),
+  team_id: z.string().optional(),
+  authorizations: z.array(z.object({ user_id: z.string().optional() })).optional(),
+  event: z.object({ type: z.string() }).loose(),
+})
+
+const profile = z.object({ display_name: z.string().optional(), real_name: z.string().optional() })
+
+const message = z.object({
+  channel: z.string(),
+  channel_type: z.string().optional(),
+  ts: z.string(),
+  thread_ts: z.string().optional(),
+  text: z.string().optional(),
+  user: z.string().optional(),
+  user_team: z.string().optional(),
+  team: z.string().optional(),
+  user_profile: profile.optional(),
+  bot_id: z.string().optional(),
+  subtype: z.string().optional(),
+})
+
+const stop = z.object({ channel: z.string(), thread_ts: z.string().optional(), user: z.string() })
+
+/** Messages of a kind that says something; the rest are edits, joins and the like. */
+const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast'])
+
+/** Something that happened. Undefined for what is no event. */
+export function readEvent(value: unknown): Read | undefined {
+  const { data } = envelope.safeParse(value)
+  if (!data) return undefined
+  const { event, event_id: id } = data
+  if (event.type === 'agent_session_stopped') {
+    const stopped = stop.safeParse(event).data
+    if (!stopped) return undefined
+    const { channel, thread_ts, user } = stopped
+    return { id, heard: { type: 'stop', chat: chatOf(channel, thread_ts), actor: actorOf(user, undefined) } }
+  }
+  if (event.type !== 'message' && event.type !== 'app_mention') return { id, heard: undefined }
+  const said = message.safeParse(event).data
+  if (!said) return undefined
+  const bot = data.authorizations?.[0]?.user_id
+  return { id: `${said.channel}/${said.ts}`, heard: heardIn(said, { bot, team: data.team_id, type: event.type }) }
+}
+
+function heardIn(
+  said: z.infer<typeof message>,
+  { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
+): Read['heard'] {
+  const { user, text = '', channel, ts, thread_ts: thread } = said
+  // What bots say, and this one, too, is no prompt.
+  if (user === undefined || user === bot || said.bot_id !== undefined || !spoken.has(said.subtype)) return undefined
+  const mark = bot === undefined ? undefined : `<@${bot}>`
+  const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
+  const words = readText(mark === undefined ? text : text.replace(mark, '')).trim()
+  return {
+    type: 'text',
+    // What is said to the channel begins a thread.
+    chat: chatOf(channel, thread ?? ts),
+    actor: actorOf(user, said.user_profile),
+    text: words,
+    messageRef: { id: ts },
+    isCommand: words.startsWith('/'),
+    isAddressed: isNamed || said.channel_type === 'im',
+    teamId: said.user_team ?? said.team ?? team,
+  }
+}
+
+export function chatOf(channel: string, thread: string | undefined): Chat {
+  return { id: channel, ...(thread !== undefined && { thread }) }
+}
+
+function actorOf(
+  id: string,
+  profile: { display_name?: string | undefined; real_name?: string | undefined } | undefined,
+): Actor {
+  return { id, name: profile?.display_name || profile?.real_name || id }
+}
+
+/** Slack writes three characters otherwise, and people, channels and links in angle brackets. */
+export function readText(text: string): string {
+  const plain = text.replace(/<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>/g, (_, kind: string, target: string, label = '') => {
+    if (kind === '') return target.replace(/^mailto:/, '')
+    const sign = kind === '!' ? '@' : kind
+    return `${sign}${(label || target).replace(/^[@#]/, '')}`
+  })
+  return plain.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}

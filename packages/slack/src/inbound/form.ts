@@ -1,0 +1,66 @@
+import type { Form } from '@reply/sink'
+import { z } from 'zod'
+import type { FormPlace, FormState } from '../form.ts'
+import { fields } from '../form.ts'
+import { readJson } from './json.ts'
+
+const question = z.object({
+  h: z.string(),
+  q: z.string(),
+  o: z.array(z.tuple([z.string()], z.string())),
+  m: z.literal(1).optional(),
+  c: z.literal(1).optional(),
+})
+
+const schema = z.object({ t: z.string(), l: z.string().optional(), q: z.array(question).optional() })
+
+const metadata = z.object({
+  f: z.string(),
+  p: z.object({ channel: z.string(), thread: z.string().optional(), message: z.string() }),
+})
+
+/** Which form a button opens, and, unless it was too long, all of it. */
+export interface ReadForm {
+  readonly token: string
+  readonly form: Form | undefined
+}
+
+/** Undefined for what `writeForm` did not write. */
+export function readForm(value: string): ReadForm | undefined {
+  const { data } = schema.safeParse(readJson(value))
+  if (!data) return undefined
+  const questions = data.q?.map(({ h, q, o, m, c }) => ({
+    ...{ header: h, question: q, multiple: m === 1, custom: c === 1 },
+    options: o.map(([label, description = '']) => ({ label, description })),
+  }))
+  return { token: data.t, form: questions && { token: data.t, label: data.l ?? '', questions } }
+}
+
+/** What a dialog knows of itself. */
+export function readMetadata(value: string): (ReadForm & { readonly place: FormPlace }) | undefined {
+  const { data } = metadata.safeParse(readJson(value))
+  const read = data && readForm(data.f)
+  return read && { ...read, place: { ...data.p, thread: data.p.thread } }
+}
+
+const option = z.object({ value: z.string() })
+
+const field = z.object({
+  value: z.string().nullish(),
+  selected_option: option.nullish(),
+  selected_options: z.array(option).optional(),
+})
+
+/** By the ids of block and action. */
+export const stateSchema = z.object({ values: z.record(z.string(), z.record(z.string(), field)) })
+
+export function toState({ values }: z.infer<typeof stateSchema>): FormState {
+  return {
+    picked: (index) => {
+      const found = values[fields.picked(index)]?.picked
+      const options = found?.selected_options ?? (found?.selected_option ? [found.selected_option] : [])
+      return options.map(({ value }) => Number(value))
+    },
+    written: (index) => values[fields.written(index)]?.written?.value ?? '',
+  }
+}

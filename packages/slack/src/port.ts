@@ -1,0 +1,130 @@
+import type { Clock } from '@reply/core'
+import {
+  type AppendStream,
+  type Attachment,
+  type Bubble,
+  type ChannelPort,
+  type MessageRef,
+  PortError,
+  type PostOptions,
+  systemClock,
+  type TypingOptions,
+} from '@reply/sink'
+import type { SlackApi, SlackFields } from './api.ts'
+import { contentOf } from './blocks.ts'
+import { createCall, saysOf } from './call.ts'
+import { featuresOf, remember } from './features.ts'
+import { slackLimits, textLength } from './limits.ts'
+import { createStatus } from './status.ts'
+import { createStream, type SlackRecipient } from './stream.ts'
+import { upload } from './upload.ts'
+
+export interface SlackPortOptions {
+  /** A `WebClient` that repeats nothing: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. */
+  readonly api: SlackApi
+  /** As in `C0123456789`. */
+  readonly channelId: string
+  /** The `ts` of the message that the thread began with. */
+  readonly threadTs?: string | undefined
+  /** For whom streams are. Without it there are none outside of direct messages. */
+  readonly recipient?: SlackRecipient | undefined
+  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  readonly timeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** Slack's own switches: no word becomes a mention, and no link a card. */
+const quiet: SlackFields = { parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false }
+
+const signs = { seen: 'eyes', done: 'white_check_mark' } as const
+
+/** Slack's hands for one channel or thread. Every call is made once; whoever repeats is the sink. */
+export function createSlackPort(
+  options: SlackPortOptions,
+): ChannelPort & { readonly stream?: AppendStream | undefined } {
+  const { api, channelId: channel, threadTs, recipient, timeoutMs = 30_000, clock = systemClock } = options
+  const features = featuresOf(api)
+  const call = createCall({ api, channelId: channel, timeoutMs, clock })
+  const status =
+    threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
+  const stream = threadTs === undefined ? undefined : streamIn(threadTs)
+  return {
+    ...{ limits: limits(), post, edit, remove, upload: file, react },
+    ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
+    /** Threads alone have it, and not in every workspace. */
+    get stream(): AppendStream | undefined {
+      return features.streams ? stream : undefined
+    },
+  }
+
+  /** Of the moment: that there are no statuses turns out when the first is set. */
+  function limits(): ChannelPort['limits'] {
+    return {
+      ...slackLimits,
+      get typingTells() {
+        return status !== undefined && features.statuses.has
+      },
+    }
+  }
+
+  function streamIn(thread: string): AppendStream | undefined {
+    if (!channel.startsWith('D') && !recipient) return undefined
+    const isWorking = (): boolean => status?.isOn === true
+    return createStream({ call, channelId: channel, threadTs: thread, recipient, features, isWorking, clock })
+  }
+
+  async function post(bubble: Bubble, { replyTo }: PostOptions): Promise<MessageRef> {
+    const fields = { channel, ...threadOf(replyTo), ...content(bubble), ...quiet }
+    const { ts } = await call('chat.postMessage', fields, { verb: 'post', scope: 'chat' })
+    return { id: String(ts) }
+  }
+
+  /** Without blocks for buttons the buttons go. */
+  async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
+    const { parse, link_names } = quiet
+    await call('chat.update', { channel, ts: id, ...content(bubble), parse, link_names }, { verb: 'edit' })
+  }
+
+  async function remove({ id }: MessageRef): Promise<void> {
+    await unless('message_not_found', call('chat.delete', { channel, ts: id }, { verb: 'remove' }))
+  }
+
+  async function file(attachment: Attachment, { replyTo }: PostOptions): Promise<MessageRef> {
+    return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo) })
+  }
+
+  /** One sign takes the place of the other. */
+  async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+    const about = { verb: 'react' }
+    if (sign) {
+      const fields = { channel, timestamp: id, name: signs[sign] }
+      await unless('already_reacted', call('reactions.add', fields, about))
+    }
+    for (const name of Object.values(signs)) {
+      if (sign && name === signs[sign]) continue
+      await unless('no_reaction', call('reactions.remove', { channel, timestamp: id, name }, about))
+    }
+  }
+
+  function content(bubble: Bubble): SlackFields {
+    const { length } = bubble.text
+    if (length > textLength)
+      throw new PortError('too-long', `${length} characters are too many; a message takes ${textLength}.`)
+    if (bubble.form) remember(features, bubble.form)
+    return contentOf(bubble)
+  }
+
+  /** Who answers a message answers in its thread; who is in a thread stays there. */
+  function threadOf(replyTo: MessageRef | undefined): SlackFields {
+    const thread = threadTs ?? replyTo?.id
+    return thread === undefined ? {} : { thread_ts: thread }
+  }
+}
+
+async function unless(word: string, called: Promise<unknown>): Promise<void> {
+  try {
+    await called
+  } catch (error) {
+    if (saysOf(error) !== word) throw error
+  }
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '@reply/core'
+import {
+  createSink,
+  type LedgerStore,
+  type Policy,
+  pacerOf,
+  type Sink,
+  type SinkError,
+  systemClock,
+  type Words,
+} from '@reply/sink'
+import type { SlackApi } from './api.ts'
+import { createSlackPort } from './port.ts'
+import { renderSlack } from './render.ts'
+import type { SlackRecipient } from './stream.ts'
+
+export interface SlackSinkOptions {
+  /** A `WebClient` that repeats nothing: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client share its pace. */
+  readonly api: SlackApi
+  /** As in `C0123456789`, or `D…` for a direct message. */
+  readonly channelId: string
+  /** The `ts` of the message that the thread began with. */
+  readonly threadTs?: string | undefined
+  /** The message that asked, where there is no thread: the answer goes into its thread. */
+  readonly replyTo?: string | undefined
+  /** For whom streams are. Without it there are none outside of direct messages. */
+  readonly recipient?: SlackRecipient | undefined
+  /** Default for `delivery`: `native` in a thread, else `edit`. */
+  readonly policy?: Partial<Policy> | undefined
+  readonly words?: Partial<Words> | undefined
+  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  readonly store?: LedgerStore | undefined
+  /** Default: nobody is told. */
+  readonly onError?: ((error: SinkError) => void) | undefined
+  readonly clock?: Clock | undefined
+  /** So long a call may take, in ms. Default 30,000. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for a policy that can't be. */
+export function slackSink(options: SlackSinkOptions): Sink {
+  const { api, channelId, threadTs, replyTo, policy, words, store, onError, clock = systemClock } = options
+  return createSink({
+    port: createSlackPort(options),
+    render: renderSlack,
+    chat: { id: channelId, ...(threadTs !== undefined && { thread: threadTs }) },
+    replyTo: replyTo === undefined ? undefined : { id: replyTo },
+    pacer: pacerOf(api, clock),
+    policy: { delivery: threadTs === undefined ? 'edit' : 'native', ...policy },
+    words,
+    store,
+    onError,
+    clock,
+  })
+}

@@ -1,0 +1,129 @@
+import type { Clock } from '@reply/core'
+import { type AppendStream, type MessageRef, PortError, type StreamPiece, type Task } from '@reply/sink'
+import type { SlackFields } from './api.ts'
+import { type Call, saysOf } from './call.ts'
+import { type Features, isLacking } from './features.ts'
+import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from './limits.ts'
+import { clipped } from './render.ts'
+
+/** For whom a stream is; Slack wants to know it outside of direct messages. */
+export interface SlackRecipient {
+  readonly userId: string
+  readonly teamId: string
+}
+
+export interface StreamOptions {
+  readonly call: Call
+  readonly channelId: string
+  readonly threadTs: string
+  readonly recipient: SlackRecipient | undefined
+  readonly features: Features
+  /** Whether the reply goes on after a stream is closed. */
+  readonly isWorking: () => boolean
+  readonly clock: Clock
+}
+
+/** The tasks of one stream, and what their titles took of it. */
+interface Told {
+  readonly tasks: Set<string>
+  length: number
+}
+
+/** Characters of a task's title. */
+const titleLength = 120
+
+const statuses = { pending: 'pending', running: 'in_progress', done: 'complete', failed: 'error' } as const
+
+/** Slack's own streams, of chunks alone: what begins as chunks can't go on as text. */
+export function createStream(options: StreamOptions): AppendStream {
+  const { call, channelId: channel, threadTs, recipient, features, isWorking, clock } = options
+  /** By message, as long as it is open. */
+  const open = new Map<string, Told>()
+  return {
+    kind: 'append',
+    maxMs: streamMs,
+    maxLength: streamLength,
+    measure: bytesOf,
+    open: begin,
+    append,
+    close,
+  }
+
+  async function begin(piece: StreamPiece): Promise<MessageRef> {
+    take(features.opened)
+    const told: Told = { tasks: new Set(), length: 0 }
+    const chunks = chunksOf(piece, told)
+    const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
+    const more = { ...(chunks.length > 0 && { chunks }), ...to, task_display_mode: 'plan' }
+    const { ts } = await sure(call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream' }))
+    const ref = { id: String(ts) }
+    open.set(ref.id, told)
+    return ref
+  }
+
+  async function append(ref: MessageRef, piece: StreamPiece): Promise<void> {
+    const chunks = chunksOf(piece, open.get(ref.id))
+    if (chunks.length === 0) return
+    await sure(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append' }))
+  }
+
+  async function close(ref: MessageRef, piece: StreamPiece): Promise<void> {
+    take(features.closed)
+    const chunks = chunksOf(piece, open.get(ref.id))
+    const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
+    await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close' }))
+    open.delete(ref.id)
+  }
+
+  /** Slack takes few of these from all channels together: before it says so, one waits. */
+  function take(times: number[]): void {
+    const now = clock.now()
+    const { calls, perMs } = streamCalls
+    const recent = times.filter((time) => time > now - perMs)
+    const oldest = recent.at(-calls)
+    if (oldest !== undefined) {
+      const retryAfterMs = oldest + perMs - now
+      throw new PortError('rate-limited', `${calls} streams in ${perMs} ms are enough.`, { retryAfterMs })
+    }
+    times.splice(0, times.length, ...recent, now)
+  }
+
+  /** A workspace that has no streams is not asked again: it gets messages, which are edited. */
+  async function sure<T>(called: Promise<T>): Promise<T> {
+    try {
+      return await called
+    } catch (error) {
+      if (!(error instanceof PortError) || !isLacking(saysOf(error))) throw error
+      features.streams = false
+      throw new PortError('unreachable', `${error.message}. There are no streams here.`, { cause: error })
+    }
+  }
+}
+
+function chunksOf(
+  { text, tasks, plan }: StreamPiece,
+  told: Told = { tasks: new Set(), length: 0 },
+): readonly SlackFields[] {
+  return [
+    ...(plan ? [{ type: 'plan_update', title: clipped(plan, titleLength) }] : []),
+    ...tasks
+      .filter((task) => isRoomFor(task, told))
+      .map(({ id, title, status }) => ({
+        type: 'task_update',
+        id,
+        title: clipped(title || '…', titleLength),
+        status: statuses[status],
+      })),
+    ...(text === '' ? [] : [{ type: 'markdown_text', text }]),
+  ]
+}
+
+/** Tasks take of what the text has left. What finds no room is not told; how one that is there ends always is. */
+function isRoomFor({ id, title }: Task, told: Told): boolean {
+  if (told.tasks.has(id)) return true
+  const length = told.length + bytesOf(clipped(title, titleLength))
+  if (length > tasksLength || told.tasks.size >= mostTasks) return false
+  told.tasks.add(id)
+  told.length = length
+  return true
+}

@@ -1,0 +1,35 @@
+import type { Chat } from '@reply/sink'
+import type { SlackRecipient } from './stream.ts'
+
+/** The threads in which the bot is spoken to without its name, and with whom. */
+export interface Threads {
+  /** Somebody named the bot there, or it writes there. */
+  join(chat: Chat): void
+  has(chat: Chat): boolean
+  /** Who said something there last. */
+  spoke(chat: Chat, recipient: SlackRecipient): void
+  recipientIn(chat: Chat): SlackRecipient | undefined
+}
+
+/** So many are remembered, the newest. */
+const most = 1000
+
+export function createThreads(): Threads {
+  const joined = new Map<string, SlackRecipient | undefined>()
+  return {
+    join: (chat) => note(chat, joined.get(keyOf(chat))),
+    has: (chat) => joined.has(keyOf(chat)),
+    spoke: note,
+    recipientIn: (chat) => joined.get(keyOf(chat)),
+  }
+
+  function note(chat: Chat, recipient: SlackRecipient | undefined): void {
+    joined.delete(keyOf(chat))
+    joined.set(keyOf(chat), recipient)
+    for (const oldest of [...joined.keys()].slice(0, -most)) joined.delete(oldest)
+  }
+}
+
+function keyOf({ id, thread = '' }: Chat): string {
+  return `${id}/${thread}`
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '@reply/core'
+import type { Attachment, MessageRef } from '@reply/sink'
+import type { SlackFields } from './api.ts'
+import type { Call } from './call.ts'
+import { fallbackLength } from './limits.ts'
+import { clipped, escaped } from './render.ts'
+
+export interface UploadOptions {
+  readonly call: Call
+  readonly channelId: string
+  readonly clock: Clock
+}
+
+/** A file is shared some time after it was taken: it is asked so often, after so long, where its message is. */
+const looks = 4
+const lookMs = 500
+
+/** The external flow: a URL, the bytes, and where it belongs. The client has one method for all three. */
+export async function upload(
+  { name, text, caption }: Attachment,
+  { call, channelId, clock, thread }: UploadOptions & { readonly thread: SlackFields },
+): Promise<MessageRef> {
+  const options = {
+    ...{ channel_id: channelId, ...thread, filename: name, title: name },
+    // Nothing is no file.
+    content: text === '' ? '\n' : text,
+    ...(caption !== '' && { initial_comment: escaped(clipped(caption, fallbackLength)) }),
+  }
+  const { files } = await call('files.uploadV2', options, { verb: 'upload' })
+  const file = idIn(files)
+  if (file === undefined) return { id: '' }
+  for (let look = 0; look < looks; look++) {
+    if (look > 0) await new Promise<void>((resolve) => void clock.after(lookMs, resolve))
+    const ts = await messageOf(file, { call, channelId })
+    if (ts !== undefined) return { id: ts }
+  }
+  return { id: file }
+}
+
+/** Without the right to look it up it is known by the file alone. */
+async function messageOf(
+  file: string,
+  { call, channelId }: Pick<UploadOptions, 'call' | 'channelId'>,
+): Promise<string | undefined> {
+  try {
+    const { file: found } = await call('files.info', { file }, { verb: 'look at a file' })
+    const shares = Object.values(fieldsIn(fieldsIn(found).shares)).map(fieldsIn)
+    const [share] = shares.flatMap((byChannel) => listIn(byChannel[channelId]))
+    const { ts } = fieldsIn(share)
+    return typeof ts === 'string' ? ts : undefined
+  } catch {
+    // The file is there, which is what counts.
+    return undefined
+  }
+}
+
+function idIn(files: unknown): string | undefined {
+  const [completed] = listIn(files)
+  const [file] = listIn(fieldsIn(completed).files)
+  const { id } = fieldsIn(file)
+  return typeof id === 'string' ? id : undefined
+}
+
+function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}

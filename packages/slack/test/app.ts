@@ -1,0 +1,79 @@
+import { inspect } from 'node:util'
+import type { Bubble } from '@reply/sink'
+import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, startSlack } from '@reply/testing'
+import { LogLevel, WebClient } from '@slack/web-api'
+import { afterEach, expect } from 'vitest'
+import { createSlackPort, renderSlack, type SlackPortOptions } from '../src/index.ts'
+
+export const token = 'xoxb-very-secret-token'
+export const signingSecret = 'very-secret-signature'
+
+const started: FakeSlack[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((slack) => slack.close()))
+})
+
+/** The real client, as the README says to make it. */
+export function clientOf(slack: FakeSlack, given = token): WebClient {
+  const quiet = { logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
+  return new WebClient(given, { slackApiUrl: slack.url, ...quiet })
+}
+
+export interface Started {
+  readonly slack: FakeSlack
+  readonly api: WebClient
+  readonly clock: HandClock
+}
+
+export async function start(options: Partial<SlackOptions> = {}): Promise<Started> {
+  const clock = createHandClock()
+  const slack = await startSlack({ token, appToken: 'xapp-very-secret', signingSecret, clock, ...options })
+  started.push(slack)
+  return { slack, clock, api: clientOf(slack) }
+}
+
+export interface Opened extends Started {
+  readonly port: ReturnType<typeof createSlackPort>
+  /** The message that the thread began with. */
+  readonly root: string
+  bubble(source: string, more?: Partial<Bubble>): Bubble
+}
+
+export const recipient = { userId: 'U1', teamId: 'T0FAKE' }
+
+/** A thread in a channel. */
+export async function open(options: Partial<SlackOptions> = {}, port: Partial<SlackPortOptions> = {}): Promise<Opened> {
+  const begun = await start(options)
+  const { api, clock, slack } = begun
+  const root = slack.say('C1', 'Why?')
+  return {
+    ...begun,
+    root,
+    port: createSlackPort({ api, clock, channelId: 'C1', threadTs: root, recipient, ...port }),
+    bubble: (source, more) => ({ ...renderSlack(source), source, isPlain: false, buttons: [], ...more }),
+  }
+}
+
+export const editing = { chat: { id: 'C1' }, signal: new AbortController().signal }
+export const posting = { ...editing, silent: false, key: 'k' }
+
+/** How a call ended: `done`, or the kind of failure. Nothing of it may tell a secret. */
+export async function ending(call: Promise<unknown> | undefined): Promise<object> {
+  try {
+    await call
+    return { type: 'done' }
+  } catch (error) {
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('very-secret')
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('very-secret')
+    return error instanceof Error ? error : { type: String(error) }
+  }
+}
+
+/** Lets requests arrive: until something is so, and no longer than real time allows. */
+export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + 5000
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

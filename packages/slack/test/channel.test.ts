@@ -1,0 +1,275 @@
+import { LogLevel, SocketModeClient } from '@slack/socket-mode'
+import { WebClient } from '@slack/web-api'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel } from '../src/index.ts'
+import { ending, type Started, signingSecret, start, until } from './app.ts'
+
+interface Hearing extends Started {
+  readonly channel: SlackChannel
+  readonly heard: Inbound[]
+  readonly errors: Error[]
+}
+
+const begun: SlackChannel[] = []
+afterEach(async () => {
+  await Promise.all(begun.splice(0).map((channel) => channel.stop()))
+})
+
+const nothing = (): void => {}
+
+function socketOf({ slack }: Started, appToken = slack.appToken): SocketModeClient {
+  const clientOptions = { slackApiUrl: slack.url, retryConfig: { retries: 0 } }
+  const quiet = { getLevel: () => LogLevel.ERROR, setLevel: nothing, setName: nothing }
+  const logger = { ...quiet, debug: nothing, info: nothing, warn: nothing, error: nothing }
+  return new SocketModeClient({ appToken, clientOptions, logger, autoReconnectEnabled: false })
+}
+
+/** By a real socket. */
+async function hear(
+  given: Partial<SlackChannelOptions> = {},
+  onInbound: (inbound: Inbound) => unknown = () => {},
+): Promise<Hearing> {
+  const started = await start()
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const channel = slackChannel({
+    api: started.api,
+    clock: started.clock,
+    events: 'socket',
+    socket: socketOf(started),
+    onInbound: (inbound) => {
+      heard.push(inbound)
+      return onInbound(inbound)
+    },
+    onError: (error) => errors.push(error),
+    ...given,
+  })
+  begun.push(channel)
+  channel.start()
+  if (given.events === undefined) await until(() => started.slack.sockets === 1)
+  return { ...started, channel, heard, errors }
+}
+
+describe('what is heard', () => {
+  test('is a text to the bot: who, where, in which thread', async () => {
+    const { slack, heard } = await hear()
+    const ts = slack.say('C1', 'Why <this> & that?', { mention: true, from: { id: 'U5', name: 'Ada' } })
+    await until(() => heard.length === 1)
+    expect(heard).toMatchObject([
+      {
+        type: 'text',
+        chat: { id: 'C1', thread: ts },
+        actor: { id: 'U5', name: 'Ada' },
+        text: 'Why <this> & that?',
+        messageRef: { id: ts },
+        isCommand: false,
+      },
+    ])
+  })
+
+  test('is what follows in that thread, without the name, and nothing else of the channel', async () => {
+    const { slack, heard } = await hear()
+    slack.say('C1', 'Chatter')
+    const other = slack.say('C1', 'Another matter')
+    slack.say('C1', 'An answer to it', { threadTs: other })
+    const root = slack.say('C1', 'Hi', { mention: true })
+    await until(() => heard.length === 1)
+    slack.say('C1', '/stop', { threadTs: root })
+    slack.say('D1', 'In private')
+    await until(() => heard.length === 3)
+    expect(heard.map((one) => (one.type === 'text' ? [one.text, one.isCommand] : []))).toEqual([
+      ['Hi', false],
+      ['/stop', true],
+      ['In private', false],
+    ])
+    expect(heard[1]?.chat).toEqual({ id: 'C1', thread: root })
+  })
+
+  test('is what is said in a thread that the host writes to', async () => {
+    const { slack, heard, channel } = await hear()
+    const root = slack.say('C1', 'An old thread')
+    channel.sinkFor({ chat: { id: 'C1', thread: root } })
+    slack.say('C1', 'yes', { threadTs: root })
+    await until(() => heard.some((one) => one.type === 'text' && one.text === 'yes'))
+  })
+
+  test('is a press, whose answer is for one person alone', async () => {
+    const { slack, api, heard } = await hear({}, async (inbound) => {
+      if (inbound.type !== 'press') return
+      await inbound.answer('Taken <so>.')
+      await inbound.answer('Twice.')
+    })
+    const root = slack.say('C1', 'Go')
+    const button = {
+      type: 'button',
+      action_id: 'reply.button.0.0',
+      text: { type: 'plain_text', text: 'Yes' },
+      value: 't',
+    }
+    const foreign = { ...button, action_id: 'theirs', text: { type: 'plain_text', text: 'Other' } }
+    const blocks = [{ type: 'actions', elements: [button, foreign] }]
+    const { ts = '' } = await api.chat.postMessage({ channel: 'C1', thread_ts: root, text: '?', blocks })
+    expect(await slack.press('C1', ts, 'Other')).toBe(true)
+    expect(await slack.press('C1', ts, 'Yes', { from: { id: 'U5', name: 'Ada' } })).toBe(true)
+    await until(() => slack.whispers.length === 1)
+    expect(slack.whispers).toMatchObject([{ user: 'U5', channel: 'C1', threadTs: root, text: 'Taken <so>.' }])
+    expect(heard).toMatchObject([
+      {
+        type: 'press',
+        token: 't',
+        chat: { id: 'C1', thread: root },
+        actor: { id: 'U5', name: 'Ada' },
+        messageRef: { id: ts },
+      },
+    ])
+    expect(slack.count('chat.postEphemeral')).toBe(1)
+  })
+
+  test("is Slack's Stop", async () => {
+    const { slack, api, heard } = await hear()
+    const root = slack.say('D1', 'Go')
+    await api.apiCall('agents.sessions.setStatus', { channel_id: 'D1', thread_ts: root, status: 'processing' })
+    expect(await slack.stop('D1', root)).toBe(true)
+    await until(() => heard.length === 2)
+    expect(heard[1]).toEqual({ type: 'stop', chat: { id: 'D1', thread: root }, actor: { id: 'U1', name: 'U1' } })
+  })
+
+  test('is each thing once, however often it is sent', async () => {
+    const { slack, heard, clock } = await hear()
+    slack.repeatNext()
+    slack.say('C1', 'one', { mention: true })
+    slack.repeatNext()
+    slack.say('D1', 'two')
+    await until(() => heard.length === 2)
+    await clock.advance(600_000)
+    expect(heard).toMatchObject([{ text: 'one' }, { text: 'two' }])
+  })
+
+  test('is not what bots say', async () => {
+    const { channel, heard, errors, slack } = await hear()
+    const event = { type: 'message', channel: 'D1', channel_type: 'im', ts: '1.1', text: 'x', user: 'U9' }
+    const body = { type: 'event_callback', event_id: 'E1', authorizations: [{ user_id: slack.bot }] }
+    await channel.handleEvent({ ...body, event: { ...event, bot_id: 'B1' } })
+    await channel.handleEvent({ ...body, event: { ...event, user: slack.bot } })
+    await channel.handleEvent({ ...body, event: { ...event, subtype: 'message_changed' } })
+    await channel.handleEvent({ ...body, event: { type: 'team_join', user: {} } })
+    expect([heard, errors]).toEqual([[], []])
+  })
+})
+
+test("a text's answer is a message in its thread", async () => {
+  const { slack } = await hear({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No <such> option.') : {}))
+  const root = slack.say('C1', 'Purple', { mention: true })
+  await until(() => slack.screen('C1').length === 2)
+  expect(slack.screen('C1')[1]).toMatchObject({ text: 'No <such> option.', threadTs: root })
+})
+
+describe('the host', () => {
+  test('is not waited for: what it fails at is told, and Slack knew before that it came', async () => {
+    const { slack, errors, heard } = await hear({}, () => Promise.reject(new Error('broken')))
+    slack.say('D1', 'x')
+    await until(() => errors.length === 1)
+    expect(errors).toMatchObject([{ type: 'inbound', message: 'A text in D1 failed: broken' }])
+    expect(heard).toHaveLength(1)
+  })
+
+  test('may take as long as it likes: the next thing is given beside it', async () => {
+    const { slack, heard } = await hear({}, () => new Promise(() => {}))
+    slack.say('D1', 'one')
+    slack.say('D1', 'two')
+    await until(() => heard.length === 2)
+    begun.length = 0
+  })
+
+  test('hears by an app of its own, too, and of what can not be read', async () => {
+    const { channel, heard, errors } = await hear({ events: 'own' })
+    const event = { type: 'app_mention', channel: 'C1', ts: '1.1', text: '<@U0BOT> Hi', user: 'U5' }
+    const body = { type: 'event_callback', event_id: 'E1', authorizations: [{ user_id: 'U0BOT' }], event }
+    await Promise.all([channel.handleEvent(body), channel.handleEvent({ ...body, event_id: 'E2' })])
+    await channel.handleEvent({ nothing: true })
+    await channel.handleEvent({ ...body, event: { type: 'message', ts: 7 } })
+    expect(heard).toMatchObject([{ text: 'Hi', actor: { id: 'U5', name: 'U5' } }])
+    expect(errors).toMatchObject([{ type: 'malformed' }, { type: 'malformed' }])
+  })
+})
+
+describe('the socket', () => {
+  test('is connected anew when Slack wants it', async () => {
+    const { slack, heard, errors, clock } = await hear()
+    slack.recycle()
+    await until(() => slack.sockets === 0 && clock.pending > 0)
+    await clock.advance(1000)
+    await until(() => slack.sockets === 1)
+    slack.say('D1', 'after it')
+    await until(() => heard.length === 1)
+    expect(errors).toEqual([])
+  })
+
+  test('is tried again, each time after longer, and the host is told why', async () => {
+    const { slack, errors, clock } = await hear()
+    slack.inject({ method: 'apps.connections.open', type: 'status', code: 503, times: 2 })
+    slack.recycle()
+    for (const [index, waitMs] of [1000, 2000, 4000].entries()) {
+      await until(() => clock.pending > 0 && errors.length === index && slack.sockets === 0)
+      await clock.advance(waitMs - 1)
+      expect([slack.sockets, clock.pending]).toEqual([0, 1])
+      await clock.advance(1)
+    }
+    await until(() => slack.sockets === 1)
+    expect(errors).toMatchObject([{ type: 'updates', message: 'The socket to Slack failed: status 503.' }, {}])
+  })
+
+  test('is closed in the end, and nothing is heard after it', async () => {
+    const { slack, heard, channel } = await hear()
+    await channel.stop()
+    await until(() => slack.sockets === 0)
+    slack.say('D1', 'too late')
+    await channel.stop()
+    expect(heard).toEqual([])
+  })
+
+  test('with a wrong token says what would do, and does not tell it', async () => {
+    const started = await start()
+    const errors: Error[] = []
+    const socket = socketOf(started, 'xapp-very-secret-and-wrong')
+    const onError = (error: Error): unknown => errors.push(error)
+    const channel = slackChannel({ api: started.api, events: 'socket', socket, onInbound: () => {}, onError })
+    channel.start()
+    await until(() => errors.length === 1)
+    expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
+  })
+
+  test('without a server says so, and tells no token', async () => {
+    const started = await start()
+    const errors: Error[] = []
+    const onError = (error: Error): unknown => errors.push(error)
+    const options = { api: started.api, socket: socketOf(started), onInbound: () => {}, onError }
+    await started.slack.close()
+    const channel = slackChannel({ ...options, events: 'socket' })
+    begun.push(channel)
+    channel.start()
+    await until(() => errors.length === 1)
+    expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'updates', message: /ECONNREFUSED/ })
+  })
+})
+
+test('options that can not be are told at once', async () => {
+  const { api } = await start()
+  const onInbound = (): void => {}
+  expect(() => slackChannel({ api, events: 'socket', onInbound })).toThrow(/SocketModeClient/)
+  expect(() => slackChannel({ api, events: 'http', onInbound })).toThrow(/signingSecret/)
+  expect(() => slackChannel({ api, events: 'http', signingSecret: '', onInbound })).toThrow(/signingSecret/)
+})
+
+test('a client that repeats calls by itself is told of', async () => {
+  const errors: Error[] = []
+  const onError = (error: Error): unknown => errors.push(error)
+  slackChannel({ api: new WebClient('x'), events: 'http', signingSecret, onInbound: () => {}, onError })
+  expect(errors).toMatchObject([{ type: 'client', message: /rejectRateLimitedCalls: true/ }])
+})
+
+test('sinks are for the place that an inbound names', async () => {
+  const { channel } = await hear({ events: 'own' })
+  const sink = channel.sinkFor({ chat: { id: 'C1', thread: '1.1' }, replyTo: { id: '1.1' } })
+  expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
+})

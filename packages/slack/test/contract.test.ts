@@ -1,0 +1,96 @@
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
+import { describe, test, vi } from 'vitest'
+import type { SlackApi } from '../src/index.ts'
+import { createSlackPort, renderSlack } from '../src/index.ts'
+import { clientOf, recipient, token } from './app.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const faults: Readonly<Record<StageFault, SlackFault>> = {
+  'rate-limited': { type: 'rate-limited', retryAfterS: 3 },
+  refused: { type: 'error', error: 'restricted_action' },
+  unreachable: { type: 'status', code: 503 },
+  unanswered: { type: 'accept-then-drop' },
+  unparsable: { type: 'error', error: 'invalid_blocks' },
+  fixed: { type: 'error', error: 'cant_update_message' },
+}
+
+/** A place in the fake Slack, reached by the real client. */
+async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
+  const clock = createHandClock()
+  const slack = await startSlack({ token, clock })
+  const client = clientOf(slack)
+  let inFlight = 0
+  let isBare = true
+  const api: SlackApi = {
+    apiCall: async (method, options) => {
+      inFlight += 1
+      // Most clauses post without a pacer, as no channel would take it: here the time that it takes passes by itself.
+      if (inFlight === 1 && isBare) await clock.advance(1300)
+      try {
+        return await client.apiCall(method, options)
+      } finally {
+        inFlight -= 1
+      }
+    },
+  }
+  async function rest(): Promise<void> {
+    isBare = false
+    const end = performance.now() + 2000
+    for (let calm = 0; calm < 3 && performance.now() < end; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      calm = inFlight === 0 ? calm + 1 : 0
+    }
+  }
+  const root = isThread ? slack.say(channelId, 'Why?') : undefined
+  const ours = () => slack.screen(channelId).filter(({ from }) => from === 'bot')
+  return {
+    port: createSlackPort({ api, clock, channelId, threadTs: root, recipient }),
+    render: renderSlack,
+    chat: { id: channelId, ...(root !== undefined && { thread: root }) },
+    clock,
+    pass: async (ms) => await clock.advance(ms, rest),
+    screen: () =>
+      ours().map(({ ts, text, mode, controls, threadTs }) => ({
+        id: ts,
+        text: mode === 'markdown' ? renderSlack(text).plain : text,
+        isSilent: false,
+        buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
+        replyTo: threadTs,
+      })),
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
+    failNext: (fault) => slack.inject({ ...faults[fault], method: /^(?!.*setStatus$)/ }),
+    ...(root === undefined && { say: (text: string) => ({ id: slack.say(channelId, text) }) }),
+    deleteMessage: (ts) => slack.remove(channelId, ts),
+    notifications: () => slack.notifications(channelId),
+    secrets: [token],
+    close: () => slack.close(),
+  }
+}
+
+const everywhere: ContractOptions['skip'] = {
+  'posts once for one key': 'Slack takes no key with a message',
+  'shows what nobody confirmed once, under its key': 'Slack takes no key with a message',
+  'writes a preview that is no message': 'Slack has no previews: its streams are messages',
+  'rings for what is loud alone': 'Slack has no silent messages: each rings who follows the thread',
+}
+const thread: ContractOptions['skip'] = {
+  ...everywhere,
+  'answers a message': 'in a thread every message answers the one that it began with',
+  'takes its status away in the end': "what it is doing stands in the thread's head, in no message",
+}
+const direct: ContractOptions['skip'] = {
+  ...everywhere,
+  'ends with a message that is heard, once': 'Slack has no silent messages: here its status rings, too',
+  'types, and stops it': 'what it is doing is said in threads alone',
+  'adds to a stream, which can be edited when it is closed': 'Slack streams into threads alone',
+}
+
+describe.each([
+  ['a thread in a channel', 'C1', true, thread],
+  ['a direct message without a thread', 'D1', false, direct],
+] as const)('%s', (name, channelId, isThread, skip) => {
+  const clauses = portContract({ name, setup: () => stageOf(channelId, isThread), skip })
+  test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+})

@@ -1,0 +1,126 @@
+import type { Form, FormQuestion } from '@reply/sink'
+import { describe, expect, test } from 'vitest'
+import { type Inbound, type SlackApi, slackChannel } from '../src/index.ts'
+import { clientOf, ending, open, posting, until } from './app.ts'
+
+const question = (more: Partial<FormQuestion> = {}): FormQuestion => ({
+  ...{ header: 'Colour', question: 'Which?', multiple: false, custom: false },
+  options: [
+    { label: 'Red', description: 'like fire' },
+    { label: 'Blue', description: '' },
+  ],
+  ...more,
+})
+const many = (count: number, letters = 0) =>
+  Array.from({ length: count }, (_, at) => ({
+    label: `Option ${at}${'x'.repeat(letters)}`,
+    description: 'd'.repeat(letters),
+  }))
+const form = (questions: readonly FormQuestion[]): Form => ({ token: 'a-secret.0.f', label: 'Answer …', questions })
+
+/** A form in the thread of a channel that hears by its own app, and what was heard. */
+async function ask(asked: Form) {
+  const opened = await open()
+  const { api, clock, slack, port, bubble } = opened
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const listen = (by: SlackApi) =>
+    slackChannel({
+      ...{ api: by, clock, events: 'http', signingSecret: slack.signingSecret },
+      onInbound: (inbound) => heard.push(inbound),
+      onError: (error) => errors.push(error),
+    })
+  let channel = listen(api)
+  const restart = (by: SlackApi): void => {
+    channel = listen(by)
+  }
+  const { createServer } = await import('node:http')
+  const server = createServer((request, response) => channel.listener(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  slack.sendTo(`http://127.0.0.1:${address.port}/`)
+  const ref = await port.post(bubble('?', { form: asked }), posting)
+  const press = async (): Promise<void> => {
+    expect(await slack.press('C1', ref.id, 'Answer …')).toBe(true)
+    await until(() => slack.view() !== undefined || slack.whispers.length > 0 || errors.length > 0)
+  }
+  const close = (): void => void server.close()
+  return { ...opened, ref, press, heard, errors, restart, close }
+}
+
+const pressOf = (inbound: Inbound | undefined) =>
+  inbound?.type === 'press' ? [inbound.token, inbound.values] : undefined
+
+describe('a form', () => {
+  test('of one question with many options is a select, whose choice is the answer', async () => {
+    const { slack, ref, heard, root, close } = await ask(form([question({ options: many(100) })]))
+    expect(await slack.choose('C1', ref.id, 'Option 77', { from: { id: 'U5', name: 'Ada' } })).toBe(true)
+    await until(() => heard.length === 1)
+    expect(pressOf(heard[0])).toEqual(['a-secret.0.f', [['Option 77']]])
+    expect(heard).toMatchObject([{ chat: { id: 'C1', thread: root }, actor: { id: 'U5' }, messageRef: ref }])
+    close()
+  })
+
+  test('of several questions is a dialog, whose fields suit them', async () => {
+    const questions = [
+      question({ custom: true }),
+      question({ header: '', multiple: true }),
+      question({ header: 'Name', question: 'Name', options: [] }),
+      question({ options: many(11) }),
+      question({ options: many(12), multiple: true, custom: true }),
+    ]
+    const { slack, press, heard, root, ref, close } = await ask(form(questions))
+    await press()
+    expect(slack.view()?.fields.map(({ label, element, isOptional }) => [label, element, isOptional])).toEqual([
+      ['Colour: Which?', 'radio_buttons', true],
+      ['Or answer in your own words.', 'plain_text_input', true],
+      ['Which?', 'checkboxes', false],
+      ['Name', 'plain_text_input', false],
+      ['Colour: Which?', 'static_select', false],
+      ['Colour: Which?', 'multi_static_select', true],
+      ['Or answer in your own words.', 'plain_text_input', true],
+    ])
+    await slack.submit(['Red', 'Purple', ['Red', 'Blue'], 'Rex', 'Option 3', ['Option 1'], 'and more'])
+    await until(() => heard.length === 1)
+    expect(pressOf(heard[0])).toEqual([
+      'a-secret.0.f',
+      [['Purple'], ['Red', 'Blue'], ['Rex'], ['Option 3'], ['Option 1', 'and more']],
+    ])
+    expect(heard).toMatchObject([{ chat: { id: 'C1', thread: root }, actor: { id: 'U1' }, messageRef: ref }])
+    close()
+  })
+
+  test('survives a restart, also between its opening and its answer', async () => {
+    const { slack, press, heard, restart, close } = await ask(form([question({ custom: true })]))
+    restart(clientOf(slack))
+    await press()
+    restart(clientOf(slack))
+    await slack.submit(['Blue', ''])
+    await until(() => heard.length === 1)
+    expect(pressOf(heard[0])).toEqual(['a-secret.0.f', [['Blue']]])
+    close()
+  })
+
+  test('that is too long for its button is known by the process, and in another one answered in words', async () => {
+    const long = form([question({ options: many(60, 40), custom: true }), question()])
+    const { slack, press, heard, restart, close } = await ask(long)
+    await press()
+    await slack.submit([`Option 7${'x'.repeat(40)}`, '', 'Red'])
+    await until(() => heard.length === 1)
+    expect(pressOf(heard[0])).toEqual(['a-secret.0.f', [[`Option 7${'x'.repeat(40)}`], ['Red']]])
+    restart(clientOf(slack))
+    await press()
+    expect(slack.view()).toBeUndefined()
+    expect(slack.whispers.at(-1)?.text).toMatch(/Reply with your answer/)
+    close()
+  })
+
+  test('that cannot be opened any more is told to the host', async () => {
+    const { slack, press, errors, close } = await ask(form([question({ custom: true })]))
+    slack.inject({ method: 'views.open', type: 'error', error: 'expired_trigger_id' })
+    await press()
+    expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'answer', message: /expired_trigger_id/ })
+    close()
+  })
+})

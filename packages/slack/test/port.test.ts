@@ -1,0 +1,209 @@
+import type { SlackFault } from '@reply/testing'
+import { WebClient } from '@slack/web-api'
+import { describe, expect, test } from 'vitest'
+import { createSlackPort, slackLimits } from '../src/index.ts'
+import { editing, ending, open, posting, start, token, until } from './app.ts'
+
+const ours = ({ slack }: Awaited<ReturnType<typeof open>>) => slack.screen('C1').filter(({ from }) => from === 'bot')
+
+describe('a post', () => {
+  test('is Markdown in its thread, with words for where that cannot be shown', async () => {
+    const opened = await open()
+    const { port, bubble, root, slack } = opened
+    const ref = await port.post(bubble('**a** & `b`'), posting)
+    expect(ours(opened)).toMatchObject([
+      { ts: ref.id, text: '**a** & `b`', mode: 'markdown', fallback: 'a &amp; b', threadTs: root },
+    ])
+    const [call] = slack.calls
+    expect(call?.payload).toMatchObject({ parse: 'none', link_names: 'false', unfurl_links: 'false' })
+  })
+
+  test('goes without markup when that was refused', async () => {
+    const opened = await open()
+    const { port, bubble } = opened
+    await port.post(bubble('', { text: '*a* <b> :smile:', plain: '*a* <b> :smile:', isPlain: true }), posting)
+    expect(ours(opened)).toMatchObject([{ text: '*a* <b> :smile:', mode: 'plain' }])
+  })
+
+  test('outside of a thread answers a message in the thread of that', async () => {
+    const opened = await open({}, { threadTs: undefined })
+    const { port, bubble, root } = opened
+    await port.post(bubble('a'), posting)
+    await opened.clock.advance(1000)
+    await port.post(bubble('b'), { ...posting, replyTo: { id: root } })
+    expect(ours(opened).map(({ threadTs }) => threadTs)).toEqual([undefined, root])
+  })
+
+  test('says whom it names to nobody, in what stands for it as well', async () => {
+    const { port, bubble, slack } = await open()
+    await port.post(bubble('<!channel> <@U1> @here [x](!here)'), posting)
+    expect(slack.mentions).toEqual([])
+    expect(String(slack.calls[0]?.payload.text)).toContain('&lt;')
+  })
+})
+
+test('an edit takes the buttons away that it does not name', async () => {
+  const opened = await open()
+  const { port, bubble } = opened
+  const ref = await port.post(bubble('a', { buttons: [[{ label: 'Yes', data: 'y' }]] }), posting)
+  expect(ours(opened)[0]?.controls.flat()).toMatchObject([{ type: 'button', label: 'Yes', value: 'y' }])
+  await port.edit?.(ref, bubble('b'), editing)
+  expect(ours(opened)).toMatchObject([{ text: 'b', controls: [] }])
+})
+
+test('signs on the message of a person take turns', async () => {
+  const { slack, port, root } = await open()
+  const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
+    await port.react?.({ id: root }, sign, editing)
+    return slack.screen('C1')[0]?.reactions
+  }
+  expect(await shown('seen')).toEqual(['eyes'])
+  expect(await shown('seen')).toEqual(['eyes'])
+  expect([await shown('done'), await shown(undefined)]).toEqual([['white_check_mark'], []])
+})
+
+describe('what it is doing', () => {
+  test("stands in the thread's head, and the session is at work", async () => {
+    const { slack, port, root, clock } = await open()
+    await port.typing?.(true, { ...editing, doing: 'Running bash' })
+    expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['Running bash', 'processing'])
+    await clock.advance(120_000)
+    expect(slack.status('C1', root)).toBe('')
+    await port.typing?.(true, editing)
+    expect([slack.status('C1', root), slack.count('agents.sessions.setStatus')]).toEqual(['is working…', 1])
+    await port.typing?.(false, editing)
+    expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
+  })
+
+  test('is not asked for again where there is no such thing', async () => {
+    const { slack, port } = await open({ features: { statuses: false, sessions: false } })
+    expect(port.limits.typingTells).toBe(true)
+    await port.typing?.(true, editing)
+    await port.typing?.(false, editing)
+    expect([slack.calls.length, port.limits.typingTells]).toEqual([2, false])
+  })
+
+  test('rests when it was told too often, and the end is told afterwards', async () => {
+    const faults: readonly SlackFault[] = [{ type: 'rate-limited', retryAfterS: 9, method: /Status$/, times: 2 }]
+    const { slack, port, root, clock } = await open({ faults })
+    await port.typing?.(true, editing)
+    await port.typing?.(true, editing)
+    await port.typing?.(false, editing)
+    expect([slack.calls.length, slack.session('C1', root)]).toEqual([2, undefined])
+    await clock.advance(9000)
+    await until(() => slack.session('C1', root) === 'active')
+  })
+
+  test('is said in no message of a channel', async () => {
+    const { port } = await open({}, { threadTs: undefined })
+    expect([port.typing, port.limits.typingTells, port.stream]).toEqual([undefined, false, undefined])
+  })
+})
+
+describe('a file', () => {
+  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'const ä = 1 < 2', caption: 'code <x>' }
+
+  test('has its name, its bytes and its words, in the thread', async () => {
+    const opened = await open()
+    const ref = await opened.port.upload?.(file, posting)
+    const [posted] = ours(opened)
+    expect(posted).toMatchObject({
+      ts: ref?.id,
+      threadTs: opened.root,
+      fallback: 'code &lt;x&gt;',
+      file: { name: 'a.ts' },
+    })
+    expect(Buffer.from(posted?.file?.bytes ?? []).toString()).toBe('const ä = 1 < 2')
+  })
+
+  test('that is empty is a line', async () => {
+    const opened = await open()
+    await opened.port.upload?.({ ...file, text: '', caption: '' }, posting)
+    expect(Buffer.from(ours(opened)[0]?.file?.bytes ?? []).toString()).toBe('\n')
+  })
+
+  test('whose message cannot be looked up is known by its own name', async () => {
+    const opened = await open({ faults: [{ type: 'error', error: 'missing_scope', method: 'files.info', times: 9 }] })
+    let isDone = false
+    const uploading = opened.port.upload?.(file, posting).finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      await new Promise((resolve) => setImmediate(resolve))
+      await opened.clock.advance(20)
+    }
+    expect((await uploading)?.id).toMatch(/^F/)
+    expect(opened.slack.count('files.info')).toBe(4)
+    expect(ours(opened)).toHaveLength(1)
+  })
+})
+
+const error = (word: string): SlackFault => ({ type: 'error', error: word })
+
+test.each<[string, SlackFault, string]>([
+  ['a flood', { type: 'rate-limited', retryAfterS: 7 }, 'rate-limited'],
+  ['a missing right', error('restricted_action'), 'refused'],
+  ['an archived channel', error('is_archived'), 'refused'],
+  ['a channel that is gone', error('channel_not_found'), 'gone'],
+  ['a thread that is gone', error('thread_not_found'), 'gone'],
+  ['a wrong token', error('invalid_auth'), 'refused'],
+  ['too long', error('msg_too_long'), 'too-long'],
+  ['wrong blocks', error('invalid_blocks'), 'unparsable'],
+  ['a message that streams', error('streaming_state_conflict'), 'unreachable'],
+  ['a failure of theirs', { type: 'status', code: 500 }, 'unreachable'],
+  ['a gateway that gave up', { type: 'status', code: 504, isTaken: true }, 'ambiguous'],
+  ['an error that may have come after it', { ...error('internal_error'), isTaken: true } as SlackFault, 'ambiguous'],
+  ['a web page', { type: 'html' }, 'ambiguous'],
+  ['a break before', { type: 'refuse' }, 'ambiguous'],
+  ['a break after', { type: 'accept-then-drop' }, 'ambiguous'],
+])('%s fails by its kind', async (_, fault, type) => {
+  const { port, bubble } = await open({ faults: [fault] })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
+})
+
+test('a flood of posts is for the channel, one of edits for the workspace', async () => {
+  const faults: readonly SlackFault[] = [{ type: 'rate-limited', retryAfterS: 7, times: 2 }]
+  const { port, bubble } = await open({ faults })
+  const posted = await ending(port.post(bubble('a'), posting))
+  expect(posted).toMatchObject({ retryAfterMs: 7000, scope: 'chat' })
+  expect(await ending(port.edit?.({ id: '1' }, bubble('a'), editing))).toMatchObject({ scope: 'client' })
+})
+
+test.each<SlackFault['type'] & ('stall' | 'accept-then-stall')>(['stall', 'accept-then-stall'])(
+  '%s: it is given up, and nobody knows',
+  async (type) => {
+    const { slack, port, bubble, clock } = await open({ faults: [{ type }] })
+    const posted = ending(port.post(bubble('a'), posting))
+    await until(() => slack.calls.length === 1)
+    await clock.advance(30_000)
+    expect(await posted).toMatchObject({ type: 'ambiguous' })
+    expect(clock.pending).toBe(0)
+  },
+)
+
+test('a server that is not there was told nothing', async () => {
+  const { slack, port, bubble } = await open()
+  await slack.close()
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
+  const quiet = { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
+  const nowhere = new WebClient(token, { slackApiUrl: 'http://nowhere.invalid/api/', ...quiet })
+  const lost = createSlackPort({ api: nowhere, channelId: 'C1' })
+  expect(await ending(lost.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
+}, 20_000)
+
+test('a wrong token is told in no error', async () => {
+  const { slack } = await start()
+  const quiet = { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
+  const api = new WebClient('xoxb-very-secret-and-wrong', { slackApiUrl: slack.url, ...quiet })
+  const port = createSlackPort({ api, channelId: 'C1' })
+  const { bubble } = await open()
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ message: 'post in C1: invalid_auth' })
+})
+
+test('the budgets keep under what Slack allows', () => {
+  const { perChat, perClient, editIntervalMs, maxLength, buttons } = slackLimits
+  expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
+  expect(((perClient?.calls ?? 0) / (perClient?.perMs ?? 1)) * 60_000).toBeLessThan(50)
+  expect(60_000 / editIntervalMs).toBeLessThan((perClient?.calls ?? 0) * 0.75)
+  expect([maxLength, buttons?.data, buttons?.label]).toEqual([12_000, 2000, 75])
+})

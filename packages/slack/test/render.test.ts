@@ -1,0 +1,106 @@
+import { markdownCases, renderings, startSlack } from '@reply/testing'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { contentOf } from '../src/blocks.ts'
+import { clipped, escaped, renderSlack } from '../src/render.ts'
+import { clientOf, token } from './app.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const joiner = /\u2060/g
+
+test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
+  const { text, length } = renderSlack(source)
+  expect(text).toBe(new Map(Object.entries(renderings.slack)).get(name))
+  expect(length).toBe(text.length)
+})
+
+test.each([
+  ['markup is left out', '**a** _b_ ~~c~~ `d` [e](https://f.g)', 'a b c d e'],
+  [
+    'blocks keep their lines',
+    '# T\n\n- a\n  - b\n\n1. c\n\n> q\n\n```ts\nx = 1\n```',
+    'T\n\n• a\n  • b\n\n1. c\n\nq\n\nx = 1',
+  ],
+  ['boxes are boxes', '- [x] a\n- [ ] b', '☑ a\n☐ b'],
+  ['tables have columns', '| a | b |\n|---|---|\n| c | d |', 'a │ b\n──┼──\nc │ d'],
+])('to be read without markup: %s', (_, source, plain) => {
+  expect(renderSlack(source).plain).toBe(plain)
+})
+
+test.each([
+  ['everybody', '<!channel> <!here|here> <!everyone>'],
+  ['a group', '<!subteam^S123|@team>'],
+  ['a person', '<@U123ABC> and <@W1|Ada>'],
+  ['in code', '`<!channel>`\n\n```\n<!here>\n```'],
+  ['by a link', '[x](!channel) [y](<@U123>) [z]( @U1)\n\n[r]\n\n[r]: !here'],
+  ['in capitals', '<!CHANNEL>'],
+])('rings nobody: %s', (_, source) => {
+  const { text, plain } = renderSlack(source)
+  expect(text.replace(joiner, '')).toBe(source)
+  expect(text).not.toMatch(/<[!@]\w|\]\(\s*<?[!@]/)
+  expect(plain).not.toMatch(/<[!@]\w/)
+})
+
+test('code that only looks like it is left alone', () => {
+  for (const source of ['`<!-- x -->`', '<!DOCTYPE html>', 'npm i @reply/core', 'a@here.org is @hereby', '<@123>']) {
+    const rest = source.replace('a@here.org', 'a@\u2060here.org')
+    expect(renderSlack(source).text).toBe(rest)
+  }
+})
+
+test('words for a notification are short, and end in no half of a letter', () => {
+  expect(clipped('abcdef', 4)).toBe('abc…')
+  expect(clipped('ab👍👍', 4)).toBe('ab…')
+  expect(escaped('a < b && c > d')).toBe('a &lt; b &amp;&amp; c &gt; d')
+})
+
+const fragments = [
+  ...['**', '*', '_', '~~', '`', '```', '```ts\n', '\n', '\n\n', '> ', '- ', '1. ', '# ', '[', '](', ')', '!['],
+  ...['|', '|---|\n', '<', '!', '@', '#', '<!', '<@', '<#', '>', '|', '^', 'channel', 'here', 'everyone', 'subteam^S1'],
+  ...['U123', 'W1', 'C123', '<!channel>', '<@U1>', '@here', '](!here)', '](<@U1>)', '[x]: !channel\n', '&', '&lt;'],
+  ...['<b>', '\\', 'https://a.b', '👍🏽', '\ud83d', 'word ', '\t', '(', ' '],
+]
+const markdown = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc
+    .array(fc.oneof(fc.constantFrom(...fragments), fc.string({ maxLength: 4 })), { maxLength: 40 })
+    .map((parts) => parts.join('')),
+)
+
+describe('whatever the source is', () => {
+  test('it says the same, nothing in it rings, and to render it again changes nothing', () => {
+    fc.assert(
+      fc.property(markdown, (source) => {
+        const { text, plain, length } = renderSlack(source)
+        expect(text.replace(joiner, '')).toBe(source.replace(joiner, ''))
+        expect(renderSlack(text)).toEqual({ text, plain, length })
+        expect(length).toBe(text.length)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('Slack takes its blocks, and counts no mention in them', async () => {
+    const slack = await startSlack({ token })
+    const api = clientOf(slack)
+    try {
+      const root = slack.say('D1', 'Go')
+      const { ts = '' } = await api.chat.postMessage({ channel: 'D1', thread_ts: root, text: 'x' })
+      await fc.assert(
+        fc.asyncProperty(markdown, fc.boolean(), async (source, isPlain) => {
+          const { text, plain, length } = renderSlack(source)
+          fc.pre(plain.trim() !== '' && length > 0)
+          const bubble = { text: isPlain ? plain : text, plain, length, source, isPlain, buttons: [] }
+          const before = slack.calls.length
+          await api.apiCall('chat.update', { channel: 'D1', ts, ...contentOf(bubble) })
+          expect(slack.calls.slice(before).map(({ ok }) => ok)).toEqual([true])
+          expect(slack.mentions).toEqual([])
+        }),
+        { numRuns: 45 },
+      )
+    } finally {
+      await slack.close()
+    }
+  })
+})

@@ -1,0 +1,181 @@
+import { type Reply, textOf } from '@reply/core'
+import type { Delivery } from '@reply/sink'
+import { createHandClock, type SlackFault, type SlackFeatures, type SlackMessage, startSlack } from '@reply/testing'
+import { describe, expect, test, vi } from 'vitest'
+import { replyWith, settledWith, text } from '../../sink/test/make.ts'
+import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { renderSlack, type SlackApi, type SlackSinkOptions, slackSink } from '../src/index.ts'
+import { clientOf, recipient, token } from './app.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+interface Plan {
+  readonly faults?: readonly SlackFault[]
+  readonly features?: SlackFeatures
+  readonly sink?: Partial<SlackSinkOptions>
+  /** The same reply in each of them. Default: a thread in one. */
+  readonly channels?: readonly string[]
+  readonly isThread?: boolean
+}
+
+/** Shows a recorded reply through the real client, on a clock that is moved by hand, to its end. */
+async function show({ states }: Timeline, plan: Plan) {
+  const { faults = [], features = {}, sink: options = {}, channels = ['C1'], isThread = true } = plan
+  const clock = createHandClock(beginning)
+  const slack = await startSlack({ token, clock, faults, features })
+  const client = clientOf(slack)
+  let inFlight = 0
+  const api: SlackApi = {
+    apiCall: async (method, given) => {
+      inFlight += 1
+      try {
+        return await client.apiCall(method, given)
+      } finally {
+        inFlight -= 1
+      }
+    },
+  }
+  const isStalling = faults.some(({ type }) => type.includes('stall'))
+  /** Until no call is on its way; one that is never answered is not waited for. */
+  async function rest(): Promise<void> {
+    const end = performance.now() + (isStalling ? 60 : 2000)
+    for (let calm = 0; calm < 3 && performance.now() < end; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      calm = inFlight === 0 ? calm + 1 : 0
+    }
+  }
+  let delivery: Delivery | undefined
+  try {
+    const sinks = channels.map((channelId) => {
+      const threadTs = isThread ? slack.say(channelId, 'Go') : undefined
+      return slackSink({ api, channelId, threadTs, recipient, clock, ...options })
+    })
+    for (const [index, { atMs, reply }] of states.entries()) {
+      await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
+      for (const sink of sinks) {
+        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
+        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+      }
+    }
+    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
+      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
+    })
+    for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
+    const reply = states.at(-1)?.reply
+    if (!delivery || !reply) throw new Error('It never came to an end.')
+    const screen = slack.screen(channels[0] ?? 'C1').filter(({ from }) => from === 'bot')
+    return { delivery, reply, slack, screen, limited: slack.calls.filter(({ status }) => status === 429).length }
+  } finally {
+    await slack.close()
+  }
+}
+
+const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
+
+const shownOf = ({ text, mode }: SlackMessage): string => (mode === 'markdown' ? renderSlack(text).plain : text)
+
+/** How often each part of the text is on the screen, markup aside. */
+function shownTimes(reply: Reply, screen: readonly SlackMessage[]): readonly number[] {
+  const all = letters(screen.map(shownOf).join('\n'))
+  const parts = renderSlack(textOf(reply)).plain.split('\n\n').map(letters)
+  return [...new Set(parts.filter((part) => part.length > 12))].map((part) => all.split(part).length - 1)
+}
+
+const timelines = async (scenario: string): Promise<Timeline> => {
+  const [timeline] = await timelinesOf({ version: '1.18.33', scenario })
+  return timeline ?? expect.fail(`Nothing is recorded of ${scenario}.`)
+}
+
+const scenarios = ['long-markdown', 'tools-todos', 'question', 'abort-text']
+const more = ['plain', 'permission-once', 'retry-429', 'unicode']
+
+const edit = { policy: { delivery: 'edit' } } as const
+const error = (word: string, more: object = {}): SlackFault => ({ type: 'error', error: word, ...more })
+
+const plans: readonly (readonly [string, Plan])[] = [
+  ['nothing', {}],
+  ['nothing, by edits', { sink: edit }],
+  ['a channel without a thread', { isThread: false }],
+  ['a flood of 30 s', { faults: [{ type: 'rate-limited', retryAfterS: 30, nth: 2, method: /^chat/ }] }],
+  [
+    'a flood of ten minutes, by edits',
+    { sink: edit, faults: [{ type: 'rate-limited', retryAfterS: 600, nth: 2, method: /^chat/ }] },
+  ],
+  ['failures of theirs', { faults: [{ type: 'status', code: 503, times: 3 }] }],
+  ['wrong markup, by edits', { sink: edit, faults: [error('invalid_blocks', { method: /chat/ })] }],
+  ['too long, by edits', { sink: edit, faults: [error('msg_blocks_too_long', { method: /chat/, nth: 2 })] }],
+  ['a stream that is too long', { faults: [error('msg_too_long', { method: 'chat.appendStream' })] }],
+  ['a stream that ended', { faults: [error('message_not_in_streaming_state', { method: 'chat.appendStream' })] }],
+  [
+    'a stream that ended before it was closed',
+    { faults: [error('message_not_in_streaming_state', { method: 'chat.stopStream' })] },
+  ],
+  ['no streams', { features: { streams: false } }],
+  ['no streams, statuses and sessions', { features: { streams: false, statuses: false, sessions: false } }],
+]
+
+describe.each(plans)('under %s', (name, plan) => {
+  test.each(name.startsWith('nothing') ? [...scenarios, ...more] : scenarios)(
+    '%s is shown, whole and once',
+    async (scenario) => {
+      const { delivery, reply, screen, slack, limited } = await show(await timelines(scenario), plan)
+      expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+      expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
+      expect(screen.filter(({ isStreaming }) => isStreaming)).toEqual([])
+      expect(limited).toBe(name.startsWith('a flood') ? delivery.rateLimited : 0)
+      expect(slack.mentions).toEqual([])
+    },
+  )
+})
+
+test('tools are told by the stream as tasks, and no message is only of them', async () => {
+  const { screen, slack } = await show(await timelines('tools-todos'), {})
+  expect(screen.flatMap(({ tasks }) => tasks).every(({ status }) => status === 'complete')).toBe(true)
+  expect(screen.some(({ tasks }) => tasks.length > 0)).toBe(true)
+  expect(slack.count('chat.startStream')).toBeGreaterThan(0)
+})
+
+test('what takes longer than a stream lives goes on in another one', async () => {
+  const paragraphs = Array.from({ length: 30 }, (_, index) => `Paragraph ${index} says **something** that is new.`)
+  const states = paragraphs.map((_, index) => {
+    const written = text(paragraphs.slice(0, index + 1).join('\n\n'), { status: 'open' })
+    return { atMs: index * 20_000, reply: replyWith([{ ...written, id: 'prt_a' }]) }
+  })
+  const end = settledWith([{ ...text(paragraphs.join('\n\n')), id: 'prt_a' }])
+  const timeline = { name: 'slow', states: [...states, { atMs: 600_000, reply: end }] }
+  const { delivery, reply, screen, slack } = await show(timeline, {})
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+  expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
+  expect(slack.count('chat.startStream')).toBe(3)
+  expect(slack.calls.filter((call) => call.error !== undefined)).toEqual([])
+})
+
+test.each<SlackFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'refuse' | 'stall')>([
+  'accept-then-drop',
+  'accept-then-stall',
+  'refuse',
+  'stall',
+])('%s of the first post of the answer: it is there, and what is in doubt is counted', async (type) => {
+  const faults: readonly SlackFault[] = [{ type, method: 'chat.postMessage' } as SlackFault]
+  const quiet = { policy: { verbosity: 'quiet', delivery: 'edit' } } as const
+  const { delivery, reply, screen } = await show(await timelines('plain'), { faults, sink: quiet })
+  expect(shownTimes(reply, screen).every((count) => count >= 1)).toBe(true)
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
+})
+
+test('a channel that takes nothing is named', async () => {
+  const { delivery, screen } = await show(await timelines('plain'), {
+    faults: [error('is_archived', { times: 100 })],
+    sink: edit,
+  })
+  expect(screen).toEqual([])
+  const reason = expect.stringContaining('is_archived')
+  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', reason })
+})
+
+test.each(['native', 'edit'] as const)('many channels at once share what an app may do: %s', async (delivered) => {
+  const channels = Array.from({ length: 30 }, (_, index) => `C${index + 1}`)
+  const plan = { channels, sink: { policy: { delivery: delivered } } }
+  const { delivery, limited } = await show(await timelines('tools-todos'), plan)
+  expect([limited, delivery.undelivered]).toEqual([0, []])
+})

@@ -1,0 +1,121 @@
+import type { AppendStream, StreamPiece, Task } from '@reply/sink'
+import { describe, expect, test } from 'vitest'
+import { createSlackPort } from '../src/index.ts'
+import { editing, ending, open, posting } from './app.ts'
+
+const piece = (text: string, more: Partial<StreamPiece> = {}): StreamPiece => ({ text, tasks: [], ...more })
+const task = (id: string, status: Task['status'], title = `bash: ${id}`): Task => ({ id, title, status })
+
+async function begin(...given: Parameters<typeof open>) {
+  const opened = await open(...given)
+  const { stream } = opened.port
+  if (!stream) throw new Error('It has no stream.')
+  const shown = () => opened.slack.screen('C1').filter(({ from }) => from === 'bot')
+  return { ...opened, stream, shown }
+}
+
+async function openOne(stream: AppendStream, text = 'It') {
+  return await stream.open(piece(text), posting)
+}
+
+describe('a stream', () => {
+  test('is one message in its thread, of chunks alone, that rings nobody', async () => {
+    const { stream, shown, slack, root } = await begin()
+    const ref = await stream.open(piece('It **begins', { tasks: [task('a', 'running')], plan: 'To do 0/2' }), posting)
+    await stream.append(ref, piece('** and goes on'), editing)
+    await stream.append(ref, piece('', { tasks: [task('a', 'done')] }), editing)
+    expect(shown()).toMatchObject([{ isStreaming: true, text: 'It **begins** and goes on', threadTs: root }])
+    await stream.close(ref, piece('.', { plan: 'To do 2/2' }), editing)
+    expect(shown()).toMatchObject([
+      {
+        ts: ref.id,
+        isStreaming: false,
+        text: 'It **begins** and goes on.',
+        plan: 'To do 2/2',
+        tasks: [{ id: 'a', title: 'bash: a', status: 'complete' }],
+      },
+    ])
+    expect(slack.notifications('C1')).toBe(0)
+    expect(slack.calls.every(({ payload }) => payload.markdown_text === undefined)).toBe(true)
+    expect(slack.calls[0]?.payload).toMatchObject({ recipient_user_id: 'U1', recipient_team_id: 'T0FAKE' })
+  })
+
+  test('to which nothing is added is not told so', async () => {
+    const { stream, slack } = await begin()
+    const ref = await stream.open(piece(''), posting)
+    await stream.append(ref, piece(''), editing)
+    await stream.close(ref, piece(''), editing)
+    expect(slack.calls.map(({ method }) => method)).toEqual(['chat.startStream', 'chat.stopStream'])
+  })
+
+  test('is measured in bytes, and roomy enough for what it is said to take', async () => {
+    const { stream, shown } = await begin()
+    expect([stream.measure('aä€👍'), stream.maxMs, stream.maxLength]).toEqual([10, 240_000, 9000])
+    const text = '€'.repeat(3000)
+    const tasks = Array.from({ length: 60 }, (_, index) =>
+      task(String(index), 'running', `A title ${index} `.repeat(9)),
+    )
+    const ref = await stream.open(piece(text, { tasks }), posting)
+    await stream.close(ref, piece('', { tasks: tasks.map((one) => ({ ...one, status: 'done' })) }), editing)
+    const [only] = shown()
+    expect(only?.text).toBe(text)
+    expect(only?.tasks.length).toBeGreaterThan(10)
+    expect(only?.tasks.every(({ status }) => status === 'complete')).toBe(true)
+  })
+
+  test('that Slack closed by itself, or a person, is fixed, and can be edited', async () => {
+    const { stream, shown, slack, port, bubble, clock, root } = await begin()
+    const old = await openOne(stream)
+    await clock.advance(300_000)
+    expect(await ending(stream.append(old, piece('x'), editing))).toMatchObject({ type: 'fixed' })
+    await port.edit?.(old, bubble('The whole.'), editing)
+    const stopped = await openOne(stream)
+    await slack.stop('C1', root)
+    expect(await ending(stream.close(stopped, piece('x'), editing))).toMatchObject({ type: 'fixed' })
+    await port.edit?.(stopped, bubble('All of it.'), editing)
+    expect(shown().map(({ text }) => text)).toEqual(['The whole.', 'All of it.'])
+  })
+
+  test('that is open is edited some other time', async () => {
+    const { stream, port, bubble } = await begin()
+    const ref = await openOne(stream)
+    expect(await ending(port.edit?.(ref, bubble('x'), editing))).toMatchObject({ type: 'unreachable' })
+  })
+
+  test('leaves the session at work when another one follows', async () => {
+    const { stream, port, slack, root } = await begin()
+    await port.typing?.(true, editing)
+    await stream.close(await openOne(stream), piece(''), editing)
+    expect(slack.session('C1', root)).toBe('processing')
+    await port.typing?.(false, editing)
+    await stream.close(await openOne(stream), piece(''), editing)
+    expect(slack.session('C1', root)).toBe('active')
+  })
+})
+
+test('streams of one client are no more than Slack takes in a minute', async () => {
+  const { stream, clock, slack } = await begin()
+  for (let count = 0; count < 18; count++) await openOne(stream)
+  const failure = await ending(openOne(stream))
+  expect(failure).toMatchObject({ type: 'rate-limited', retryAfterMs: 61_000, scope: 'chat' })
+  expect(slack.count('chat.startStream')).toBe(18)
+  await clock.advance(61_000)
+  expect(await ending(openOne(stream))).toEqual({ type: 'done' })
+})
+
+describe('there are none', () => {
+  test('where the workspace has none, and it is not asked again', async () => {
+    const { stream, port, api, slack } = await begin({ features: { streams: false } })
+    const failure = await ending(openOne(stream))
+    expect(failure).toMatchObject({ type: 'unreachable', message: expect.stringContaining('feature_not_enabled') })
+    expect(port.stream).toBeUndefined()
+    expect(createSlackPort({ api, channelId: 'D1', threadTs: '1' }).stream).toBeUndefined()
+    expect(slack.calls).toHaveLength(1)
+  })
+
+  test('for nobody in a channel, but in a direct message', async () => {
+    const { api } = await open()
+    expect(createSlackPort({ api, channelId: 'C1', threadTs: '1' }).stream).toBeUndefined()
+    expect(createSlackPort({ api, channelId: 'D1', threadTs: '1' }).stream).toBeDefined()
+  })
+})

@@ -1,0 +1,128 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import { limits } from './limits.ts'
+import { Refusal } from './refusal.ts'
+
+/** A button, or a select, below a message. */
+export interface SlackControl {
+  readonly type: 'button' | 'select'
+  readonly actionId: string
+  readonly blockId: string
+  /** What is to be read on it. */
+  readonly label: string
+  /** What a button carries. */
+  readonly value: string
+  /** Of a select. */
+  readonly options: readonly SlackOption[]
+}
+
+export interface SlackOption {
+  readonly label: string
+  readonly value: string
+}
+
+/** What blocks show. */
+export interface Shown {
+  /** Markdown as it was written, or words as they are. */
+  readonly text: string
+  readonly mode: 'markdown' | 'plain'
+  readonly rows: readonly (readonly SlackControl[])[]
+}
+
+/** Checks what a message's blocks are made of. */
+export function shownIn(blocks: readonly unknown[]): Shown {
+  if (blocks.length > limits.blocks) throw invalid(`no more than ${limits.blocks} items allowed`)
+  const all = blocks.map(fieldsOf)
+  unique(all.flatMap(({ block_id }) => (block_id === undefined ? [] : [String(block_id)])))
+  const markdown = all.filter(({ type }) => type === 'markdown').map(({ text }) => filled(text))
+  const length = markdown.join('').length
+  if (length > limits.markdown) throw new Refusal('msg_blocks_too_long', `${length} characters of Markdown`)
+  const rows = all.flatMap((block, index) => (block.type === 'actions' ? [controlsOf(block, index)] : []))
+  unique(rows.flat().map(({ actionId }) => actionId))
+  const words = all.flatMap((block) => wordsOf(block) ?? [])
+  return { text: words.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
+}
+
+function wordsOf(block: Readonly<Record<string, unknown>>): string | undefined {
+  switch (block.type) {
+    case 'markdown':
+      return filled(block.text)
+    case 'rich_text':
+      return textOfElements(block.elements)
+    case 'section': {
+      const { text } = fieldsOf(block.text)
+      if (filled(text).length > limits.section) throw invalid(`must be less than ${limits.section + 1} characters`)
+      return filled(text)
+    }
+    case 'actions':
+    case 'divider':
+      return undefined
+    default:
+      throw invalid(`unsupported type: ${String(block.type)}`)
+  }
+}
+
+function textOfElements(elements: unknown): string {
+  if (!Array.isArray(elements)) throw invalid('missing required field: elements')
+  return elements
+    .map(fieldsOf)
+    .map((element) => (element.type === 'text' ? filled(element.text) : textOfElements(element.elements)))
+    .join('')
+}
+
+function controlsOf(block: Readonly<Record<string, unknown>>, index: number): readonly SlackControl[] {
+  const { elements, block_id } = block
+  if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.actions)
+    throw invalid(`an actions block has 1 to ${limits.actions} elements`)
+  const blockId = block_id === undefined ? `b${index}` : String(block_id)
+  return elements.map(fieldsOf).map((element, at) => controlOf(element, blockId, `${blockId}.${at}`))
+}
+
+function controlOf(element: Readonly<Record<string, unknown>>, blockId: string, otherwise: string): SlackControl {
+  const { type, action_id, value = '' } = element
+  const actionId = action_id === undefined ? otherwise : String(action_id)
+  within(actionId, limits.id)
+  if (type === 'button') {
+    const label = plainText(element.text, limits.label)
+    return { type, actionId, blockId, label, value: within(String(value), limits.value), options: [] }
+  }
+  if (type !== 'static_select') throw invalid(`unsupported type: ${String(type)}`)
+  const label = plainText(element.placeholder, limits.optionValue)
+  return { type: 'select', actionId, blockId, label, value: '', options: optionsOf(element.options, limits.options) }
+}
+
+export function optionsOf(options: unknown, most: number): readonly SlackOption[] {
+  if (!Array.isArray(options) || options.length === 0 || options.length > most)
+    throw invalid(`there are 1 to ${most} options`)
+  const all = options.map(fieldsOf).map(({ text, value, description }) => {
+    if (description !== undefined) plainText(description, limits.label)
+    return { label: plainText(text, limits.label), value: within(filled(value), limits.optionValue) }
+  })
+  unique(all.map(({ value }) => value))
+  return all
+}
+
+/** A text that Slack formats in no way. */
+export function plainText(value: unknown, most: number): string {
+  const { type, text } = fieldsOf(value)
+  if (type !== 'plain_text') throw invalid('a plain_text is needed here')
+  return within(filled(text), most)
+}
+
+export function filled(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw invalid('must be more than 0 characters')
+  return value
+}
+
+export function within(text: string, most: number): string {
+  if (text.length > most) throw invalid(`must be less than ${most + 1} characters`)
+  return text
+}
+
+export function unique(ids: readonly string[]): void {
+  if (new Set(ids).size < ids.length) throw invalid('ids are to be unique')
+  for (const id of ids) within(id, limits.id)
+}
+
+function invalid(what: string): Refusal {
+  return new Refusal('invalid_blocks', `[ERROR] ${what}`)
+}

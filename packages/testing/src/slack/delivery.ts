@@ -1,0 +1,98 @@
+import type { Clock } from '../clock.ts'
+import { limits } from './limits.ts'
+
+/** What the app is told: of things that happened, or of what a person did with a control. */
+export type SlackEnvelope = 'events_api' | 'interactive'
+
+export interface Attempt {
+  readonly type: SlackEnvelope
+  readonly body: Readonly<Record<string, unknown>>
+  /** From 1, for what was sent before. */
+  readonly retry: number
+  /** It took too long. */
+  readonly signal: AbortSignal
+}
+
+export interface Receiver {
+  /** Sends once. Resolves with whether it was acknowledged. */
+  take(attempt: Attempt): Promise<boolean>
+  /** Whether anybody is there at all: to nobody nothing is sent, nor sent again. */
+  isThere(): boolean
+}
+
+export interface Delivery {
+  /** Resolves with whether it was acknowledged in the end. Only events are sent again. */
+  send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean>
+  /** To whom; one at a time. */
+  setReceiver(receiver: Receiver | undefined): void
+  /** The next event is sent once more, though it was acknowledged: the answer got lost. */
+  repeatNext(): void
+  close(): void
+}
+
+export function createDelivery(clock: Clock): Delivery {
+  let receiver: Receiver | undefined
+  let repeats = 0
+  let isClosed = false
+  const stops = new Set<() => void>()
+  return {
+    send,
+    setReceiver: (next) => {
+      receiver = next
+    },
+    repeatNext: () => {
+      repeats += 1
+    },
+    close: () => {
+      isClosed = true
+      receiver = undefined
+      for (const stop of stops) stop()
+    },
+  }
+
+  async function send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean> {
+    if (!receiver?.isThere()) return false
+    if (await attempt(type, body, 0)) {
+      if (type !== 'events_api' || repeats === 0) return true
+      repeats -= 1
+      return await attempt(type, body, 1)
+    }
+    if (type !== 'events_api') return false
+    for (const [index, delayMs] of limits.retries.entries()) {
+      await wait(delayMs)
+      if (isClosed) return false
+      if (await attempt(type, body, index + 1)) return true
+    }
+    return false
+  }
+
+  async function attempt(
+    type: SlackEnvelope,
+    body: Readonly<Record<string, unknown>>,
+    retry: number,
+  ): Promise<boolean> {
+    if (!receiver) return false
+    const abort = new AbortController()
+    const stop = clock.after(limits.ackMs, () => abort.abort())
+    stops.add(stop)
+    try {
+      return await receiver.take({ type, body, retry, signal: abort.signal })
+    } finally {
+      stop()
+      stops.delete(stop)
+    }
+  }
+
+  function wait(delayMs: number): Promise<void> {
+    if (delayMs === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = (): void => {
+        stop()
+        stops.delete(end)
+        resolve()
+      }
+      const stop = clock.after(delayMs, end)
+      stops.add(end)
+    })
+  }
+}

@@ -1,0 +1,65 @@
+/** What goes wrong with a call. */
+export type SlackFault = ToCalls &
+  /** 429 with `Retry-After`, and the method rests for as long, as it does after a real one. */
+  (
+    | { readonly type: 'rate-limited'; readonly retryAfterS: number }
+    /** `ok: false` with that error. Nothing was done, unless it `isTaken`. */
+    | { readonly type: 'error'; readonly error: string; readonly isTaken?: boolean }
+    /** A status that is not 200; nothing was done, unless it `isTaken`. */
+    | { readonly type: 'status'; readonly code: number; readonly isTaken?: boolean }
+    /** 200 and a web page instead of JSON: nothing was done. */
+    | { readonly type: 'html' }
+    /** The connection breaks before the call is taken. */
+    | { readonly type: 'refuse' }
+    /** The call is taken and the connection breaks before the answer: did it happen or not? */
+    | { readonly type: 'accept-then-drop' }
+    /** Not taken, and never answered: the client has to give up. */
+    | { readonly type: 'stall' }
+    /** Taken, and never answered. */
+    | { readonly type: 'accept-then-stall' }
+    /** Taken and answered so much later, by the clock. */
+    | { readonly type: 'delay'; readonly delayMs: number }
+  )
+
+/** Which calls a fault befalls. */
+interface ToCalls {
+  /** Default: any but `apps.connections.open`. */
+  readonly method?: string | RegExp
+  /** Default: any, and calls without one. */
+  readonly channel?: string
+  /** The first of the calls that match which it befalls, from 1. Default 1. */
+  readonly nth?: number
+  /** How many it befalls, one after the other. Default 1. */
+  readonly times?: number
+}
+
+export interface FaultPlan {
+  add(fault: SlackFault): void
+  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
+  next(method: string, channel: string | undefined): SlackFault | undefined
+}
+
+export function createFaultPlan(faults: readonly SlackFault[]): FaultPlan {
+  const plan = faults.map((fault) => ({ fault, seen: 0 }))
+  return {
+    add: (fault) => {
+      plan.push({ fault, seen: 0 })
+    },
+    next: (method, channel) => {
+      let due: SlackFault | undefined
+      for (const entry of plan) {
+        if (!befalls(entry.fault, method, channel)) continue
+        entry.seen += 1
+        const { nth = 1, times = 1 } = entry.fault
+        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
+      }
+      return due
+    },
+  }
+}
+
+function befalls(fault: SlackFault, method: string, channel: string | undefined): boolean {
+  if (fault.channel !== undefined && fault.channel !== channel) return false
+  if (fault.method === undefined) return method !== 'apps.connections.open'
+  return typeof fault.method === 'string' ? fault.method === method : fault.method.test(method)
+}

@@ -1,0 +1,83 @@
+import { type Shown, shownIn } from '../blocks.ts'
+import type { Channel } from '../chat.ts'
+import { limits } from '../limits.ts'
+import { mentionsIn, mentionsInBlocks } from '../mention.ts'
+import { isOn, listIn, type Payload, required, textIn } from '../payload.ts'
+import { Refusal } from '../refusal.ts'
+import { isLive } from '../stream.ts'
+import { channelIn, ownPost, putPost, replacePost, type World } from '../world.ts'
+
+/** What a method answers, beside `ok`. */
+export type Result = Readonly<Record<string, unknown>>
+
+export function postMessage(world: World, payload: Payload): Result {
+  const channel = channelIn(world, payload)
+  const threadTs = threadIn(channel, payload)
+  const written = writtenIn(world, payload, limits.text)
+  const post = putPost(world, channel, { from: 'bot', threadTs, ...written })
+  return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
+}
+
+export function postEphemeral(world: World, payload: Payload): Result {
+  const channel = channelIn(world, payload)
+  const { shown } = writtenIn(world, payload, limits.text)
+  const user = required(payload, 'user')
+  world.whispers.push({ user, channel: channel.id, threadTs: textIn(payload, 'thread_ts'), text: shown.text })
+  world.changed(channel)
+  return { message_ts: world.nextTs() }
+}
+
+export function update(world: World, payload: Payload): Result {
+  const channel = channelIn(world, payload)
+  const post = ownPost(channel, payload)
+  if (post.stream && isLive(post.stream, world.clock.now())) throw new Refusal('streaming_state_conflict')
+  const written = writtenIn(world, payload, limits.updateText)
+  // What a stream was is gone with it: its tasks, too.
+  const { stream: _, ...rest } = post
+  replacePost(world, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
+  return { channel: channel.id, ts: post.ts, text: written.fallback }
+}
+
+export function remove(world: World, payload: Payload): Result {
+  const channel = channelIn(world, payload)
+  const post = ownPost(channel, payload, 'cant_delete_message')
+  channel.posts.delete(post.ts)
+  world.changed(channel)
+  return { channel: channel.id, ts: post.ts }
+}
+
+/** A thread begins at a message that is there, and is named by it. */
+export function threadIn({ posts }: Channel, payload: Payload): string | undefined {
+  const threadTs = textIn(payload, 'thread_ts')
+  if (threadTs === undefined) return undefined
+  const root = posts.get(threadTs)
+  if (!root) throw new Refusal('thread_not_found')
+  return root.threadTs ?? threadTs
+}
+
+interface Written {
+  readonly fallback: string
+  readonly shown: Shown
+  readonly blocks: readonly unknown[]
+}
+
+function writtenIn(world: World, payload: Payload, most: number): Written {
+  const fallback = textIn(payload, 'text') ?? ''
+  const markdown = textIn(payload, 'markdown_text')
+  const blocks = listIn(payload, 'blocks', 'invalid_blocks_format') ?? []
+  if (markdown !== undefined && (fallback !== '' || blocks.length > 0)) throw new Refusal('markdown_text_conflict')
+  if (fallback.length > most) throw new Refusal('msg_too_long')
+  if ((markdown?.length ?? 0) > limits.markdown) throw new Refusal('msg_too_long')
+  if (fallback === '' && markdown === undefined && blocks.length === 0) throw new Refusal('no_text')
+  const linksNames = isOn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
+  world.mentions.push(...mentionsIn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
+  world.mentions.push(...mentionsInBlocks(blocks))
+  if (blocks.length > 0) return { fallback, shown: shownIn(blocks), blocks }
+  if (markdown !== undefined) return { fallback, shown: { text: markdown, mode: 'markdown', rows: [] }, blocks }
+  return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }
+}
+
+/** Three characters are written otherwise in `text`. */
+function unescaped(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}

@@ -1,0 +1,60 @@
+import type { Shown } from '../blocks.ts'
+import { shownIn } from '../blocks.ts'
+import type { Channel } from '../chat.ts'
+import { mentionsIn } from '../mention.ts'
+import { listIn, type Payload, required, textIn } from '../payload.ts'
+import { Refusal } from '../refusal.ts'
+import { begun, continued, type Stream, stopped } from '../stream.ts'
+import { channelIn, ownPost, putPost, replacePost, type World } from '../world.ts'
+import { type Result, threadIn } from './chat.ts'
+
+export function startStream(world: World, payload: Payload): Result {
+  mustHave(world)
+  const channel = channelIn(world, payload)
+  required(payload, 'thread_ts')
+  const threadTs = threadIn(channel, payload)
+  if (!channel.isDirect) {
+    if (textIn(payload, 'recipient_user_id') === undefined) throw new Refusal('missing_recipient_user_id')
+    if (textIn(payload, 'recipient_team_id') === undefined) throw new Refusal('missing_recipient_team_id')
+  }
+  const stream = begun(payload, world.clock.now())
+  const post = putPost(world, channel, { from: 'bot', threadTs, ...lookOf(world, stream), blocks: [], stream })
+  // It makes a session, and what streams is at work.
+  if (threadTs !== undefined) channel.sessions.set(threadTs, 'processing')
+  return { channel: channel.id, ts: post.ts }
+}
+
+export function appendStream(world: World, payload: Payload): Result {
+  const { channel, post, stream } = streamIn(world, payload)
+  const next = continued(stream, payload, world.clock.now())
+  replacePost(world, channel, { ...post, ...lookOf(world, next), stream: next })
+  return { channel: channel.id, ts: post.ts }
+}
+
+export function stopStream(world: World, payload: Payload): Result {
+  const { channel, post, stream } = streamIn(world, payload)
+  const next = stopped(stream, payload, world.clock.now())
+  const blocks = listIn(payload, 'blocks', 'invalid_blocks') ?? []
+  const { shown, fallback } = lookOf(world, next)
+  const rows = blocks.length > 0 ? shownIn(blocks).rows : []
+  replacePost(world, channel, { ...post, fallback, shown: { ...shown, rows }, blocks, stream: next })
+  if (post.threadTs !== undefined) channel.sessions.set(post.threadTs, textIn(payload, 'session_status') ?? 'active')
+  return { channel: channel.id, ts: post.ts }
+}
+
+function streamIn(world: World, payload: Payload) {
+  mustHave(world)
+  const channel: Channel = channelIn(world, payload)
+  const post = ownPost(channel, payload, 'message_not_owned_by_app')
+  if (!post.stream) throw new Refusal('message_not_in_streaming_state')
+  return { channel, post, stream: post.stream }
+}
+
+function mustHave({ features }: World): void {
+  if (!features.streams) throw new Refusal('feature_not_enabled')
+}
+
+function lookOf(world: World, { text }: Stream): { readonly shown: Shown; readonly fallback: string } {
+  for (const mention of mentionsIn(text)) if (!world.mentions.includes(mention)) world.mentions.push(mention)
+  return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
+}

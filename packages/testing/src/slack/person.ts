@@ -1,0 +1,179 @@
+import { TestingError } from '../error.ts'
+import type { SlackControl } from './blocks.ts'
+import type { Channel, Post, SlackPerson } from './chat.ts'
+import { limits } from './limits.ts'
+import { Refusal } from './refusal.ts'
+import { isLive } from './stream.ts'
+import { type SlackView, stateOf } from './view.ts'
+import { actionBody, eventBody, submissionBody } from './wire.ts'
+import { putPost, replacePost, type World } from './world.ts'
+
+export interface SlackFrom {
+  /** Default the person U1. */
+  readonly from?: SlackPerson
+}
+
+export interface SlackSay extends SlackFrom {
+  readonly threadTs?: string
+  /** It begins with the bot's name. Default false. */
+  readonly mention?: boolean
+}
+
+/** What people in the channels can do. What can't be done is a `TestingError`: a person sees no such thing. */
+export interface SlackPeople {
+  /** Writes a message; the app is told. Returns its `ts`. */
+  say(channel: string, text: string, options?: SlackSay): string
+  /** Presses the button of this text. Resolves with whether the app acknowledged it in time. */
+  press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
+  /** Picks an option of the message's select. */
+  choose(channel: string, ts: string, option: string, options?: SlackFrom): Promise<boolean>
+  /** The dialog that a person has open. */
+  view(user?: string): SlackView | undefined
+  /** Fills in the open dialog, field by field: words, or labels of options; and sends it. */
+  submit(answers: readonly (string | readonly string[])[], options?: SlackFrom): Promise<boolean>
+  /** Presses Stop in a thread where the agent is at work. */
+  stop(channel: string, threadTs: string, options?: SlackFrom): Promise<boolean>
+  /** Deletes a message; the app is not told. */
+  remove(channel: string, ts: string): void
+}
+
+const somebody: SlackPerson = { id: 'U1', name: 'Ada' }
+
+export function channelNamed(world: World, id: string): Channel {
+  const channel = world.channel(id)
+  if (!channel) throw new TestingError('slack', `There is no channel ${id}: add it to startSlack's channels.`)
+  return channel
+}
+
+function postIn(channel: Channel, ts: string): Post {
+  const post = channel.posts.get(ts)
+  if (post) return post
+  const there = [...channel.posts.keys()].join(', ') || 'none'
+  throw new TestingError('slack', `${channel.id} shows no message ${ts}; it shows ${there}.`)
+}
+
+export function createPeople(world: World): SlackPeople {
+  return {
+    say,
+    press: (id, ts, label, { from = somebody } = {}) => {
+      const control = controlIn(id, ts, (one) => one.type === 'button' && one.label === label, `button "${label}"`)
+      return act({ id, ts, from, control, value: control.value })
+    },
+    choose: (id, ts, option, { from = somebody } = {}) => {
+      const has = (one: SlackControl): boolean => one.options.some(({ label }) => label === option)
+      const control = controlIn(id, ts, has, `option "${option}"`)
+      const { value = '' } = control.options.find(({ label }) => label === option) ?? {}
+      return act({ id, ts, from, control, value })
+    },
+    view: (user = somebody.id) => world.views.get(user),
+    submit,
+    stop,
+    remove: (id, ts) => {
+      const channel = channelNamed(world, id)
+      channel.posts.delete(postIn(channel, ts).ts)
+      world.changed(channel)
+    },
+  }
+
+  function say(id: string, words: string, options: SlackSay = {}): string {
+    const { from = somebody, mention = false, threadTs } = options
+    const channel = channelNamed(world, id)
+    const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
+    const text = mention ? `<@${world.bot}> ${escaped(words)}` : escaped(words)
+    const shown = { text: words, mode: 'plain', rows: [] } as const
+    const post = putPost(world, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
+    tell({ ...messageOf(post, channel, text), type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
+    // Where the bot is named both are sent, each with an id of its own.
+    if (mention && !channel.isDirect) tell({ ...messageOf(post, channel, text), type: 'app_mention' })
+    return post.ts
+  }
+
+  function tell(event: Readonly<Record<string, unknown>>): Promise<boolean> {
+    return world.delivery.send('events_api', eventBody(world, event))
+  }
+
+  async function act(acting: {
+    readonly id: string
+    readonly ts: string
+    readonly from: SlackPerson
+    readonly control: SlackControl
+    readonly value: string
+  }): Promise<boolean> {
+    const { id, ts, from, control, value } = acting
+    const channel = channelNamed(world, id)
+    const trigger = triggerFor(from)
+    return await world.delivery.send(
+      'interactive',
+      actionBody(world, { channel, post: postIn(channel, ts), from, control, value, trigger }),
+    )
+  }
+
+  function triggerFor({ id }: SlackPerson): string {
+    const trigger = `${world.nextId('')}.trigger`
+    world.triggers.set(trigger, { user: id, until: world.clock.now() + limits.triggerMs })
+    return trigger
+  }
+
+  async function submit(
+    answers: readonly (string | readonly string[])[],
+    { from = somebody }: SlackFrom = {},
+  ): Promise<boolean> {
+    const view = world.views.get(from.id)
+    if (!view) throw new TestingError('slack', `${from.id} has no dialog open.`)
+    try {
+      const values = stateOf(view, answers)
+      world.views.delete(from.id)
+      return await world.delivery.send(
+        'interactive',
+        submissionBody(world, { view, from, values, trigger: triggerFor(from) }),
+      )
+    } catch (error) {
+      if (error instanceof Refusal) throw new TestingError('slack', `It can't be sent so: ${error.details.join()}.`)
+      throw error
+    }
+  }
+
+  async function stop(id: string, threadTs: string, { from = somebody }: SlackFrom = {}): Promise<boolean> {
+    const channel = channelNamed(world, id)
+    if (channel.sessions.get(threadTs) !== 'processing')
+      throw new TestingError('slack', `Nothing is at work in ${id}, ${threadTs}: there is no Stop button.`)
+    const now = world.clock.now()
+    const streaming = [...channel.posts.values()].filter((post) => post.threadTs === threadTs && post.stream)
+    const live = streaming.filter(({ stream }) => stream && isLive(stream, now))
+    for (const post of live) {
+      if (post.stream) replacePost(world, channel, { ...post, stream: { ...post.stream, end: 'stopped-by-user' } })
+    }
+    return await tell({
+      type: 'agent_session_stopped',
+      channel: id,
+      thread_ts: threadTs,
+      user: from.id,
+      streaming_message_ts: live.map(({ ts }) => ts),
+      event_ts: world.nextTs(),
+    })
+  }
+
+  function controlIn(id: string, ts: string, fits: (control: SlackControl) => boolean, wanted: string): SlackControl {
+    const all = postIn(channelNamed(world, id), ts).shown.rows.flat()
+    const found = all.find(fits)
+    if (found) return found
+    const there = all.map(({ label }) => `"${label}"`).join(', ') || 'none'
+    throw new TestingError('slack', `Message ${ts} has no ${wanted}; it has ${there}.`)
+  }
+}
+
+function messageOf(post: Post, channel: Channel, text: string): Readonly<Record<string, unknown>> {
+  return {
+    channel: channel.id,
+    user: post.from === 'bot' ? undefined : post.from.id,
+    ...(post.from !== 'bot' && post.from.name !== undefined && { user_profile: { display_name: post.from.name } }),
+    text,
+    ts: post.ts,
+    event_ts: post.ts,
+    ...(post.threadTs !== undefined && { thread_ts: post.threadTs }),
+  }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto'
+import { request } from 'node:http'
+import type { Clock } from '../clock.ts'
+import type { Attempt, Receiver } from './delivery.ts'
+
+export interface RequestOptions {
+  readonly url: string
+  readonly signingSecret: string
+  readonly clock: Clock
+}
+
+/** The headers that say that a request is from Slack. */
+export function slackHeaders(
+  body: string,
+  { signingSecret, clock }: Omit<RequestOptions, 'url'>,
+): Record<string, string> {
+  const timestamp = String(Math.floor(clock.now() / 1000))
+  const signature = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex')
+  return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${signature}` }
+}
+
+/** Sends to a request URL: events as JSON, interactions as a form. */
+export function createRequests({ url, ...signing }: RequestOptions): Receiver {
+  return { take, isThere: () => true }
+
+  async function take({ type, body, retry, signal }: Attempt): Promise<boolean> {
+    const json = JSON.stringify(body)
+    const text = type === 'events_api' ? json : new URLSearchParams({ payload: json }).toString()
+    const headers = {
+      'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
+      ...slackHeaders(text, signing),
+      ...(retry > 0 && { 'x-slack-retry-num': String(retry), 'x-slack-retry-reason': 'http_timeout' }),
+    }
+    return await new Promise((resolve) => {
+      const outgoing = request(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
+        answer.resume()
+        answer.on('end', () => resolve(answer.statusCode === 200))
+        answer.on('error', () => resolve(false))
+      })
+      outgoing.on('error', () => resolve(false))
+      outgoing.end(text)
+    })
+  }
+}

@@ -1,0 +1,203 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { FaultPlan, SlackFault } from './fault.ts'
+import { methodNamed } from './methods/all.ts'
+import { type Payload, readFileBytes, readPayload, textIn } from './payload.ts'
+import { Limited, Refusal } from './refusal.ts'
+import { freeze, spend, type World } from './world.ts'
+
+/** A call as the server saw it. */
+export interface SlackCall {
+  readonly at: number
+  readonly method: string
+  readonly channel: string | undefined
+  /** It was done, whether the client heard of it or not. */
+  readonly ok: boolean
+  /** What the server answered, even if the client got something else or nothing. Absent if the call was never taken. */
+  readonly status?: number
+  /** Of a refusal. */
+  readonly error?: string
+  readonly fault?: SlackFault['type']
+  /** Its fields as they came: lists and objects as JSON. */
+  readonly payload: Payload
+}
+
+export interface ServerOptions {
+  readonly world: World
+  readonly token: string
+  /** Of the app, for Socket Mode alone. */
+  readonly appToken: string
+  readonly plan: FaultPlan
+  /** Every call is put here, and replaced when it is answered. */
+  readonly calls: SlackCall[]
+  /** Waits that are to be ended when the server closes. */
+  readonly stops: Set<() => void>
+  readonly addressOf: () => string
+  /** Where an app connects to. */
+  readonly openSocket: () => string
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly type?: string
+  readonly error?: string
+  readonly retryAfterS?: number
+}
+
+const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Server Error</h1></body></html>'
+
+/** Speaks the Web API over HTTP. */
+export function createWebApi(options: ServerOptions): Server {
+  const { world, token, appToken, plan, calls, stops, addressOf, openSocket } = options
+  const server = createServer((request, response) => {
+    // A client that goes away in the middle of what is written.
+    response.on('error', () => {})
+    take(request, response).catch(() => response.destroy())
+  })
+  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  server.keepAliveTimeout = 0
+  server.requestTimeout = 0
+  return server
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '/').split('?')[0] ?? '/'
+    const [, file] = /^\/upload\/(\w+)$/.exec(path) ?? []
+    if (file !== undefined) return await takeFile(file, request, response)
+    const [, method] = /^\/api\/([\w.]+)$/.exec(path) ?? []
+    if (method === undefined) return send(response, { status: 404, body: page, type: 'text/html' })
+    const read = await readPayload(request).catch((error: unknown) => error)
+    const payload: Payload = read instanceof Error ? {} : fieldsIn(read)
+    const channel = textIn(payload, 'channel') ?? textIn(payload, 'channel_id')
+    const isOpening = method === 'apps.connections.open'
+    if (request.headers.authorization !== `Bearer ${isOpening ? appToken : token}`)
+      return send(response, refused(new Refusal(request.headers.authorization ? 'invalid_auth' : 'not_authed')))
+    const fault = plan.next(method, channel)
+    const call: SlackCall = {
+      ...{ at: world.clock.now(), method, channel, ok: false, payload },
+      ...(fault === undefined ? {} : { fault: fault.type }),
+    }
+    const index = calls.push(call) - 1
+    const record = (answer: Answer): Answer => {
+      const { status, error } = answer
+      calls[index] = {
+        ...call,
+        status,
+        ok: status === 200 && error === undefined,
+        ...(error !== undefined && { error }),
+      }
+      return answer
+    }
+    const run = async (): Promise<Answer> => record(read instanceof Error ? refused(read) : done(method, payload))
+    await suffer(fault, { call, response, run, record })
+  }
+
+  /** Does to a call what its fault says. */
+  async function suffer(fault: SlackFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
+    switch (fault?.type) {
+      case undefined:
+        return send(response, await run())
+      case 'rate-limited': {
+        const { method, channel } = call
+        freeze(world, method, { channel, seconds: fault.retryAfterS })
+        return send(response, record(refused(new Limited(fault.retryAfterS))))
+      }
+      case 'error': {
+        if (fault.isTaken) await run()
+        const answer = refused(new Refusal(fault.error))
+        return send(response, fault.isTaken ? answer : record(answer))
+      }
+      case 'status': {
+        if (fault.isTaken) await run()
+        const answer = { status: fault.code, body: page, type: 'text/html', error: `status ${fault.code}` }
+        return send(response, fault.isTaken ? answer : record(answer))
+      }
+      case 'html':
+        return send(response, record({ status: 200, body: page, type: 'text/html', error: 'a page' }))
+      case 'refuse':
+        response.socket?.destroy()
+        return
+      case 'accept-then-drop':
+        await run()
+        response.socket?.destroy()
+        return
+      case 'stall':
+        return
+      case 'accept-then-stall':
+        await run()
+        return
+      case 'delay':
+        await wait(fault.delayMs)
+        return send(response, await run())
+      default:
+        return fault satisfies never
+    }
+  }
+
+  function done(method: string, payload: Payload): Answer {
+    try {
+      if (method === 'apps.connections.open') return answered({ url: openSocket() })
+      const run = methodNamed(method)
+      if (!run) throw new Refusal('unknown_method')
+      spend(world, method, textIn(payload, 'channel') ?? textIn(payload, 'channel_id'))
+      return answered(run(world, payload, addressOf()))
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  /** The bytes of an upload: to a URL that only who was given it knows. */
+  async function takeFile(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const bytes = await readFileBytes(request)
+    const upload = world.uploads.get(id)
+    const isWhole = upload !== undefined && upload.length === bytes.length
+    if (isWhole) upload.bytes = bytes
+    send(response, { status: isWhole ? 200 : 400, body: isWhole ? `OK - ${bytes.length}` : 'no', type: 'text/plain' })
+  }
+
+  function wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = world.clock.after(delayMs, () => {
+        stops.delete(stop)
+        resolve()
+      })
+      stops.add(stop)
+    })
+  }
+}
+
+interface Suffering {
+  readonly call: SlackCall
+  readonly response: ServerResponse
+  readonly run: () => Promise<Answer>
+  readonly record: (answer: Answer) => Answer
+}
+
+function answered(result: Readonly<Record<string, unknown>>): Answer {
+  return { status: 200, body: JSON.stringify({ ok: true, ...result }) }
+}
+
+/** What is no refusal is a mistake of the fake's, which a test should see. */
+function refused(error: unknown): Answer {
+  if (error instanceof Limited) {
+    const { retryAfterS, message } = error
+    return { status: 429, retryAfterS, error: message, body: JSON.stringify({ ok: false, error: message }) }
+  }
+  if (!(error instanceof Refusal)) {
+    const words = `the fake Slack failed: ${String(error)}`
+    return { status: 500, error: words, body: words, type: 'text/plain' }
+  }
+  const { message, details } = error
+  const more = details.length > 0 ? { response_metadata: { messages: details } } : {}
+  return { status: 200, error: message, body: JSON.stringify({ ok: false, error: message, ...more }) }
+}
+
+function send(response: ServerResponse, { status, body, type = 'application/json', retryAfterS }: Answer): void {
+  if (response.destroyed) return
+  const wait = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
+  response.writeHead(status, { 'content-type': type, ...wait })
+  response.end(body)
+}
+
+function fieldsIn(read: unknown): Payload {
+  return typeof read === 'object' && read !== null ? { ...read } : {}
+}

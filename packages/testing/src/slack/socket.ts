@@ -1,0 +1,81 @@
+import type { Server } from 'node:http'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { fieldsOf } from '../recorded/frames.ts'
+import type { Attempt, Receiver } from './delivery.ts'
+import { parsed } from './payload.ts'
+
+export interface Sockets {
+  /** A ticket for one connection, and where it is shown. */
+  open(): string
+  readonly receiver: Receiver
+  /** How many apps are connected. */
+  readonly count: number
+  /** Tells all that they shall connect anew, as Slack does every few hours. */
+  recycle(): void
+  close(): void
+}
+
+/** Socket Mode: what happens comes by a WebSocket, and is acknowledged by it. */
+export function createSockets(server: Server, addressOf: () => string): Sockets {
+  const tickets = new Set<string>()
+  const sockets = new Set<WebSocket>()
+  const waiting = new Map<string, () => void>()
+  const upgrades = new WebSocketServer({ noServer: true })
+  let count = 0
+  server.on('upgrade', (request, socket, head) => {
+    const ticket = new URL(request.url ?? '/', 'http://loopback').searchParams.get('ticket') ?? ''
+    if (tickets.delete(ticket)) upgrades.handleUpgrade(request, socket, head, take)
+    else socket.destroy()
+  })
+  return {
+    open: () => {
+      count += 1
+      const ticket = `ticket-${count}`
+      tickets.add(ticket)
+      return `${addressOf().replace(/^http/, 'ws')}/link?ticket=${ticket}`
+    },
+    receiver: { take: send, isThere: () => sockets.size > 0 },
+    get count() {
+      return sockets.size
+    },
+    recycle: () => {
+      for (const socket of sockets) tell(socket, { type: 'disconnect', reason: 'refresh_requested' })
+    },
+    close: () => {
+      for (const socket of sockets) socket.terminate()
+      upgrades.close()
+    },
+  }
+
+  function take(socket: WebSocket): void {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => sockets.delete(socket))
+    socket.on('message', (message) => {
+      const { envelope_id } = fieldsOf(parsed(String(message)))
+      waiting.get(String(envelope_id))?.()
+    })
+    tell(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
+  }
+
+  async function send({ type, body, retry, signal }: Attempt): Promise<boolean> {
+    const socket = [...sockets].at(-1)
+    if (!socket) return false
+    count += 1
+    const envelope_id = `envelope-${count}`
+    return await new Promise((resolve) => {
+      const end = (isTaken: boolean): void => {
+        waiting.delete(envelope_id)
+        resolve(isTaken)
+      }
+      waiting.set(envelope_id, () => end(true))
+      signal.addEventListener('abort', () => end(false), { once: true })
+      const retried = retry > 0 ? { retry_attempt: retry, retry_reason: 'timeout' } : { retry_attempt: 0 }
+      tell(socket, { envelope_id, type, payload: body, accepts_response_payload: type === 'interactive', ...retried })
+    })
+  }
+
+  function tell(socket: WebSocket, message: object): void {
+    socket.send(JSON.stringify(message))
+  }
+}

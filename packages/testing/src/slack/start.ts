@@ -1,0 +1,140 @@
+import type { Server } from 'node:http'
+import { type Clock, realClock } from '../clock.ts'
+import { TestingError } from '../error.ts'
+import type { SlackChannelOptions, SlackWhisper } from './chat.ts'
+import { createDelivery } from './delivery.ts'
+import { createFaultPlan, type SlackFault } from './fault.ts'
+import { channelNamed, createPeople, type SlackPeople } from './person.ts'
+import { createRequests } from './request.ts'
+import { type SlackMessage, screenOf } from './screen.ts'
+import { createWebApi, type SlackCall } from './server.ts'
+import { createSockets } from './socket.ts'
+import { createWorld, type SlackFeatures } from './world.ts'
+
+export interface SlackOptions {
+  /** The bot's. Default "xoxb-fake". */
+  readonly token?: string
+  /** The app's, for Socket Mode. Default "xapp-fake". */
+  readonly appToken?: string
+  /** By which requests to the app are signed. Default "signing-secret". */
+  readonly signingSecret?: string
+  /** Budgets, lifetimes, delays and retries run on it. Default: the system's. */
+  readonly clock?: Clock
+  /** What goes wrong. Default nothing. */
+  readonly faults?: readonly SlackFault[]
+  /** The channels that there are. Default: whatever id a call names is one. */
+  readonly channels?: readonly SlackChannelOptions[]
+  /** What this workspace lacks. */
+  readonly features?: SlackFeatures
+}
+
+/** A Slack workspace with one app in it, and the people that the app talks to. */
+export interface FakeSlack extends SlackPeople {
+  /** The `slackApiUrl` for a WebClient. */
+  readonly url: string
+  readonly token: string
+  readonly appToken: string
+  readonly signingSecret: string
+  /** The bot's own user, and the workspace. */
+  readonly bot: string
+  readonly team: string
+  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  readonly calls: readonly SlackCall[]
+  /** How many calls of this method there were, whatever was answered. */
+  count(method: string): number
+  /** What a person sees in a channel, or in a thread, now: messages in order. */
+  screen(channel: string, threadTs?: string): readonly SlackMessage[]
+  /** What was shown to one person alone. */
+  readonly whispers: readonly SlackWhisper[]
+  /** What the bot wrote that names people or everybody: each would ring. */
+  readonly mentions: readonly string[]
+  /** How many messages rang there: those in direct messages and threads. Edits and streams ring nobody. */
+  notifications(channel: string): number
+  /** What a thread's head says that the bot is doing; empty when it says nothing. */
+  status(channel: string, threadTs: string): string
+  /** The state of the thread's session, as `processing`. Undefined for one that there isn't. */
+  session(channel: string, threadTs: string): string | undefined
+  /** Events go to this URL, or, without one, to whom is connected by a socket. */
+  sendTo(url: string | undefined): void
+  /** The next event is sent twice: its acknowledgement got lost. */
+  repeatNext(): void
+  /** How many apps are connected by a socket. */
+  readonly sockets: number
+  /** Asks those to connect anew. */
+  recycle(): void
+  /** One more fault; it counts calls from now on. */
+  inject(fault: SlackFault): void
+  /** Told of a channel each time that something changed in it. What it returns stops it. */
+  observe(observer: (channel: string) => void): () => void
+  /** Breaks off what is open and stops listening. */
+  close(): Promise<void>
+}
+
+/** Starts a fake Slack on loopback. Any number may run at once. */
+export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack> {
+  const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret', channels, features } = options
+  const { clock = realClock, faults = [] } = options
+  const calls: SlackCall[] = []
+  const observers = new Set<(channel: string) => void>()
+  const stops = new Set<() => void>()
+  const plan = createFaultPlan(faults)
+  const onChange = (channel: string): void => {
+    for (const observer of observers) observer(channel)
+  }
+  const delivery = createDelivery(clock)
+  const world = createWorld({ clock, channels, features, delivery, onChange })
+  let address = ''
+  const addressOf = (): string => address
+  const openSocket = (): string => sockets.open()
+  const server = createWebApi({ world, token, appToken, plan, calls, stops, addressOf, openSocket })
+  const sockets = createSockets(server, addressOf)
+  delivery.setReceiver(sockets.receiver)
+  address = `http://127.0.0.1:${await listen(server)}`
+  return {
+    ...createPeople(world),
+    ...{ token, appToken, signingSecret, calls, bot: world.bot, team: world.team },
+    url: `${address}/api/`,
+    count: (method) => calls.filter((call) => call.method === method).length,
+    screen: (channel, threadTs) => screenOf(channelNamed(world, channel), threadTs, clock.now()),
+    whispers: world.whispers,
+    mentions: world.mentions,
+    notifications: (channel) => channelNamed(world, channel).rings,
+    status: (channel, threadTs) => {
+      const working = channelNamed(world, channel).statuses.get(threadTs)
+      return working && working.until > clock.now() ? working.status : ''
+    },
+    session: (channel, threadTs) => channelNamed(world, channel).sessions.get(threadTs),
+    sendTo: (url) =>
+      delivery.setReceiver(url === undefined ? sockets.receiver : createRequests({ url, signingSecret, clock })),
+    repeatNext: () => delivery.repeatNext(),
+    get sockets() {
+      return sockets.count
+    },
+    recycle: () => sockets.recycle(),
+    inject: (fault) => plan.add(fault),
+    observe: (observer) => {
+      observers.add(observer)
+      return () => observers.delete(observer)
+    },
+    close: () => {
+      delivery.close()
+      sockets.close()
+      for (const stop of stops) stop()
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address.port)
+      else reject(new TestingError('slack', 'The fake Slack got no port on 127.0.0.1.'))
+    })
+  })
+}

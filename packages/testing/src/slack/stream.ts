@@ -1,0 +1,137 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import { limits } from './limits.ts'
+import { listIn, type Payload, textIn } from './payload.ts'
+import { Refusal } from './refusal.ts'
+
+export type SlackTaskStatus = 'pending' | 'in_progress' | 'complete' | 'error'
+
+/** A step that a stream shows. */
+export interface SlackTask {
+  readonly id: string
+  readonly title: string
+  readonly status: SlackTaskStatus
+  readonly details: string
+  readonly output: string
+}
+
+/** A message that is being added to, or was. */
+export interface Stream {
+  /** All its text comes one way. */
+  readonly mode: 'chunks' | 'markdown_text'
+  readonly startedAt: number
+  readonly end: 'stopped' | 'stopped-by-user' | undefined
+  readonly text: string
+  readonly tasks: readonly SlackTask[]
+  readonly plan: string
+}
+
+/** What one call adds. */
+interface Addition {
+  readonly mode: Stream['mode'] | undefined
+  readonly text: string
+  readonly tasks: readonly SlackTask[]
+  readonly plan: string | undefined
+}
+
+export function isLive({ end, startedAt }: Stream, now: number): boolean {
+  return end === undefined && now < startedAt + limits.streamMs
+}
+
+export function begun(payload: Payload, now: number): Stream {
+  const addition = additionIn(payload)
+  const none: Stream = {
+    ...{ mode: addition.mode ?? 'chunks', startedAt: now, end: undefined },
+    ...{ text: '', tasks: [], plan: '' },
+  }
+  return added(none, addition)
+}
+
+export function continued(stream: Stream, payload: Payload, now: number): Stream {
+  mustLive(stream, now)
+  const addition = additionIn(payload)
+  if (addition.mode === undefined) throw new Refusal('no_text')
+  return added(stream, addition)
+}
+
+export function stopped(stream: Stream, payload: Payload, now: number): Stream {
+  mustLive(stream, now)
+  return { ...added(stream, additionIn(payload)), end: 'stopped' }
+}
+
+function mustLive(stream: Stream, now: number): void {
+  if (stream.end === 'stopped-by-user') throw new Refusal('stopped_by_user')
+  if (!isLive(stream, now)) throw new Refusal('message_not_in_streaming_state')
+}
+
+function added(stream: Stream, { mode, text, tasks, plan }: Addition): Stream {
+  if (mode !== undefined && mode !== stream.mode) throw new Refusal('streaming_mode_mismatch')
+  const next = {
+    ...stream,
+    text: stream.text + text,
+    tasks: [...new Map([...stream.tasks, ...tasks].map((task) => [task.id, task])).values()],
+    plan: plan ?? stream.plan,
+  }
+  if (weightOf(next) > limits.streamBytes || next.tasks.length > limits.tasks) throw new Refusal('msg_too_long')
+  return next
+}
+
+/** In UTF-8 bytes. */
+function weightOf({ text, tasks, plan }: Stream): number {
+  const parts = tasks.map(({ title, details, output }) => bytes(title) + 2 * bytes(details) + 2 * bytes(output))
+  return bytes(text) + bytes(plan) + parts.reduce((sum, one) => sum + one, 0)
+}
+
+function bytes(text: string): number {
+  return Buffer.byteLength(text, 'utf8')
+}
+
+function additionIn(payload: Payload): Addition {
+  const markdown = textIn(payload, 'markdown_text')
+  const chunks = listIn(payload, 'chunks', 'invalid_chunks')
+  if (markdown !== undefined && chunks) throw new Refusal('markdown_text_conflict')
+  const none: Addition = { mode: undefined, text: '', tasks: [], plan: undefined }
+  if (markdown !== undefined) return { ...none, mode: 'markdown_text', text: within(markdown) }
+  if (!chunks || chunks.length === 0) return none
+  return chunks.reduce<Addition>(withChunk, { ...none, mode: 'chunks' })
+}
+
+function withChunk(before: Addition, value: unknown): Addition {
+  const chunk = fieldsOf(value)
+  switch (chunk.type) {
+    case 'markdown_text':
+      return { ...before, text: before.text + within(wordsIn(chunk, 'text')) }
+    case 'plan_update':
+      return { ...before, plan: wordsIn(chunk, 'title') }
+    case 'task_update':
+      return { ...before, tasks: [...before.tasks, taskOf(chunk)] }
+    default:
+      throw new Refusal('invalid_chunks', `[ERROR] unsupported type: ${String(chunk.type)}`)
+  }
+}
+
+function taskOf(chunk: Readonly<Record<string, unknown>>): SlackTask {
+  const { details = '', output = '' } = chunk
+  return {
+    id: wordsIn(chunk, 'id'),
+    title: wordsIn(chunk, 'title'),
+    status: statusOf(chunk.status),
+    details: String(details),
+    output: String(output),
+  }
+}
+
+function statusOf(status: unknown): SlackTaskStatus {
+  if (status === 'pending' || status === 'in_progress' || status === 'complete' || status === 'error') return status
+  throw new Refusal('invalid_chunks', `[ERROR] no status of a task: ${String(status)}`)
+}
+
+function wordsIn(chunk: Readonly<Record<string, unknown>>, name: string): string {
+  const value = chunk[name]
+  if (typeof value !== 'string' || value === '') throw new Refusal('invalid_chunks', `[ERROR] missing: ${name}`)
+  return value
+}
+
+function within(text: string): string {
+  if (text.length > limits.markdown) throw new Refusal('msg_too_long')
+  return text
+}

@@ -1,0 +1,92 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import { filled, optionsOf, plainText, type SlackOption, unique, within } from './blocks.ts'
+import { limits } from './limits.ts'
+import { Refusal } from './refusal.ts'
+
+/** A field of a dialog. */
+export interface SlackField {
+  readonly blockId: string
+  readonly actionId: string
+  readonly label: string
+  readonly type: 'words' | 'one' | 'several'
+  /** The element's own type, as Slack names it. */
+  readonly element: string
+  readonly options: readonly SlackOption[]
+  readonly isOptional: boolean
+}
+
+/** A dialog that a person has open. */
+export interface SlackView {
+  readonly id: string
+  readonly user: string
+  readonly title: string
+  readonly fields: readonly SlackField[]
+  /** As the app sent it. */
+  readonly source: Readonly<Record<string, unknown>>
+}
+
+const kinds: Readonly<Record<string, { readonly type: SlackField['type']; readonly most: number }>> = {
+  plain_text_input: { type: 'words', most: 0 },
+  radio_buttons: { type: 'one', most: limits.boxes },
+  static_select: { type: 'one', most: limits.options },
+  checkboxes: { type: 'several', most: limits.boxes },
+  multi_static_select: { type: 'several', most: limits.options },
+}
+
+export function viewOf(value: unknown, place: { readonly id: string; readonly user: string }): SlackView {
+  const source = fieldsOf(value)
+  if (source.type !== 'modal') throw new Refusal('invalid_arguments', '[ERROR] the fake Slack opens modals alone')
+  const { blocks, private_metadata = '', callback_id = '' } = source
+  within(String(private_metadata), limits.privateMetadata)
+  within(String(callback_id), limits.id)
+  if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > limits.viewBlocks)
+    throw new Refusal('invalid_arguments', `[ERROR] a view has 1 to ${limits.viewBlocks} blocks`)
+  const fields = blocks.map(fieldsOf).flatMap((block, index) => fieldIn(block, index) ?? [])
+  unique(fields.map(({ blockId }) => blockId))
+  if (fields.length > 0) plainText(source.submit, limits.title)
+  return { ...place, title: plainText(source.title, limits.title), fields, source }
+}
+
+function fieldIn(block: Readonly<Record<string, unknown>>, index: number): SlackField | undefined {
+  if (block.type === 'section' || block.type === 'markdown' || block.type === 'divider') return undefined
+  if (block.type !== 'input') throw new Refusal('invalid_arguments', `[ERROR] unsupported type: ${String(block.type)}`)
+  const element = fieldsOf(block.element)
+  const kind = kinds[String(element.type)]
+  if (!kind) throw new Refusal('invalid_arguments', `[ERROR] unsupported type: ${String(element.type)}`)
+  return {
+    blockId: block.block_id === undefined ? `b${index}` : String(block.block_id),
+    actionId: filled(element.action_id),
+    label: plainText(block.label, limits.fieldLabel),
+    type: kind.type,
+    element: String(element.type),
+    options: kind.type === 'words' ? [] : optionsOf(element.options, kind.most),
+    isOptional: block.optional === true,
+  }
+}
+
+/** What the app is told of what was filled in: for each field words, or the options that were picked. */
+export function stateOf(
+  { fields }: SlackView,
+  given: readonly (string | readonly string[])[],
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    fields.map((field, index) => [field.blockId, { [field.actionId]: answerIn(field, given[index] ?? '') }]),
+  )
+}
+
+function answerIn(
+  { type, element, label, options, isOptional }: SlackField,
+  given: string | readonly string[],
+): object {
+  const words = typeof given === 'string' ? given : given.join(', ')
+  if (words === '' && !isOptional) throw new Refusal('incomplete', `"${label}" is to be filled in`)
+  if (type === 'words') return { type: element, value: words === '' ? null : words }
+  const labels = typeof given === 'string' ? (given === '' ? [] : [given]) : given
+  const picked = labels.map((one) => {
+    const option = options.find((each) => each.label === one)
+    if (!option) throw new Refusal('incomplete', `"${label}" has no option "${one}"`)
+    return { text: { type: 'plain_text', text: option.label }, value: option.value }
+  })
+  if (type === 'several') return { type: element, selected_options: picked }
+  return { type: element, selected_option: picked[0] ?? null }
+}

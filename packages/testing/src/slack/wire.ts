@@ -1,0 +1,75 @@
+import type { SlackControl } from './blocks.ts'
+import type { Channel, Post, SlackPerson } from './chat.ts'
+import type { SlackView } from './view.ts'
+import type { World } from './world.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Something that happened, as the app is told of it. */
+export function eventBody({ team, bot, clock, nextId }: World, event: Fields): Fields {
+  return {
+    type: 'event_callback',
+    team_id: team,
+    api_app_id: 'A0FAKE',
+    event,
+    event_id: nextId('Ev'),
+    event_time: Math.floor(clock.now() / 1000),
+    authorizations: [{ team_id: team, user_id: bot, is_bot: true }],
+  }
+}
+
+interface Action {
+  readonly channel: Channel
+  readonly post: Post
+  readonly from: SlackPerson
+  readonly control: SlackControl
+  readonly value: string
+  readonly trigger: string
+}
+
+/** A button that was pressed, or an option that was picked. */
+export function actionBody({ team, bot }: World, { channel, post, from, control, value, trigger }: Action): Fields {
+  const { ts, threadTs, blocks, fallback } = post
+  const thread = threadTs === undefined ? {} : { thread_ts: threadTs }
+  const option = control.options.find((one) => one.value === value)
+  const picked =
+    control.type === 'button'
+      ? { type: 'button', text: words(control.label), value }
+      : { type: 'static_select', selected_option: { text: words(option?.label ?? ''), value } }
+  return {
+    type: 'block_actions',
+    user: userOf(from, team),
+    team: { id: team },
+    container: { type: 'message', message_ts: ts, channel_id: channel.id, ...thread },
+    trigger_id: trigger,
+    channel: { id: channel.id },
+    message: { type: 'message', user: bot, ts, ...thread, text: fallback, blocks },
+    actions: [{ action_id: control.actionId, block_id: control.blockId, ...picked }],
+  }
+}
+
+interface Submission {
+  readonly view: SlackView
+  readonly from: SlackPerson
+  readonly values: Fields
+  readonly trigger: string
+}
+
+/** A dialog that was filled in. */
+export function submissionBody({ team }: World, { view, from, values, trigger }: Submission): Fields {
+  return {
+    type: 'view_submission',
+    team: { id: team },
+    user: userOf(from, team),
+    trigger_id: trigger,
+    view: { ...view.source, id: view.id, state: { values } },
+  }
+}
+
+function userOf({ id, name = id }: SlackPerson, team: string): Fields {
+  return { id, username: name.toLowerCase(), name, team_id: team }
+}
+
+function words(text: string): Fields {
+  return { type: 'plain_text', text }
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../clock.ts'
+import { type Budget, createBudget } from '../telegram/budget.ts'
+import type { Allowance } from '../telegram/limits.ts'
+import {
+  type Channel,
+  createChannel,
+  type Post,
+  type SlackChannelOptions,
+  type SlackFileSent,
+  type SlackWhisper,
+} from './chat.ts'
+import type { Delivery } from './delivery.ts'
+import { posts, tiers } from './limits.ts'
+import { type Payload, required } from './payload.ts'
+import { Limited, Refusal } from './refusal.ts'
+import type { SlackView } from './view.ts'
+
+/** What this workspace has; what it lacks is answered as Slack does. */
+export interface SlackFeatures {
+  /** `chat.startStream` and what belongs to it. Default true. */
+  readonly streams?: boolean
+  /** The status in a thread's head: `assistant.threads.setStatus`. Default true. */
+  readonly statuses?: boolean
+  /** Sessions of agents, with their Stop button. Default true. */
+  readonly sessions?: boolean
+}
+
+/** All that the fake knows. */
+export interface World {
+  readonly clock: Clock
+  readonly features: Required<SlackFeatures>
+  readonly team: string
+  readonly bot: string
+  readonly budget: Budget
+  readonly files: Map<string, SlackFileSent>
+  readonly uploads: Map<string, { readonly name: string; readonly length: number; bytes?: Uint8Array }>
+  readonly views: Map<string, SlackView>
+  /** Triggers of views, until when they can be used, and by whom. */
+  readonly triggers: Map<string, { readonly user: string; readonly until: number }>
+  readonly whispers: SlackWhisper[]
+  /** All that the bot wrote and that would have rung somebody by name. */
+  readonly mentions: string[]
+  readonly delivery: Delivery
+  /** Undefined for one that there isn't. */
+  channel(id: string): Channel | undefined
+  nextTs(): string
+  nextId(kind: string): string
+  changed(channel: Channel): void
+  /** The messages that show a file. */
+  sharesOf(file: string): readonly { readonly channel: string; readonly ts: string }[]
+}
+
+export interface WorldOptions {
+  readonly clock: Clock
+  readonly channels?: readonly SlackChannelOptions[] | undefined
+  readonly features?: SlackFeatures | undefined
+  readonly delivery: Delivery
+  readonly onChange: (channel: string) => void
+}
+
+export function createWorld({ clock, channels, features, delivery, onChange }: WorldOptions): World {
+  const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
+  let count = 0
+  return {
+    clock,
+    features: { streams: true, statuses: true, sessions: true, ...features },
+    team: 'T0FAKE',
+    bot: 'U0BOT',
+    budget: createBudget(clock),
+    files: new Map(),
+    uploads: new Map(),
+    views: new Map(),
+    triggers: new Map(),
+    whispers: [],
+    mentions: [],
+    delivery,
+    channel: (id) => {
+      if (channels === undefined && !known.has(id) && /^[CDG][A-Z0-9]+$/.test(id)) known.set(id, createChannel({ id }))
+      return known.get(id)
+    },
+    // Each is another one, also when time stands.
+    nextTs: () => `${Math.floor(clock.now() / 1000)}.${String(++count).padStart(6, '0')}`,
+    nextId: (kind) => `${kind}${String(++count).padStart(8, '0')}`,
+    changed: ({ id }) => onChange(id),
+    sharesOf: (file) =>
+      [...known.values()].flatMap(({ id, posts }) =>
+        [...posts.values()].flatMap((post) => (post.file?.id === file ? [{ channel: id, ts: post.ts }] : [])),
+      ),
+  }
+}
+
+/** Where a call goes to. */
+export function channelIn(world: World, payload: Payload, name = 'channel'): Channel {
+  const channel = world.channel(required(payload, name))
+  if (!channel) throw new Refusal('channel_not_found')
+  if (channel.isForeign) throw new Refusal('not_in_channel')
+  if (channel.isArchived) throw new Refusal('is_archived')
+  return channel
+}
+
+/** The bot's own message that a call names. */
+export function ownPost({ posts }: Channel, payload: Payload, error = 'cant_update_message'): Post {
+  const post = posts.get(required(payload, 'ts'))
+  if (!post) throw new Refusal('message_not_found')
+  if (post.from !== 'bot') throw new Refusal(error)
+  return post
+}
+
+/** Posts spend from their channel's budget, everything else from the method's. */
+export function spend({ budget }: World, method: string, channel: string | undefined): void {
+  const tier = tiers[method]
+  if (method === 'chat.postMessage') return pay(budget, scopeOf(method, channel), posts)
+  if (tier) pay(budget, scopeOf(method, channel), tier)
+}
+
+export function freeze({ budget }: World, method: string, { channel, seconds }: FreezeOptions): void {
+  budget.freeze(scopeOf(method, channel), seconds)
+}
+
+interface FreezeOptions {
+  readonly channel: string | undefined
+  readonly seconds: number
+}
+
+function scopeOf(method: string, channel: string | undefined): string {
+  return method === 'chat.postMessage' ? `posts in ${channel ?? ''}` : method
+}
+
+function pay(budget: Budget, name: string, allowance: Allowance): void {
+  const waitS = budget.spend([{ name, allowances: [allowance] }])
+  if (waitS !== undefined) throw new Limited(waitS)
+}
+
+/** Puts a message into a channel. What is said in a thread rings those who are in it, a direct message its person. */
+export function putPost(world: World, channel: Channel, post: Omit<Post, 'ts' | 'editedTimes' | 'reactions'>): Post {
+  const put: Post = { ...post, ts: world.nextTs(), editedTimes: 0, reactions: [] }
+  channel.posts.set(put.ts, put)
+  if (put.from === 'bot') {
+    // An answer ends the status above it.
+    if (put.threadTs !== undefined) channel.statuses.delete(put.threadTs)
+    if (!put.stream && (channel.isDirect || put.threadTs !== undefined)) channel.rings += 1
+  }
+  world.changed(channel)
+  return put
+}
+
+export function replacePost(world: World, channel: Channel, post: Post): void {
+  channel.posts.set(post.ts, post)
+  world.changed(channel)
+}

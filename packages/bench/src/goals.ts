@@ -1,5 +1,6 @@
 import type { Goal } from './goal.ts'
 import { byteGoals } from './goals/bytes.ts'
+import { channelGoals } from './goals/channels.ts'
 import { deliveryGoals } from './goals/delivery.ts'
 import { growthGoals } from './goals/growth.ts'
 import { heapGoals } from './goals/heap.ts'
@@ -18,4 +19,5 @@ export const goals: readonly Goal[] = [
   ...resyncGoals,
   ...heapGoals,
   ...deliveryGoals,
+  ...channelGoals,
 ]

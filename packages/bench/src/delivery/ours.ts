@@ -1,13 +1,8 @@
-import { telegramSink } from '@reply/telegram'
-import type { FakeTelegram } from '@reply/testing'
-import { Api } from 'grammy'
+import type { Sink } from '@reply/sink'
 import type { Timeline } from './timeline.ts'
-import { chatID, token } from './watch.ts'
 
-/** Our sink with its defaults, given the reply as it comes. */
-export async function deliverByOurs({ states }: Timeline, telegram: FakeTelegram): Promise<void> {
-  const api = new Api(token, { apiRoot: telegram.url })
-  const sink = telegramSink({ api, chatId: chatID })
+/** Gives a sink a reply as it comes, and waits until it is shown. */
+export async function showOn(sink: Sink, { states }: Timeline): Promise<void> {
   const start = performance.now()
   const startedAt = Date.now()
   for (const [index, { atMs, reply }] of states.entries()) {
@@ -17,5 +12,6 @@ export async function deliverByOurs({ states }: Timeline, telegram: FakeTelegram
     if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply: now })
     else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: reply.phase, reply: now })
   }
-  await sink.settled()
+  const { undelivered } = await sink.settled()
+  for (const { key, reason } of undelivered) process.stderr.write(`not shown: ${key}, ${reason}\n`)
 }

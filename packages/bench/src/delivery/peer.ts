@@ -1,30 +1,23 @@
 import { createMemoryState } from '@chat-adapter/state-memory'
-import { createTelegramAdapter } from '@chat-adapter/telegram'
-import type { FakeTelegram } from '@reply/testing'
 import { Chat } from 'chat'
 import type { Timeline } from './timeline.ts'
-import { chatID, token } from './watch.ts'
 
-/** Vercel's Chat SDK with its Telegram adapter and its own defaults, given the same text as it comes. */
-export async function deliverByPeer({ texts }: Timeline, telegram: FakeTelegram): Promise<void> {
-  const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
-  const adapter = createTelegramAdapter({
-    botToken: token,
-    apiBaseUrl: telegram.url,
-    mode: 'webhook',
-    allowUnverifiedWebhooks: true,
-    logger: quiet,
-  })
+/** Says nothing: what goes wrong is seen on the screen. */
+export const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+
+/** Vercel's Chat SDK with an adapter of its own and its own defaults, given a reply's text as it comes. */
+export async function postThrough(adapter: unknown, threadId: string, { texts }: Timeline): Promise<void> {
+  const [name = ''] = threadId.split(':')
   const chat = new Chat({
     userName: 'bot',
-    adapters: { telegram: adapter as never },
+    adapters: { [name]: adapter as never },
     state: createMemoryState(),
     logger: 'silent',
   })
   await chat.initialize()
   try {
     await chat
-      .thread(`telegram:${chatID}`)
+      .thread(threadId)
       .post(piecesOf(texts))
       .catch(() => undefined)
   } finally {

@@ -1,4 +1,4 @@
-import { type FakeTelegram, startTelegram } from '@reply/testing'
+import type { Call, Opened, Platform } from './platform.ts'
 import type { Timeline } from './timeline.ts'
 
 /** What a person in the chat got of a reply, and what it took. */
@@ -17,67 +17,71 @@ export interface Watched {
   readonly finalMs: number | undefined
 }
 
-export const token = '1:bench'
-export const chatID = 1001
+export interface Watching {
+  readonly platform: Platform
+  readonly side: 'ours' | 'peer'
+  readonly timeline: Timeline
+  /** The first call after the reply's end is refused for its rate. */
+  readonly refuseLast?: boolean | undefined
+}
 
 /** Shows a timeline by some means in a chat of its own and watches what a person sees of it. */
-export async function watchDelivery(
-  { texts }: Timeline,
-  deliver: (telegram: FakeTelegram) => Promise<void>,
-): Promise<Watched> {
-  const telegram = await startTelegram({ token })
+export async function watchDelivery({ platform, side, timeline, refuseLast }: Watching): Promise<Watched> {
+  const { texts } = timeline
+  const opened = await platform.open()
   const start = performance.now()
   const final = bare(texts.at(-1)?.text ?? '')
+  const endMs = texts.at(-1)?.atMs ?? 0
   const sentences = sentencesOf(texts)
   const seenAt = sentences.map((): number | undefined => undefined)
   let wholeAt: number | undefined
   const look = (): void => {
     const now = performance.now() - start
-    const seen = bare(screenOf(telegram))
+    const seen = bare(opened.screen())
     for (const [index, { text }] of sentences.entries())
       if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
-    if (seen.includes(final)) wholeAt ??= now
+    if (isWithin(final, seen)) wholeAt ??= now
   }
-  const stop = telegram.observe(look)
+  const stop = opened.observe(look)
+  // Just before: the last state of a reply is what makes its last call.
+  const timer = refuseLast ? setTimeout(opened.refuseNext, endMs - 100) : undefined
   try {
-    await deliver(telegram)
+    await opened[side](timeline)
     look()
-    const endMs = texts.at(-1)?.atMs ?? 0
     const late = sentences.map(({ atMs }, index) => (seenAt[index] ?? Number.POSITIVE_INFINITY) - atMs)
-    const calls: Record<string, number> = {}
-    for (const { method } of telegram.calls) calls[method] = (calls[method] ?? 0) + 1
     return {
-      ...compared(bare(screenOf(telegram)), final),
+      ...compared(bare(opened.screen()), final),
+      ...counted(opened, final),
       invisibleMs: Math.max(0, ...late),
-      calls,
-      writes: telegram.calls.filter(({ payload }) => isAnswer(payload, final)).length,
-      rateLimited: telegram.calls.filter(({ status }) => status === 429).length,
-      notifications: telegram.notifications(chatID),
       finalMs: wholeAt === undefined ? undefined : Math.max(0, wholeAt - endMs),
     }
   } finally {
+    clearTimeout(timer)
     stop()
-    await telegram.close()
+    await opened.close()
+  }
+}
+
+function counted(opened: Opened, final: string): Pick<Watched, 'calls' | 'writes' | 'rateLimited' | 'notifications'> {
+  const all = opened.calls()
+  const calls: Record<string, number> = {}
+  for (const { name } of all) calls[name] = (calls[name] ?? 0) + 1
+  return {
+    calls,
+    writes: all.filter((call) => isAnswer(call, final)).length,
+    rateLimited: all.filter(({ isRateLimited }) => isRateLimited).length,
+    notifications: opened.notifications(),
   }
 }
 
 /** Lists and statuses are none of it. */
-function isAnswer({ text, rich_message: rich }: Readonly<Record<string, unknown>>, final: string): boolean {
-  const said = text ?? (typeof rich === 'object' && rich !== null && 'markdown' in rich ? rich.markdown : undefined)
-  return typeof said === 'string' && final.includes(bare(said).slice(0, 12))
+function isAnswer({ text }: Call, final: string): boolean {
+  return text !== undefined && final.includes(bare(text).slice(0, 12))
 }
 
-function screenOf(telegram: FakeTelegram): string {
-  return telegram
-    .screen(chatID)
-    .filter(({ from }) => from === 'bot')
-    .map(({ text }) => text)
-    .join('\n')
-}
-
-/** The letters and digits alone: markup is each one's own affair. */
+/** The letters and digits alone: markup is each one's own affair, and so is the language of code. */
 function bare(text: string): string {
-  return text.replace(/[^\p{L}\p{N}]/gu, '')
+  return text.replace(/```\w*/g, '').replace(/[^\p{L}\p{N}]/gu, '')
 }
 
 /** Sentences that have come to their end, and when. */
@@ -92,16 +96,29 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
   return [...found].map(([text, atMs]) => ({ text, atMs }))
 }
 
-/** By the longest run of letters in their order: what of the answer is lacking, and what is there beside it. */
+/** Pieces of so many letters tell what is lacking, and what is there too often. */
+const pieceLetters = 40
+
 function compared(seen: string, final: string): { missing: number; doubled: number } {
-  let at = 0
-  let kept = 0
-  for (let index = 0; index < seen.length && at < final.length; index++) {
-    if (seen[index] !== final[at]) continue
-    at += 1
-    kept += 1
+  let [missing, doubled] = [0, 0]
+  const isWhole = isWithin(final, seen)
+  for (let at = 0; at < final.length; at += pieceLetters) {
+    const piece = final.slice(at, at + pieceLetters)
+    const [wanted, found] = [timesIn(final, piece), timesIn(seen, piece)]
+    // What a label stands in the middle of is there, too.
+    if (!isWhole && found === 0) missing += piece.length
+    if (found > wanted) doubled += (found - wanted) * piece.length
   }
-  const isWhole = at === final.length
-  const doubled = isWhole ? Math.max(0, seen.split(final.slice(0, 40)).length - 2) * 40 : 0
-  return { missing: final.length - kept, doubled }
+  return { missing, doubled }
+}
+
+function timesIn(text: string, piece: string): number {
+  return text.split(piece).length - 1
+}
+
+/** All letters of the one are in the other, in their order. */
+function isWithin(inner: string, outer: string): boolean {
+  let at = 0
+  for (let index = 0; index < outer.length && at < inner.length; index++) if (outer[index] === inner[at]) at += 1
+  return at === inner.length
 }

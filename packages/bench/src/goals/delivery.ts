@@ -1,7 +1,6 @@
 import { heal, split } from '@reply/sink'
 import { renderHtml } from '@reply/telegram'
-import { deliverByOurs } from '../delivery/ours.ts'
-import { deliverByPeer } from '../delivery/peer.ts'
+import { telegram } from '../delivery/telegram.ts'
 import { timelineOf } from '../delivery/timeline.ts'
 import { type Watched, watchDelivery } from '../delivery/watch.ts'
 import type { Goal } from '../goal.ts'
@@ -67,14 +66,12 @@ export const deliveryGoals: readonly Goal[] = [
 
 type Side = 'ours' | 'peer'
 
-const deliver = { ours: deliverByOurs, peer: deliverByPeer } satisfies Record<Side, typeof deliverByOurs>
-
 /** Each side on a fake Telegram of its own, all at once. */
 export function allOf(side: Side): Promise<readonly Watched[]> {
   return Promise.all(
     scenarios.map(async (scenario) => {
       const timeline = await timelineOf(scenario)
-      return await watchDelivery(timeline, (telegram) => deliver[side](timeline, telegram))
+      return await watchDelivery({ platform: telegram, side, timeline })
     }),
   )
 }

@@ -1,0 +1,106 @@
+import { emptyReply, type Part, type Reply } from '@reply/core'
+import type { Timeline } from './timeline.ts'
+
+/** A reply that a platform makes hard, and what else befalls it. */
+export interface Case {
+  readonly name: string
+  readonly timeline: Timeline
+  /** The first call after the reply's end is refused for its rate. */
+  readonly refuseLast?: boolean
+}
+
+/** A fast model's pace: so many pieces a second, of so many UTF-16 units. */
+const fast = { perSecond: 25, pieceUnits: 24 }
+
+/** One that thinks in between. */
+const slow = { perSecond: 1, pieceUnits: 10 }
+
+const toolMs = 600_000
+
+export function madeCases(): readonly Case[] {
+  const [first, second] = halves(words(1200))
+  return [
+    { name: 'a reply of 8,600 letters', timeline: timelineOf(words(8600), fast) },
+    { name: 'one of 17,000', timeline: timelineOf(words(17_000), fast) },
+    { name: 'ten minutes of a tool in mid-sentence', timeline: timelineOf(first, fast, second) },
+    { name: 'a 429 on the last edit', timeline: timelineOf(words(2000), fast), refuseLast: true },
+    { name: 'six minutes of writing', timeline: timelineOf(words(3600), slow) },
+  ]
+}
+
+/** No two stretches of 40 letters are the same. */
+function words(units: number): string {
+  const blocks: string[] = []
+  for (let length = 0, index = 1; length < units; index++) {
+    const code = index % 9 === 0 ? `\n\n\`\`\`ts\nexport const value${index} = ${index * 7}\n\`\`\`` : ''
+    const block = `Part ${index} says **number ${index * 31}** of its own, and \`code ${index}\` with it. It ends with ${index * 17}.${code}`
+    blocks.push(block)
+    length += block.length + 2
+  }
+  return blocks.join('\n\n')
+}
+
+/** Within a sentence. */
+function halves(text: string): readonly [string, string] {
+  const at = text.indexOf(' with it.', text.length / 2)
+  return [text.slice(0, at), text.slice(at)]
+}
+
+interface Pace {
+  readonly perSecond: number
+  readonly pieceUnits: number
+}
+
+/** `after` comes when a tool has run for ten minutes. */
+function timelineOf(text: string, { perSecond, pieceUnits }: Pace, after = ''): Timeline {
+  const states: { atMs: number; reply: Reply }[] = []
+  let atMs = 0
+  const tool: Part = {
+    ...place('prt_2'),
+    type: 'tool',
+    status: 'open',
+    tool: 'bash',
+    callID: 'call_1',
+    state: { status: 'running', input: {}, title: 'npm test' },
+  }
+  const grow = (said: string, before: readonly Part[], id: string): void => {
+    for (let to = pieceUnits; to < said.length + pieceUnits; to += pieceUnits) {
+      atMs += 1000 / perSecond
+      states.push({ atMs, reply: replyOf([...before, textPart(id, said.slice(0, to), 'open')]) })
+    }
+  }
+  grow(text, [], 'prt_1')
+  if (after !== '') {
+    states.push({ atMs, reply: replyOf([textPart('prt_1', text, 'sealed'), tool]) })
+    atMs += toolMs
+    grow(after, [textPart('prt_1', text, 'sealed'), { ...tool, status: 'sealed' }], 'prt_3')
+  }
+  const last = states.at(-1)?.reply ?? emptyReply('ses_1')
+  const messages = last.messages.map((message) => ({ ...message, parts: message.parts.map(sealed) }))
+  const end = { phase: 'settled', outcome: 'completed', finish: 'stop' } as const
+  states.push({ atMs: atMs + 200, reply: { ...last, messages, ...end } })
+  return { name: 'made', states, texts: states.map(({ atMs: at, reply }) => ({ atMs: at, text: said(reply) })) }
+}
+
+function replyOf(parts: readonly Part[]): Reply {
+  const messages = [{ id: 'msg_2', parts, raw: undefined }]
+  return { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'working', messages }
+}
+
+function sealed(part: Part): Part {
+  return { ...part, status: 'sealed' }
+}
+
+function textPart(id: string, text: string, status: 'open' | 'sealed'): Part {
+  return { ...place(id), type: 'text', status, text }
+}
+
+function place(id: string): { id: string; messageID: string; raw: undefined } {
+  return { id, messageID: 'msg_2', raw: undefined }
+}
+
+function said({ messages }: Reply): string {
+  return messages
+    .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
+    .join('\n\n')
+}

@@ -1,0 +1,54 @@
+import { createTelegramAdapter } from '@chat-adapter/telegram'
+import { telegramSink } from '@reply/telegram'
+import { startTelegram } from '@reply/testing'
+import { Api } from 'grammy'
+import { showOn } from './ours.ts'
+import { postThrough, quiet } from './peer.ts'
+import type { Platform } from './platform.ts'
+
+const token = '1:bench'
+const chatID = 1001
+
+export const telegram: Platform = {
+  name: 'Telegram',
+  async open() {
+    const fake = await startTelegram({ token })
+    const adapter = () =>
+      createTelegramAdapter({
+        botToken: token,
+        apiBaseUrl: fake.url,
+        mode: 'webhook',
+        allowUnverifiedWebhooks: true,
+        logger: quiet,
+      })
+    return {
+      observe: (look) => fake.observe(look),
+      screen: () => textOf(fake.screen(chatID)),
+      calls: () =>
+        fake.calls.map(({ method, status, payload: { text, rich_message: rich } }) => ({
+          name: method,
+          isRateLimited: status === 429,
+          text: typeof text === 'string' ? text : markdownIn(rich),
+        })),
+      notifications: () => fake.notifications(chatID),
+      refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
+      ours: (timeline) =>
+        showOn(telegramSink({ api: new Api(token, { apiRoot: fake.url }), chatId: chatID }), timeline),
+      peer: (timeline) => postThrough(adapter(), `telegram:${chatID}`, timeline),
+      close: () => fake.close(),
+    }
+  },
+}
+
+/** What the bot wrote, as it reads. */
+export function textOf(screen: readonly { readonly from: string; readonly text: string }[]): string {
+  return screen
+    .filter(({ from }) => from !== 'user' && from !== 'person')
+    .map(({ text }) => text)
+    .join('\n')
+}
+
+function markdownIn(rich: unknown): string | undefined {
+  if (typeof rich !== 'object' || rich === null || !('markdown' in rich)) return undefined
+  return typeof rich.markdown === 'string' ? rich.markdown : undefined
+}

@@ -1,0 +1,43 @@
+import { createWhatsAppAdapter } from '@chat-adapter/whatsapp'
+import { startWhatsApp } from '@reply/testing'
+import { createCloudClient, whatsappSink } from '@reply/whatsapp'
+import { showOn } from './ours.ts'
+import { postThrough, quiet } from './peer.ts'
+import type { Platform } from './platform.ts'
+import { textOf } from './telegram.ts'
+
+const token = 'bench-token'
+const to = '491700000001'
+
+export const whatsapp: Platform = {
+  name: 'WhatsApp',
+  async open() {
+    const fake = await startWhatsApp({ token })
+    const { phoneNumberId } = fake
+    const adapter = () =>
+      createWhatsAppAdapter({
+        accessToken: token,
+        apiUrl: new URL(fake.url).origin,
+        apiVersion: 'v23.0',
+        appSecret: fake.appSecret,
+        phoneNumberId,
+        verifyToken: 'bench',
+        logger: quiet,
+      })
+    const client = () => createCloudClient({ token, phoneNumberId, apiUrl: fake.url })
+    return {
+      observe: (look) => fake.observe(look),
+      screen: () => textOf(fake.screen(to)),
+      calls: () =>
+        fake.calls.map(({ kind, status, code }) => ({
+          name: kind,
+          isRateLimited: status === 429 || code === 130429 || code === 131056,
+        })),
+      notifications: () => fake.notifications(to),
+      refuseNext: () => fake.inject({ type: 'rate-limited' }),
+      ours: (timeline) => showOn(whatsappSink({ client: client(), to }), timeline),
+      peer: (timeline) => postThrough(adapter(), `whatsapp:${phoneNumberId}:${to}`, timeline),
+      close: () => fake.close(),
+    }
+  },
+}

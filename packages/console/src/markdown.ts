@@ -1,6 +1,11 @@
-import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
+import { known, lex, type Token } from '@reply/sink'
 import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './line.ts'
 import { tableLines } from './table.ts'
+
+type Of<T extends Token['type']> = Extract<Token, { readonly type: T }>
+
+/** What the lexer says is inside a token. */
+type Inside = Parameters<typeof known>[0]
 
 /**
  * Cuts Markdown at its top-level blocks. The pieces' concatenation is the source.
@@ -41,24 +46,15 @@ function endOf(source: string, start: number, raw: string): number {
   return end
 }
 
-function lex(source: string): readonly Token[] {
-  try {
-    return lexer(source)
-  } catch {
-    // Thousands of nested quotes exhaust the stack: such a text is shown as it is written.
-    return [{ type: 'text', raw: source, text: source }]
-  }
-}
-
-function blockLines(tokens: readonly Token[], width: number, tones: readonly Tone[]): readonly Line[] {
+function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): readonly Line[] {
   const rows: Line[] = []
   let gap = false
-  for (const token of tokens) {
+  for (const token of known(tokens)) {
     if (token.type === 'space') {
       gap = rows.length > 0
       continue
     }
-    const block = isKnown(token) ? known(token, width, tones) : wrap(line(token.raw), width)
+    const block = blockOf(token, width, tones)
     if (block.length === 0) continue
     if (gap) rows.push([])
     gap = false
@@ -67,7 +63,7 @@ function blockLines(tokens: readonly Token[], width: number, tones: readonly Ton
   return rows
 }
 
-function known(token: MarkedToken, width: number, tones: readonly Tone[]): readonly Line[] {
+function blockOf(token: Token, width: number, tones: readonly Tone[]): readonly Line[] {
   switch (token.type) {
     case 'heading':
       return wrap(inline(token.tokens, headingTones(token.depth)), width)
@@ -115,12 +111,12 @@ function headingTones(depth: number): readonly Tone[] {
   return ['bold']
 }
 
-function codeLines(token: Tokens.Code, width: number): readonly Line[] {
+function codeLines(token: Of<'code'>, width: number): readonly Line[] {
   const label = token.lang === undefined || token.lang === '' ? [] : [clip(line(`  ${token.lang}`, 'dim'), width)]
   return [...label, ...wrap(line(token.text, 'cyan'), width, line('  '))]
 }
 
-function listLines(token: Tokens.List, width: number, tones: readonly Tone[]): readonly Line[] {
+function listLines(token: Of<'list'>, width: number, tones: readonly Tone[]): readonly Line[] {
   const first = token.start === '' ? 1 : token.start
   const digits = String(first + token.items.length - 1).length
   return token.items.flatMap((item, index) => {
@@ -137,19 +133,19 @@ function listLines(token: Tokens.List, width: number, tones: readonly Tone[]): r
 }
 
 /** The box is drawn as the item's bullet; a loose item carries it inside its first paragraph. */
-function withoutCheckbox(tokens: readonly Token[]): readonly Token[] {
-  return tokens.filter((token) => token.type !== 'checkbox')
+function withoutCheckbox(tokens: Inside): Inside {
+  return known(tokens).filter((token) => token.type !== 'checkbox')
 }
 
-function cellsOf(cells: readonly Tokens.TableCell[], header: boolean): readonly Line[] {
+function cellsOf(cells: Of<'table'>['header'], header: boolean): readonly Line[] {
   return cells.map((cell) => inline(cell.tokens, header ? ['bold'] : []))
 }
 
-function inline(tokens: readonly Token[], tones: readonly Tone[]): Span[] {
-  return tokens.flatMap((token) => (isKnown(token) ? inlineToken(token, tones) : [span(token.raw, ...tones)]))
+function inline(tokens: Inside, tones: readonly Tone[]): Span[] {
+  return known(tokens).flatMap((token) => inlineToken(token, tones))
 }
 
-function inlineToken(token: MarkedToken, tones: readonly Tone[]): Span[] {
+function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
   switch (token.type) {
     case 'strong':
       return inline(token.tokens, [...tones, 'bold'])
@@ -180,7 +176,7 @@ function inlineToken(token: MarkedToken, tones: readonly Tone[]): Span[] {
 }
 
 /** The address is printed unless the text says it already: a terminal can't be trusted with invisible ones. */
-function linkSpans(token: Tokens.Link, tones: readonly Tone[]): Span[] {
+function linkSpans(token: Of<'link'>, tones: readonly Tone[]): Span[] {
   const text = inline(token.tokens, [...tones, 'underline', 'blue'])
   const shown = text.map((part) => part.text).join('')
   if (shown === token.href || `mailto:${shown}` === token.href || `http://${shown}` === token.href) return text
@@ -198,32 +194,4 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 function plainEntities(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity)
-}
-
-const KNOWN = new Set<string>([
-  'blockquote',
-  'br',
-  'checkbox',
-  'code',
-  'codespan',
-  'def',
-  'del',
-  'em',
-  'escape',
-  'heading',
-  'hr',
-  'html',
-  'image',
-  'link',
-  'list',
-  'list_item',
-  'paragraph',
-  'space',
-  'strong',
-  'table',
-  'text',
-] satisfies MarkedToken['type'][])
-
-function isKnown(token: Token): token is MarkedToken {
-  return KNOWN.has(token.type)
 }

@@ -308,6 +308,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'fakeRender',
     'heal',
     'inTurn',
+    'known',
     'layout',
     'lex',
     'memoryStore',

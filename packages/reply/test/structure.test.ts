@@ -36,7 +36,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
-  marked: /^packages\/(console|sink)\/src\/markdown\.ts$/,
+  marked: /^packages\/sink\/src\/markdown\.ts$/,
   'string-width': /^packages\/console\/src\/line\.ts$/,
   commander: /^packages\/console\/src\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/ours)\.ts$/,
@@ -91,9 +91,9 @@ describe('imports', () => {
     for (const path of where(knowing)) expect(path).toMatch(/^packages\/(bench\/|console\/src\/commands\/demo\.ts$)/)
   })
 
-  test('what the console has beside the core is loaded when it is needed', () => {
+  test('what the console has beside the core and the sink is loaded when it is needed', () => {
     const ours = sources.filter((file) => file.package === 'console')
-    const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!core')/m.test(text))
+    const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!(core|sink)')/m.test(text))
     expect(where(early)).toEqual([])
   })
 

@@ -172,9 +172,10 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const uploads = port.upload !== undefined
     const { buttons, forms, typingTells } = limits
     const { streaming: stream } = native
-    const seeing = { policy, words, mode, now, shown, buttons, forms, uploads, typingTells, isStreaming: !!stream }
-    const { cards, flow, ...rest } = view(of, seeing)
-    const laying = { render: options.render, limits, mode, words, ledger, streaming: stream && { stream, flow } }
+    const { canEdit: edits } = optionsOf(of)
+    const seeing = { policy, words, mode, now, shown, buttons, forms, edits, uploads, typingTells }
+    const { cards, flow, ...rest } = view(of, { ...seeing, isStreaming: stream !== undefined })
+    const laying = { render: options.render, limits, mode, words, ledger, now, streaming: stream && { stream, flow } }
     return { slots: layout(cards, laying), ...rest }
   }
 

@@ -35,7 +35,7 @@ export {
   shownOf,
 } from './ledger.ts'
 export type { Budget, ButtonLimits, Limits } from './limits.ts'
-export { lex, type Token } from './markdown.ts'
+export { known, lex, type Token } from './markdown.ts'
 export { type ChatPace, createPacer, type Pacer, pacerOf } from './pace.ts'
 export {
   type AppendStream,

@@ -36,7 +36,12 @@ export interface LayoutOptions {
   readonly ledger: Ledger
   /** What grows is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
+  /** In ms since the epoch. Default: nothing is too old to be edited. */
+  readonly now?: number | undefined
 }
+
+/** So long before it can't be edited any more, a message has no status below it, which would stay there, in ms. */
+const lastEditMs = 60_000
 
 /** Units that are kept free for a status below a text that grows. */
 const footerLength = 200
@@ -59,6 +64,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (isBelow && options.streaming) return slots
   // A text that grows carries the status below it.
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
+  if (options.limits.silent === false) return slots
   return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
 }
 
@@ -172,8 +178,13 @@ function lengthFor(card: Card, { limits, mode, ledger }: LayoutOptions): number 
 function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
   const bubble = bubbleOf(`${slot.bubble.source}\n\n*${literalLine(status.source)}*`, slot.card, options)
   // Not worth a cut.
-  if (bubble.length > options.limits.maxLength) return slot
+  if (bubble.length > options.limits.maxLength || isOld(slot, options)) return slot
   return { ...slot, bubble, whole: hashOf(bubble.text) }
+}
+
+function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
+  const posted = ledger.entries.find((entry) => entry.key === key)
+  return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
 }
 
 function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {

@@ -23,7 +23,7 @@ export interface Limits {
   readonly buttons?: ButtonLimits | undefined
   /** The port shows `Bubble.form` with fields of the platform's own. Default: asks are buttons, or answered by text. */
   readonly forms?: boolean | undefined
-  /** A message can be posted so that nobody's phone rings. Default: it can. */
+  /** Posts can be silent. Default true; without it each one rings, so a status stands below a text and is no message of its own. */
   readonly silent?: boolean | undefined
   /** A post with a key that the platform has seen already posts nothing again: an ambiguous one is simply repeated. */
   readonly idempotent: boolean

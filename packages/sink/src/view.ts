@@ -27,6 +27,8 @@ export interface ViewOptions {
   readonly shown: Shown
   /** How many buttons fit, where there are any. */
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
+  /** What was posted can be edited. Default true; without it an ask with several answers has no buttons, which could show nothing of what is picked. */
+  readonly edits?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
   /** What grows is streamed: the stream tells what is being done. */

@@ -44,7 +44,8 @@ export function renderSlack(source: string): Rendered {
 }
 
 /** The same text, which rings nobody. */
-export function quieted(text: string): string {
+export function quieted(source: string): string {
+  const text = wellFormed(source)
   if (!/[<@!]/.test(text)) return text
   return text.replace(markup, `<${joiner}`).replace(names, `@${joiner}`).replace(links, `$1${joiner}`)
 }
@@ -56,9 +57,14 @@ export function escaped(text: string): string {
 
 /** As many characters, no letter cut in two. */
 export function clipped(text: string, most: number): string {
-  if (text.length <= most) return text
+  if (text.length <= most) return wellFormed(text)
   const end = text.slice(0, most - 1)
-  return `${/[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end}…`
+  return wellFormed(`${/[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end}…`)
+}
+
+/** Half a letter is refused by the client, which can't write it in a form. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
 function same(content: string): string {

@@ -1,4 +1,12 @@
-export type TestingFailure = 'model' | 'install' | 'launch' | 'recording' | 'scenario' | 'slack' | 'telegram'
+export type TestingFailure =
+  | 'model'
+  | 'install'
+  | 'launch'
+  | 'recording'
+  | 'scenario'
+  | 'slack'
+  | 'telegram'
+  | 'whatsapp'
 
 /** Every failure of this package: the message says what failed, with the value, and what to do about it. */
 export class TestingError extends Error {

@@ -71,3 +71,19 @@ export type { TelegramCall } from './telegram/server.ts'
 export { type FakeTelegram, startTelegram, type TelegramOptions } from './telegram/start.ts'
 export type { TelegramFeatures } from './telegram/world.ts'
 export { recordedVersions, type Unsupported, unsupported, unsupportedReason } from './versions.ts'
+export type { WhatsAppButton } from './whatsapp/cloud/content.ts'
+export type { CloudFault } from './whatsapp/cloud/fault.ts'
+export type { WhatsAppWebhookCall } from './whatsapp/cloud/hook.ts'
+export type { WhatsAppPerson, WhatsAppSay } from './whatsapp/cloud/person.ts'
+export type { WhatsAppCall } from './whatsapp/cloud/server.ts'
+export { type FakeWhatsApp, startWhatsApp, type WhatsAppMessage, type WhatsAppOptions } from './whatsapp/cloud/start.ts'
+export { readWhatsApp, type WhatsAppEntity, type WhatsAppFormatted } from './whatsapp/formatted.ts'
+export type { SocketFault } from './whatsapp/socket/fault.ts'
+export type { BaileysCall, FakeSocket, FakeSocketEvents } from './whatsapp/socket/socket.ts'
+export {
+  type BaileysMessage,
+  type BaileysOptions,
+  type BaileysSay,
+  createFakeBaileys,
+  type FakeBaileys,
+} from './whatsapp/socket/start.ts'

@@ -1,21 +1,29 @@
+import type { MessageRef } from '@reply/sink'
+
 /**
  * - `invalid`: options that can't be.
- * - `conflict`: somebody else takes this bot's updates: another process, or a webhook.
- * - `unauthorized`: the token is not valid (any more).
- * - `updates`: they could not be fetched; it is tried again.
- * - `malformed`: an update that can't be read; it was passed over.
- * - `inbound`: the host's own code failed at an update; it is not given again.
+ * - `malformed`: a webhook's body or an event that can't be read; it was passed over.
+ * - `inbound`: the host's own code failed at what a person did; it is not given again.
  * - `answer`: a person could not be answered.
+ * - `stale`: what a person wrote came too late; it was passed over.
+ * - `delivery`: WhatsApp took a message, and said later that it can't be delivered.
  */
-export type WhatsAppErrorType = 'invalid' | 'conflict' | 'unauthorized' | 'updates' | 'malformed' | 'inbound' | 'answer'
+export type WhatsAppErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 'stale' | 'delivery'
+
+export interface WhatsAppErrorOptions extends ErrorOptions {
+  /** With `delivery`: which message it was. */
+  readonly messageRef?: MessageRef | undefined
+}
 
 /** What a channel reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. It carries no token. */
 export class WhatsAppError extends Error {
   override readonly name = 'WhatsAppError'
   readonly type: WhatsAppErrorType
+  readonly messageRef: MessageRef | undefined
 
-  constructor(type: WhatsAppErrorType, message: string, options?: ErrorOptions) {
+  constructor(type: WhatsAppErrorType, message: string, options: WhatsAppErrorOptions = {}) {
     super(message, options)
     this.type = type
+    this.messageRef = options.messageRef
   }
 }

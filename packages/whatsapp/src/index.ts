@@ -1,1 +1,35 @@
-export { WhatsAppError, type WhatsAppErrorType } from './error.ts'
+export {
+  type Actor,
+  type Answering,
+  type AnswerOptions,
+  answerWith,
+  type Inbound,
+  type Running,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
+export type {
+  BaileysContent,
+  BaileysEvents,
+  BaileysQuoted,
+  BaileysSendOptions,
+  BaileysSocket,
+  BaileysSource,
+} from './baileys/api.ts'
+export { type BaileysChannel, type BaileysChannelOptions, baileysChannel } from './baileys/channel.ts'
+export { baileysLimits } from './baileys/limits.ts'
+export { type BaileysPortOptions, createBaileysPort } from './baileys/port.ts'
+export { type BaileysSinkOptions, baileysSink, baileysWords } from './baileys/sink.ts'
+export { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './cloud/api.ts'
+export {
+  type WhatsAppChannel,
+  type WhatsAppChannelOptions,
+  type WhatsAppPlace,
+  whatsappChannel,
+} from './cloud/channel.ts'
+export { type CloudClientOptions, createCloudClient } from './cloud/client.ts'
+export { cloudLimits } from './cloud/limits.ts'
+export { type CloudPortOptions, createCloudPort } from './cloud/port.ts'
+export { cloudPolicy, type WhatsAppSinkOptions, whatsappSink } from './cloud/sink.ts'
+export { WhatsAppError, type WhatsAppErrorOptions, type WhatsAppErrorType } from './error.ts'
+export { renderWhatsApp } from './render.ts'

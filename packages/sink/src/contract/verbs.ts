@@ -77,6 +77,7 @@ export const verbs = [
   },
   {
     name: 'rings for what is loud alone',
+    needs: ({ port }) => port.limits.silent !== false,
     run: async (stage) => {
       await post(stage, 'Quiet.', { silent: true })
       must(stage.notifications() === 0, 'A silent post rang.')

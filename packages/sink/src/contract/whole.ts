@@ -117,14 +117,13 @@ export const whole = [
   },
   {
     name: 'takes its status away in the end',
-    // Where the typing notice tells it, there is none.
-    needs: ({ port }) => port.edit !== undefined && port.limits.edits && port.limits.typingTells !== true,
+    needs: ({ port }) => port.edit !== undefined && port.limits.edits && port.limits.silent !== false,
     run: async (stage) => {
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))
         const isThere = (): boolean => stage.screen().length === 1
         await until(stage, { isDone: isThere, withinMs: patienceMs, words: 'There is no status.' })
-        must(stage.notifications() === 0 || stage.port.limits.silent === false, 'The status rang.')
+        must(stage.notifications() === 0, 'The status rang.')
         go(sink, replyOf(words, { isSettled: true }))
         await ended(stage, sink)
       })

@@ -40,7 +40,8 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       if (!taken) continue
       const told = await settle(taken)
       // What was typed is answered by the asking message; what it was not, by words.
-      if (inbound.type === 'press' || told.isError) await inbound.answer(told.text)
+      const isUnseen = inbound.type === 'press' && !inbound.isMessage
+      if (isUnseen || told.isError) await inbound.answer(told.text)
       return true
     }
     if (inbound.type === 'text') return false

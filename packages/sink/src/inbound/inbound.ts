@@ -32,6 +32,8 @@ export type Inbound =
       /** What was filled in, where it was a form: for each of its questions what was picked or written. */
       readonly values?: readonly (readonly string[])[] | undefined
       readonly messageRef: MessageRef
+      /** The platform shows it as a message of theirs, so that an answer is needed for what went wrong alone. */
+      readonly isMessage?: true | undefined
       /** As a notice that the person alone sees, where there is one. It is done without words when nobody does it. */
       readonly answer: Answering
     }

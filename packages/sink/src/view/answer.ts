@@ -1,4 +1,4 @@
-import type { Reply, TextPart } from '@reply/core'
+import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
 import type { Card } from '../card.ts'
 import type { ViewOptions } from '../view.ts'
 import { withFiles } from './file.ts'
@@ -21,6 +21,7 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   const { texts, kept, mode } = options
   const cards: Card[] = []
   const isSettled = reply.phase === 'settled'
+  const newest = partsOf(reply).at(-1)
   let from = 0
   let key = 'answer'
   for (const { key: broken, at, card } of kept) {
@@ -36,7 +37,7 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     from = Math.max(from, to)
     if (parts.length === 0 || (mode === 'final' && !isSettled)) return
     const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))
-    const ready = mode === 'sealed' ? sealedPrefix(parts) : parts
+    const ready = mode === 'sealed' ? sealedPrefix(parts, newest) : parts
     if (ready.length === 0) return
     const source = ready.map((part) => part.text).join('\n\n')
     const isWhole = isSettled || !isOpen
@@ -44,7 +45,8 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   }
 }
 
-function sealedPrefix(parts: readonly TextPart[]): readonly TextPart[] {
-  const open = parts.findIndex((part) => part.status === 'open')
+/** What something came after is written to its end: that it is sealed is told a little later, maybe after an ask. */
+function sealedPrefix(parts: readonly TextPart[], newest: Part | undefined): readonly TextPart[] {
+  const open = parts.findIndex((part) => part.status === 'open' && part.id === newest?.id)
   return open === -1 ? parts : parts.slice(0, open)
 }

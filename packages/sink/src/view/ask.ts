@@ -46,7 +46,7 @@ function questionCard(
   at: number,
   options: ViewOptions & { readonly state: AskState },
 ): AskCard | undefined {
-  const { state, words, buttons, shown } = options
+  const { state, words, buttons, shown, edits = true } = options
   const question = ask.questions[at]
   const key = `ask:${ask.requestID}:${at}`
   const isPending = ask.status === 'pending' && at === state.answers.length
@@ -68,7 +68,8 @@ function questionCard(
     return { label: `${mark}${label}`, data: tokens.option(state.secret, at, index) }
   })
   if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(state.secret, at) })
-  const fits = buttons !== undefined && question.options.length > 0 && choices.length <= buttons.rows * buttons.perRow
+  const isPickable = question.options.length > 0 && (edits || !question.multiple)
+  const fits = buttons !== undefined && isPickable && choices.length <= buttons.rows * buttons.perRow
   const list = question.options.map(({ label, description }, index) => {
     const name = `${index + 1}. **${literal(label)}**`
     return description === '' ? name : `${name} – ${literal(description)}`

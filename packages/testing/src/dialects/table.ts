@@ -1,11 +1,13 @@
 import type { Renderings } from './cases.ts'
 import { slackRenderings } from './slack.ts'
 import { telegramRenderings } from './telegram.ts'
+import { whatsappRenderings } from './whatsapp.ts'
 
 /** The channels that render Markdown. Whoever is named here answers every case, or nothing compiles. */
-export type RenderingChannel = 'slack' | 'telegram'
+export type RenderingChannel = 'slack' | 'telegram' | 'whatsapp'
 
 export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {
   slack: slackRenderings,
   telegram: telegramRenderings,
+  whatsapp: whatsappRenderings,
 }

@@ -1,0 +1,103 @@
+import { fieldsOf } from '../../recorded/frames.ts'
+import { cloudLimits } from './limits.ts'
+import { invalid } from './refusal.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface WhatsAppButton {
+  readonly label: string
+  readonly description?: string
+  readonly data: string
+}
+
+/** What a message shows. */
+export interface CloudContent {
+  readonly kind: 'text' | 'buttons' | 'list' | 'document'
+  readonly source: string
+  readonly buttons: readonly WhatsAppButton[]
+  /** Of a document. */
+  readonly mediaId?: string
+  readonly fileName?: string
+}
+
+/** Throws a `CloudRefusal` for what the Cloud API does not take. */
+export function contentOf(fields: Fields, listBody: number): CloudContent {
+  switch (fields.type) {
+    case 'text':
+      return { kind: 'text', source: within(fieldsOf(fields.text).body, 'text.body', cloudLimits.text), buttons: [] }
+    case 'interactive':
+      return interactiveIn(fieldsOf(fields.interactive), listBody)
+    case 'document':
+      return documentIn(fieldsOf(fields.document))
+    default:
+      throw invalid(`type ${String(fields.type)} is not one of those that the fake takes`)
+  }
+}
+
+function interactiveIn(interactive: Fields, listBody: number): CloudContent {
+  const action = fieldsOf(interactive.action)
+  const body = fieldsOf(interactive.body).text
+  if (interactive.type === 'button') {
+    const source = within(body, 'body text', cloudLimits.buttonsBody)
+    return { kind: 'buttons', source, buttons: repliesIn(action.buttons) }
+  }
+  if (interactive.type !== 'list') throw invalid(`interactive type ${String(interactive.type)} is unknown`)
+  const source = within(body, 'body text', listBody)
+  within(action.button, 'action button', cloudLimits.rows.button)
+  const rows = listOf(action.sections).flatMap((section) => listOf(fieldsOf(section).rows))
+  return { kind: 'list', source, buttons: rowsIn(rows) }
+}
+
+function repliesIn(value: unknown): readonly WhatsAppButton[] {
+  const { most, title, id } = cloudLimits.buttons
+  const buttons = listOf(value).map((one) => {
+    const reply = fieldsOf(fieldsOf(one).reply)
+    return { label: within(reply.title, 'button title', title), data: within(reply.id, 'button id', id) }
+  })
+  if (buttons.length === 0 || buttons.length > most)
+    throw invalid(`there are ${buttons.length} buttons, of 1 to ${most}`)
+  distinct(
+    buttons.map(({ label }) => label),
+    'button title',
+  )
+  distinct(
+    buttons.map(({ data }) => data),
+    'button id',
+  )
+  return buttons
+}
+
+function rowsIn(given: readonly unknown[]): readonly WhatsAppButton[] {
+  const { most, title, description, id } = cloudLimits.rows
+  const rows = given.map((one) => {
+    const row = fieldsOf(one)
+    const more =
+      row.description === undefined ? {} : { description: within(row.description, 'row description', description) }
+    return { label: within(row.title, 'row title', title), data: within(row.id, 'row id', id), ...more }
+  })
+  if (rows.length === 0 || rows.length > most) throw invalid(`there are ${rows.length} rows, of 1 to ${most}`)
+  distinct(
+    rows.map(({ data }) => data),
+    'row id',
+  )
+  return rows
+}
+
+function documentIn(document: Fields): CloudContent {
+  const source = document.caption === undefined ? '' : within(document.caption, 'caption', cloudLimits.caption)
+  if (typeof document.id !== 'string') throw invalid('a document has an id')
+  const fileName = typeof document.filename === 'string' ? document.filename : 'Untitled'
+  return { kind: 'document', source, buttons: [], mediaId: document.id, fileName }
+}
+
+function within(value: unknown, what: string, most: number): string {
+  if (typeof value !== 'string' || value.trim() === '') throw invalid(`${what} is required`)
+  if (value.length > most) throw invalid(`${what} length invalid, max length: ${most}`)
+  return value
+}
+
+function distinct(values: readonly string[], what: string): void {
+  if (new Set(values).size < values.length) throw invalid(`${what} is there twice`)
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,0 +1,134 @@
+import { createHmac } from 'node:crypto'
+import { request } from 'node:http'
+import type { Clock } from '../../clock.ts'
+import { TestingError } from '../../error.ts'
+import { cloudLimits } from './limits.ts'
+import { titles } from './refusal.ts'
+
+/** One request to the webhook, as it was sent. */
+export interface WhatsAppWebhookCall {
+  readonly body: string
+  readonly signature: string
+  /** What was answered; absent before, and where nothing was. */
+  readonly status?: number
+}
+
+export interface CloudStatus {
+  readonly id: string
+  readonly person: string
+  readonly status: 'sent' | 'delivered' | 'failed'
+  readonly code?: number
+}
+
+/** Tells the webhook what happens, one request after another, each until it is taken or was tried often enough. */
+export interface Hook {
+  readonly calls: readonly WhatsAppWebhookCall[]
+  /** `sha256=…` over these bytes. */
+  sign(body: string | Uint8Array): string
+  /** As in the app's settings: it is asked for a challenge first. Rejects when that does not come back. */
+  set(url: string, verifyToken: string): Promise<void>
+  tell(value: Readonly<Record<string, unknown>>): void
+  status(status: CloudStatus): void
+  close(): void
+}
+
+export interface HookOptions {
+  readonly clock: Clock
+  readonly appSecret: string
+  readonly phoneNumberId: string
+}
+
+export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Hook {
+  const calls: WhatsAppWebhookCall[] = []
+  const pending: string[] = []
+  const leave = new AbortController()
+  let url = ''
+  let isSending = false
+  let attempts = 0
+  let stopWaiting = (): void => {}
+  return { calls, sign, set, tell, status, close }
+
+  function sign(body: string | Uint8Array): string {
+    return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
+  }
+
+  async function set(to: string, verifyToken: string): Promise<void> {
+    const challenge = String(1_158_201_444)
+    const query = new URLSearchParams({
+      'hub.mode': 'subscribe',
+      'hub.challenge': challenge,
+      'hub.verify_token': verifyToken,
+    })
+    const answer = await fetch(`${to}?${query}`)
+    if (!answer.ok || (await answer.text()) !== challenge)
+      throw new TestingError('whatsapp', `The webhook did not give the challenge back: it answered ${answer.status}.`)
+    url = to
+    send()
+  }
+
+  function tell(value: Readonly<Record<string, unknown>>): void {
+    const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
+    const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
+    pending.push(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102', changes: [change] }] }))
+    send()
+  }
+
+  function status({ id, person, status: is, code }: CloudStatus): void {
+    const title = code === undefined ? '' : (titles[code] ?? 'Error')
+    const errors =
+      code === undefined ? {} : { errors: [{ code, title, message: title, error_data: { details: title } }] }
+    const timestamp = String(Math.floor(clock.now() / 1000))
+    tell({ statuses: [{ id, status: is, timestamp, recipient_id: person, ...errors }] })
+  }
+
+  function close(): void {
+    stopWaiting()
+    leave.abort()
+    url = ''
+  }
+
+  function send(): void {
+    const [body] = pending
+    if (url === '' || isSending || body === undefined) return
+    isSending = true
+    const call = { body, signature: sign(body) }
+    const index = calls.push(call) - 1
+    post(call).then(
+      (answered) => {
+        calls[index] = { ...call, status: answered }
+        done(answered >= 200 && answered < 300)
+      },
+      () => done(false),
+    )
+  }
+
+  function done(isTaken: boolean): void {
+    if (leave.signal.aborted) return
+    attempts = isTaken ? 0 : attempts + 1
+    const { firstMs, attempts: most } = cloudLimits.webhook
+    const next = (): void => {
+      isSending = false
+      send()
+    }
+    if (!isTaken && attempts < most) {
+      stopWaiting = clock.after(firstMs * 2 ** (attempts - 1), next)
+      return
+    }
+    attempts = 0
+    pending.shift()
+    next()
+  }
+
+  function post({ body, signature }: WhatsAppWebhookCall): Promise<number> {
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signature }
+    return new Promise((resolve, reject) => {
+      const outgoing = request(url, { method: 'POST', headers, agent: false, signal: leave.signal }, (answer) => {
+        answer.resume()
+        answer.on('end', () => resolve(answer.statusCode ?? 0))
+        answer.on('error', reject)
+      })
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
+  }
+}

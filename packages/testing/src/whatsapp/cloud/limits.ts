@@ -1,0 +1,39 @@
+/** What the Cloud API allows. [docs]: Meta's pages; [chosen]: some number is needed, and none is known. */
+export const cloudLimits = {
+  /** UTF-16 units of a text. [docs] */
+  text: 4096,
+  /** UTF-16 units above reply buttons. [docs] */
+  buttonsBody: 1024,
+  /** UTF-16 units above a list, where the server takes that much. [docs] */
+  listBody: 4096,
+  /** Reply buttons, their titles and ids. [docs] */
+  buttons: { most: 3, title: 20, id: 256 },
+  /** Rows of a list in all sections, their titles, descriptions and ids, and the button that opens it. [docs] */
+  rows: { most: 10, title: 24, description: 72, id: 200, button: 20 },
+  /** UTF-16 units below a document. [docs] */
+  caption: 1024,
+  /** Bytes. [docs] */
+  document: 100 * 1024 * 1024,
+  /** One message to the same person. Bursts are lent by the real one, and paid for afterwards. [docs] */
+  pair: { count: 1, perMs: 6000 },
+  /** Messages of one number. [docs] */
+  number: { count: 80, perMs: 1000 },
+  /** After a person's last message. [docs] */
+  windowMs: 86_400_000,
+  /** How long "typing…" shows. [docs] */
+  typingMs: 25_000,
+  /** Between two attempts at a webhook, doubled each time, and how many there are: Meta goes on for days [docs]. [chosen] */
+  webhook: { firstMs: 1000, attempts: 5 },
+} as const
+
+/** Of documents. Other texts than plain ones are refused. [docs] */
+export const documentTypes: ReadonlySet<string> = new Set([
+  'text/plain',
+  'application/pdf',
+  'application/msword',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+])

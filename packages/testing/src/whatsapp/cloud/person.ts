@@ -1,0 +1,81 @@
+import { TestingError } from '../../error.ts'
+import type { CloudContent } from './content.ts'
+import type { CloudPost, CloudWorld } from './world.ts'
+
+export interface WhatsAppSay {
+  /** As in their profile. Default "Ada". */
+  readonly name?: string
+  /** The message that it answers. */
+  readonly replyTo?: string
+}
+
+/** What people can do. What can't be done is a `TestingError`: a person sees no such thing. */
+export interface WhatsAppPerson {
+  /** Writes a message; the webhook is told, and the business may answer for 24 h. Returns its `wamid`. */
+  say(person: string, text: string, options?: WhatsAppSay): string
+  /** Presses the reply button, or picks the row, of this label, description or id, which makes a message of theirs. Returns its `wamid`. */
+  press(person: string, messageId: string, button: string, options?: WhatsAppSay): string
+  /** Deletes a message for themselves; nobody is told. */
+  remove(person: string, messageId: string): void
+  /** What was taken can't be delivered after all: it is gone, and the webhook is told why. */
+  fail(person: string, messageId: string, code: number): void
+}
+
+export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
+  const { clock, hook } = world
+  return {
+    say: (person, text, options = {}) =>
+      put(person, { kind: 'text', source: text, buttons: [] }, { type: 'text', text: { body: text } }, options),
+    press,
+    remove: (person, messageId) => {
+      found(person, messageId)
+      world.chat(person).posts.delete(messageId)
+      world.changed(person)
+    },
+    fail: (person, messageId, code) => {
+      found(person, messageId)
+      world.chat(person).posts.delete(messageId)
+      world.changed(person)
+      hook.status({ id: messageId, person, status: 'failed', code })
+    },
+  }
+
+  function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
+    const { content } = found(person, messageId)
+    const pressed = content.buttons.find(({ label, description, data }) => [label, description, data].includes(button))
+    if (!pressed) throw new TestingError('whatsapp', `Message ${messageId} has no button "${button}".`)
+    const { label: title, data: id, description } = pressed
+    const type = content.kind === 'list' ? 'list_reply' : 'button_reply'
+    const choice = { id, title, ...(description !== undefined && { description }) }
+    const told = { type: 'interactive', interactive: { type, [type]: choice } }
+    return put(person, { kind: 'text', source: title, buttons: [] }, told, { ...options, replyTo: messageId })
+  }
+
+  function put(
+    person: string,
+    content: CloudContent,
+    told: Readonly<Record<string, unknown>>,
+    { name = 'Ada', replyTo }: WhatsAppSay,
+  ): string {
+    const id = world.nextId()
+    const chat = world.chat(person)
+    const at = clock.now()
+    chat.posts.set(id, { id, from: 'person', at, content, ...(replyTo !== undefined && { replyTo }) })
+    chat.heardAt = at
+    world.changed(person)
+    // Who has a name instead of a number is named by a business-scoped user id alone.
+    const isNamed = person.includes('.')
+    const contact = { profile: { name }, ...(isNamed ? { user_id: person } : { wa_id: person }) }
+    const from = isNamed ? { from_user_id: person } : { from: person }
+    const context = replyTo === undefined ? {} : { context: { from: '15550001111', id: replyTo } }
+    const timestamp = String(Math.floor(at / 1000))
+    hook.tell({ contacts: [contact], messages: [{ ...from, id, timestamp, ...context, ...told }] })
+    return id
+  }
+
+  function found(person: string, messageId: string): CloudPost {
+    const post = world.chat(person).posts.get(messageId)
+    if (!post) throw new TestingError('whatsapp', `${person} sees no message ${messageId}.`)
+    return post
+  }
+}

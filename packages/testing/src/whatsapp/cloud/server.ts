@@ -1,0 +1,170 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { fieldsOf } from '../../recorded/frames.ts'
+import { readMultipart } from '../../telegram/multipart.ts'
+import type { CloudCallKind, CloudFault, CloudFaultPlan } from './fault.ts'
+import { CloudRefusal } from './refusal.ts'
+import { type CloudWorld, refusal } from './world.ts'
+
+/** A call as the server saw it. */
+export interface WhatsAppCall {
+  readonly at: number
+  readonly kind: CloudCallKind
+  readonly to: string | undefined
+  /** What the server answered, even if the client got nothing of it. Absent if the call was never taken. */
+  readonly status?: number
+  /** Meta's, of a refusal. */
+  readonly code?: number
+  readonly fault?: CloudFault['type']
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export interface CloudServerOptions {
+  readonly world: CloudWorld
+  readonly token: string
+  readonly phoneNumberId: string
+  readonly plan: CloudFaultPlan
+  /** Every call is put here, and replaced when it is answered. */
+  readonly calls: WhatsAppCall[]
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly code?: number
+}
+
+/** Speaks the Cloud API over HTTP. */
+export function createCloudServer({ world, token, phoneNumberId, plan, calls }: CloudServerOptions): Server {
+  const server = createServer((request, response) => {
+    response.on('error', () => {})
+    take(request, response).catch(() => response.destroy())
+  })
+  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  server.keepAliveTimeout = 0
+  return server
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
+    const body = await bodyOf(request)
+    if (request.headers.authorization !== `Bearer ${token}`) return send(response, refused(expired))
+    if (id !== phoneNumberId || path === undefined || request.method !== 'POST') return send(response, refused(unknown))
+    const { fields, run } = path === 'media' ? mediaIn(request, body) : messageIn(body)
+    const kind = path === 'media' ? 'media' : kindOf(fields)
+    const to =
+      typeof fields.to === 'string' ? fields.to : typeof fields.recipient === 'string' ? fields.recipient : undefined
+    const fault = plan.next(kind, to)
+    const call: WhatsAppCall = { at: world.clock.now(), kind, to, fields, ...(fault && { fault: fault.type }) }
+    const index = calls.push(call) - 1
+    const record = (answer: Answer): Answer => {
+      const { status, code } = answer
+      calls[index] = { ...call, status, ...(code !== undefined && { code }) }
+      return answer
+    }
+    suffer(fault, { response, run: () => record(done(run)), record })
+  }
+
+  function messageIn(body: Buffer): Call {
+    const fields = fieldsOf(parsed(body))
+    return { fields, run: () => world.messages(fields) }
+  }
+
+  function mediaIn(request: IncomingMessage, body: Buffer): Call {
+    const boundary =
+      /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? ''
+    const { fields, files } = readMultipart(body, boundary)
+    return { fields, run: () => world.media(fields.type ?? '', files.get('file')) }
+  }
+}
+
+interface Call {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly run: () => unknown
+}
+
+interface Suffering {
+  readonly response: ServerResponse
+  readonly run: () => Answer
+  readonly record: (answer: Answer) => Answer
+}
+
+/** Does to a call what its fault says. */
+function suffer(fault: CloudFault | undefined, { response, run, record }: Suffering): void {
+  switch (fault?.type) {
+    case undefined:
+      return send(response, run())
+    case 'rate-limited':
+      return send(response, record(refused(refusal(fault.code ?? 131056))))
+    case 'refused': {
+      const { status, code, details = '' } = fault
+      const answer = refused(new CloudRefusal(code, `(#${code}) ${refusal(code).message}`, { status, details }))
+      if (fault.isTaken) run()
+      else record(answer)
+      return send(response, answer)
+    }
+    case 'page':
+      return send(
+        response,
+        record({ status: fault.status, body: '<html><body>Sorry, something went wrong.</body></html>' }),
+      )
+    case 'refuse':
+      response.socket?.destroy()
+      return
+    case 'accept-then-drop':
+      run()
+      response.socket?.destroy()
+      return
+    case 'stall':
+      return
+    case 'accept-then-stall':
+      run()
+      return
+    default:
+      return fault satisfies never
+  }
+}
+
+const expired = new CloudRefusal(190, 'Error validating access token', { status: 401 })
+const unknown = new CloudRefusal(100, 'Unsupported post request. Object with that id does not exist')
+
+function kindOf(fields: Readonly<Record<string, unknown>>): CloudCallKind {
+  if (fields.status !== undefined) return 'typing'
+  const kinds: readonly CloudCallKind[] = ['text', 'interactive', 'document', 'reaction']
+  return kinds.find((kind) => kind === fields.type) ?? 'other'
+}
+
+function done(run: () => unknown): Answer {
+  try {
+    return { status: 200, body: JSON.stringify(run()) }
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** What is no refusal is a mistake of the fake's, which a test should see. */
+function refused(error: unknown): Answer {
+  const { status, code, message, details } =
+    error instanceof CloudRefusal ? error : new CloudRefusal(1, `The fake failed: ${String(error)}`, { status: 500 })
+  const data = details === '' ? {} : { error_data: { messaging_product: 'whatsapp', details } }
+  const body = JSON.stringify({ error: { message, type: 'OAuthException', code, ...data, fbtrace_id: 'fake' } })
+  return { status, code, body }
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  if (response.destroyed) return
+  response.writeHead(status, { 'content-type': body.startsWith('<') ? 'text/html' : 'application/json' })
+  response.end(body)
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

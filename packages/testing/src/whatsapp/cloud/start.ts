@@ -1,0 +1,134 @@
+import { type Clock, realClock } from '../../clock.ts'
+import { TestingError } from '../../error.ts'
+import type { WhatsAppEntity } from '../formatted.ts'
+import { readWhatsApp } from '../formatted.ts'
+import type { WhatsAppButton } from './content.ts'
+import { type CloudFault, createCloudFaultPlan } from './fault.ts'
+import { createHook, type WhatsAppWebhookCall } from './hook.ts'
+import { cloudLimits } from './limits.ts'
+import { createCloudPerson, type WhatsAppPerson } from './person.ts'
+import { createCloudServer, type WhatsAppCall } from './server.ts'
+import { type CloudPost, createWorld } from './world.ts'
+
+export interface WhatsAppOptions {
+  readonly token: string
+  /** Default "a-fake-app-secret". */
+  readonly appSecret?: string
+  /** Default "106540352242922". */
+  readonly phoneNumberId?: string
+  /** Budgets, windows and webhooks run on it. Default: the system's. */
+  readonly clock?: Clock
+  /** What goes wrong. Default nothing. */
+  readonly faults?: readonly CloudFault[]
+  /** UTF-16 units above a list. Default 4,096; older servers: 1,024. */
+  readonly listBody?: number
+  /** What is written more than 24 h after a person's last message is taken, and reported as failed to the webhook, or refused at once. Default "report". */
+  readonly closedWindow?: 'report' | 'refuse'
+}
+
+/** A message as a person sees it. */
+export interface WhatsAppMessage {
+  readonly id: string
+  readonly from: 'business' | 'person'
+  readonly kind: 'text' | 'buttons' | 'list' | 'document'
+  /** As it reads, its marks applied. */
+  readonly text: string
+  readonly entities: readonly WhatsAppEntity[]
+  /** As it was sent. */
+  readonly source: string
+  /** Reply buttons, or the rows of a list. They stay whatever is pressed. */
+  readonly buttons: readonly WhatsAppButton[]
+  readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
+  readonly replyTo: string | undefined
+  readonly reaction: string | undefined
+}
+
+/** A Cloud API server, and the people that the business talks to. Chats are open at the start, as if everybody had just written. */
+export interface FakeWhatsApp extends WhatsAppPerson {
+  /** The `apiUrl` for a client, with its version. */
+  readonly url: string
+  readonly token: string
+  readonly appSecret: string
+  readonly phoneNumberId: string
+  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  readonly calls: readonly WhatsAppCall[]
+  count(kind: WhatsAppCall['kind']): number
+  screen(person: string): readonly WhatsAppMessage[]
+  /** How many of the business's messages made a sound there: all do. */
+  notifications(person: string): number
+  typing(person: string): boolean
+  inject(fault: CloudFault): void
+  /** Told of a person each time that something changed in their chat. What it returns stops it. */
+  observe(observer: (person: string) => void): () => void
+  /** What was told to the webhook. */
+  readonly webhookCalls: readonly WhatsAppWebhookCall[]
+  /** Sets the webhook, as in the app's settings: it is asked for the challenge first. Rejects when that does not come back. */
+  setWebhook(url: string, verifyToken: string): Promise<void>
+  /** `sha256=…`, as Meta signs these bytes. */
+  sign(body: string | Uint8Array): string
+  close(): Promise<void>
+}
+
+/** Starts a fake of WhatsApp's Cloud API on loopback. Any number may run at once. */
+export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhatsApp> {
+  const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
+  const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report' } = options
+  const calls: WhatsAppCall[] = []
+  const observers = new Set<(person: string) => void>()
+  const plan = createCloudFaultPlan(faults)
+  const hook = createHook({ clock, appSecret, phoneNumberId })
+  const onChange = (person: string): void => {
+    for (const observer of observers) observer(person)
+  }
+  const world = createWorld({ clock, hook, listBody, closedWindow, onChange })
+  const server = createCloudServer({ world, token, phoneNumberId, plan, calls })
+  const port = await listen(server)
+  return {
+    ...createCloudPerson(world),
+    ...{ token, appSecret, phoneNumberId, calls, webhookCalls: hook.calls, setWebhook: hook.set, sign: hook.sign },
+    url: `http://127.0.0.1:${port}/v23.0`,
+    count: (kind) => calls.filter((call) => call.kind === kind).length,
+    screen: (person) => [...world.chat(person).posts.values()].map(shown),
+    notifications: (person) => world.chat(person).loud,
+    typing: (person) => world.chat(person).typingUntil > clock.now(),
+    inject: plan.add,
+    observe: (observer) => {
+      observers.add(observer)
+      return () => observers.delete(observer)
+    },
+    close: () => {
+      hook.close()
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function shown({ id, from, content, replyTo, file, reaction }: CloudPost): WhatsAppMessage {
+  const { kind, source, buttons, fileName } = content
+  const document = file && { name: fileName ?? file.name, bytes: file.bytes }
+  return {
+    id,
+    from,
+    kind,
+    ...readWhatsApp(source),
+    source,
+    buttons,
+    document,
+    replyTo,
+    reaction: reaction || undefined,
+  }
+}
+
+function listen(server: ReturnType<typeof createCloudServer>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address.port)
+      else reject(new TestingError('whatsapp', 'The fake WhatsApp got no port on 127.0.0.1.'))
+    })
+  })
+}

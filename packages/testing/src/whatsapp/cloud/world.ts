@@ -1,0 +1,156 @@
+import type { Clock } from '../../clock.ts'
+import { fieldsOf } from '../../recorded/frames.ts'
+import { createBudget } from '../../telegram/budget.ts'
+import { type CloudContent, contentOf } from './content.ts'
+import type { Hook } from './hook.ts'
+import { cloudLimits, documentTypes } from './limits.ts'
+import { CloudRefusal, invalid, titles } from './refusal.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface CloudPost {
+  readonly id: string
+  readonly from: 'business' | 'person'
+  readonly at: number
+  readonly content: CloudContent
+  readonly replyTo?: string
+  readonly file?: { readonly name: string; readonly bytes: Uint8Array }
+  reaction?: string
+}
+
+/** What one person and the business wrote to each other. */
+export interface CloudChat {
+  readonly posts: Map<string, CloudPost>
+  /** The person's last message, or the beginning: the business may answer for 24 h. */
+  heardAt: number
+  typingUntil: number
+  readonly read: Set<string>
+  loud: number
+}
+
+export interface WorldOptions {
+  readonly clock: Clock
+  readonly hook: Hook
+  readonly listBody: number
+  readonly closedWindow: 'report' | 'refuse'
+  readonly onChange: (person: string) => void
+}
+
+/** All that the server knows, and what its calls do to it. They throw a `CloudRefusal`. */
+export interface CloudWorld {
+  readonly clock: Clock
+  readonly hook: Hook
+  chat(person: string): CloudChat
+  nextId(): string
+  messages(fields: Fields): unknown
+  media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown
+  changed(person: string): void
+}
+
+export function createWorld(options: WorldOptions): CloudWorld {
+  const { clock, hook, listBody, closedWindow, onChange: changed } = options
+  const chats = new Map<string, CloudChat>()
+  const files = new Map<string, { readonly name: string; readonly bytes: Uint8Array }>()
+  const budget = createBudget(clock)
+  const begunAt = clock.now()
+  let ids = 0
+  return { clock, hook, chat, nextId, messages, media, changed }
+
+  function chat(person: string): CloudChat {
+    const known = chats.get(person)
+    if (known) return known
+    const fresh = { posts: new Map(), heardAt: begunAt, typingUntil: 0, read: new Set<string>(), loud: 0 }
+    chats.set(person, fresh)
+    return fresh
+  }
+
+  /** Opaque, and as long as the real ones. */
+  function nextId(): string {
+    ids += 1
+    return `wamid.${Buffer.from(`fake message number ${String(ids).padStart(8, '0')}`).toString('base64')}`
+  }
+
+  function messages(fields: Fields): unknown {
+    if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
+    if (fields.status !== undefined) return read(fields)
+    // A business-scoped user id has a parameter of its own.
+    const person = fields.to ?? fields.recipient
+    if (typeof person !== 'string' || person === '') throw invalid('to is required')
+    if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))
+      throw invalid('to is no number')
+    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields)
+  }
+
+  function post(person: string, fields: Fields): unknown {
+    const content = contentOf(fields, listBody)
+    const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
+    if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} is not there`)
+    const where = chat(person)
+    const isClosed = clock.now() - where.heardAt > cloudLimits.windowMs
+    if (isClosed && closedWindow === 'refuse') throw refusal(131047)
+    spend(person)
+    const id = nextId()
+    const replyTo = fieldsOf(fields.context).message_id
+    if (isClosed) hook.status({ id, person, status: 'failed', code: 131047 })
+    else {
+      const answered = typeof replyTo === 'string' ? { replyTo } : {}
+      where.posts.set(id, { id, from: 'business', at: clock.now(), content, ...answered, ...(file && { file }) })
+      where.loud += 1
+      where.typingUntil = 0
+      changed(person)
+      for (const status of ['sent', 'delivered'] as const) hook.status({ id, person, status })
+    }
+    return answerOf(person, id)
+  }
+
+  function react(person: string, { message_id: at, emoji }: Fields): unknown {
+    const found = chat(person).posts.get(String(at))
+    if (!found) throw invalid('the message of a reaction is not there')
+    spend(person)
+    found.reaction = String(emoji)
+    changed(person)
+    return answerOf(person, nextId())
+  }
+
+  function spend(person: string): void {
+    if (budget.spend([{ name: 'number', allowances: [cloudLimits.number] }]) !== undefined) throw refusal(130429)
+    if (budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }]) !== undefined) throw refusal(131056)
+  }
+
+  function read({ message_id: id, typing_indicator: typing }: Fields): unknown {
+    const found = [...chats].find(([, { posts }]) => posts.get(String(id))?.from === 'person')
+    if (!found) throw invalid('the message to be read is not there')
+    const [person, where] = found
+    where.read.add(String(id))
+    if (fieldsOf(typing).type === 'text') where.typingUntil = clock.now() + cloudLimits.typingMs
+    changed(person)
+    return { success: true }
+  }
+
+  function media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown {
+    if (!documentTypes.has(type))
+      throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })
+    if (!file || file.bytes.length === 0)
+      throw new CloudRefusal(100, '(#100) Invalid parameter', { details: 'file is empty' })
+    if (file.bytes.length > cloudLimits.document)
+      throw new CloudRefusal(131053, '(#131053) Media upload error', { details: 'file is too large' })
+    const id = String(1_000_000 + files.size)
+    files.set(id, file)
+    return { id }
+  }
+
+  function answerOf(person: string, id: string): unknown {
+    return {
+      messaging_product: 'whatsapp',
+      contacts: [
+        person.includes('.') ? { input: person, user_id: person } : { input: person, wa_id: person.replace('+', '') },
+      ],
+      messages: [{ id }],
+    }
+  }
+}
+
+export function refusal(code: number): CloudRefusal {
+  const isRate = code === 131056 || code === 130429 || code === 4
+  return new CloudRefusal(code, `(#${code}) ${titles[code] ?? 'Error'}`, { status: isRate ? 429 : 400 })
+}

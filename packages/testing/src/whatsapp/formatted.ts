@@ -1,0 +1,119 @@
+/** A stretch of a text that looks otherwise. Offset and length count UTF-16 units of what is seen. */
+export interface WhatsAppEntity {
+  readonly type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'quote'
+  readonly offset: number
+  readonly length: number
+}
+
+export interface WhatsAppFormatted {
+  /** What is seen. */
+  readonly text: string
+  readonly entities: readonly WhatsAppEntity[]
+}
+
+const signs: ReadonlyMap<string, WhatsAppEntity['type']> = new Map([
+  ['*', 'bold'],
+  ['_', 'italic'],
+  ['~', 'strikethrough'],
+])
+
+/** Nothing is seen of it, and a sign before it is none. */
+const joiner = '\u2060'
+
+const letter = /[\p{L}\p{N}]/u
+
+/**
+ * What WhatsApp shows of a message's text. Nobody documents the rules; these are what its apps do as far as is known: code
+ * first, then marks around words of one line, which begin and end where no letter stands next to them and no space within.
+ */
+export function readWhatsApp(source: string): WhatsAppFormatted {
+  const entities: WhatsAppEntity[] = []
+  let seen = ''
+  let from = 0
+  for (const { index, 0: found, 1: block } of source.matchAll(/```((?:(?!```)[\s\S])+?)```/g)) {
+    seen = readLines(source.slice(from, index), seen, { entities, before: source.slice(0, index) })
+    const code = unjoined((block ?? '').replace(/^\n/, '').replace(/\n$/, ''))
+    entities.push({ type: 'pre', offset: seen.length, length: code.length })
+    seen += code
+    from = index + found.length
+  }
+  seen = readLines(source.slice(from), seen, { entities, before: source.slice(0, from) })
+  return { text: seen, entities }
+}
+
+interface Reading {
+  readonly entities: WhatsAppEntity[]
+  readonly before: string
+}
+
+function readLines(chunk: string, seenBefore: string, { entities, before }: Reading): string {
+  let seen = seenBefore
+  for (const [index, line] of chunk.split('\n').entries()) {
+    if (index > 0) seen += '\n'
+    const isStart = index > 0 || before === '' || seenBefore === '' || seenBefore.endsWith('\n')
+    const quoted = isStart ? /^> ?(?!\u2060)/.exec(line)?.[0] : undefined
+    const rest = line.slice(quoted?.length ?? 0)
+    const offset = seen.length
+    seen = readLine(rest, seen, entities)
+    if (quoted !== undefined) entities.push({ type: 'quote', offset, length: seen.length - offset })
+  }
+  return seen
+}
+
+function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]): string {
+  let seen = seenBefore
+  for (let at = 0; at < line.length; ) {
+    const code = /^`(?!\u2060)([^`]+)`/.exec(line.slice(at))
+    const address = /^https?:\/\/[^\s*~`)\u2060]+/.exec(line.slice(at))?.[0]
+    const sign = line.charAt(at)
+    const type = signs.get(sign)
+    const end = type && closingOf(line, at)
+    if (code) {
+      const content = unjoined(code[1] ?? '')
+      entities.push({ type: 'code', offset: seen.length, length: content.length })
+      seen += content
+      at += code[0].length
+    } else if (address !== undefined) {
+      seen += address
+      at += address.length
+    } else if (type && end !== undefined) {
+      const offset = seen.length
+      seen = readLine(line.slice(at + 1, end), seen, entities)
+      entities.push({ type, offset, length: seen.length - offset })
+      at = end + 1
+    } else {
+      if (sign !== joiner) seen += sign
+      at += 1
+    }
+  }
+  return seen
+}
+
+/** Where a mark that begins there ends; undefined where it is none. */
+function closingOf(line: string, at: number): number | undefined {
+  const sign = line.charAt(at)
+  const next = line.charAt(at + 1)
+  if (endsInLetter(line.slice(0, at)) || next === '' || next === sign || next === joiner || /\s/.test(next))
+    return undefined
+  for (let end = line.indexOf(sign, at + 2); end >= 0; end = line.indexOf(sign, end + 1)) {
+    const isNone = line.charAt(end + 1) === joiner || /\s/.test(line.charAt(end - 1))
+    if (!isNone && !isInCode(line, { at, end }) && !beginsWithLetter(line.slice(end + 1))) return end
+  }
+  return undefined
+}
+
+function isInCode(line: string, { at, end }: { readonly at: number; readonly end: number }): boolean {
+  return [...line.slice(at).matchAll(/`(?!\u2060)[^`]+`/g)].some(
+    ({ index, 0: found }) => at + index < end && end < at + index + found.length,
+  )
+}
+
+const unjoined = (text: string): string => text.replaceAll(joiner, '')
+
+function endsInLetter(text: string): boolean {
+  return letter.test([...text.slice(-2)].at(-1) ?? '')
+}
+
+function beginsWithLetter(text: string): boolean {
+  return letter.test([...text.slice(0, 2)][0] ?? '')
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { fieldsOf } from '../../recorded/frames.ts'
+import { SocketBoom } from './boom.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface SocketPost {
+  readonly id: string
+  /** "me", or the jid of who wrote it. */
+  readonly from: string
+  readonly at: number
+  readonly source: string
+  readonly editedTimes: number
+  readonly replyTo?: string
+  readonly document?: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array }
+  readonly reaction?: string
+  readonly isRead?: true
+}
+
+export interface SocketChat {
+  readonly posts: Map<string, SocketPost>
+  editedAt: number
+  typingUntil: number
+  loud: number
+}
+
+/** What WhatsApp knows of an account: the same whatever socket it is reached by. */
+export interface SocketAccount {
+  chat(jid: string): SocketChat
+  /** What a call to `sendMessage` does; gives what was sent. Throws as the server's refusals come. */
+  send(jid: string, content: Fields, options: Fields): Fields
+  put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
+  changed(jid: string): void
+  /** People who would ring because a message names them. */
+  readonly mentioned: readonly string[]
+  /** Edits that came after 15 min: taken, and shown to nobody. */
+  readonly lateEdits: readonly string[]
+}
+
+/** What linked devices may do, as far as people report. */
+export const socketLimits = {
+  /** UTF-16 units; the apps take no more. */
+  text: 65_536,
+  /** The apps pass over an edit that comes later. */
+  editMs: 900_000,
+  /** Edits in one chat that come closer are refused, and bring the number near to a ban. */
+  editIntervalMs: 3000,
+  /** How long "typing…" shows. */
+  typingMs: 10_000,
+} as const
+
+export function createAccount(clock: Clock, changed: (jid: string) => void): SocketAccount {
+  const chats = new Map<string, SocketChat>()
+  const mentioned: string[] = []
+  const lateEdits: string[] = []
+  let sent = 0
+  return { chat, send, put, changed, mentioned, lateEdits }
+
+  function chat(jid: string): SocketChat {
+    const known = chats.get(jid)
+    if (known) return known
+    const fresh = { posts: new Map(), editedAt: Number.NEGATIVE_INFINITY, typingUntil: 0, loud: 0 }
+    chats.set(jid, fresh)
+    return fresh
+  }
+
+  function put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost {
+    const where = chat(jid)
+    const whole = { ...post, at: clock.now(), editedTimes: 0 }
+    where.posts.set(post.id, whole)
+    if (post.from === 'me') {
+      where.loud += 1
+      where.typingUntil = 0
+    }
+    changed(jid)
+    return whole
+  }
+
+  function send(jid: string, content: Fields, options: Fields): Fields {
+    const id = typeof options.messageId === 'string' ? options.messageId : nextId()
+    const full = {
+      key: { remoteJid: jid, fromMe: true, id },
+      messageTimestamp: Math.floor(clock.now() / 1000),
+      status: 1,
+    }
+    if (content.delete !== undefined) remove(jid, fieldsOf(content.delete))
+    else if (content.react !== undefined) react(jid, fieldsOf(content.react))
+    else if (content.edit !== undefined) edit(jid, content)
+    // Who has a message of that id takes no other.
+    else if (!chat(jid).posts.has(id)) post(jid, { id, content, options })
+    return { ...full, message: { conversation: textIn(content) } }
+  }
+
+  function post(jid: string, { id, content, options }: { id: string; content: Fields; options: Fields }): void {
+    const names = [content.mentions, fieldsOf(content.contextInfo).mentionedJid].flatMap((list) =>
+      Array.isArray(list) ? list : [],
+    )
+    mentioned.push(...names.map(String), ...(content.mentionAll === true ? ['all'] : []))
+    const quoted = fieldsOf(options.quoted)
+    // The real one fails at what it can't copy.
+    if (options.quoted !== undefined && quoted.message === undefined)
+      throw new TypeError("Cannot read properties of undefined (reading 'undefined')")
+    const replyTo = fieldsOf(quoted.key).id
+    put(jid, {
+      id,
+      from: 'me',
+      source: textIn(content),
+      ...(typeof replyTo === 'string' && { replyTo }),
+      ...(content.document instanceof Uint8Array && {
+        document: { name: String(content.fileName), mediaType: String(content.mimetype), bytes: content.document },
+      }),
+    })
+  }
+
+  function edit(jid: string, content: Fields): void {
+    const where = chat(jid)
+    const now = clock.now()
+    if (now - where.editedAt < socketLimits.editIntervalMs) throw new SocketBoom(429, 'rate-overlimit')
+    where.editedAt = now
+    const id = String(fieldsOf(content.edit).id)
+    const known = where.posts.get(id)
+    // Nobody hears of it: an app that does not know it, or is told too late, passes it over.
+    if (known?.from !== 'me') return
+    if (now - known.at > socketLimits.editMs) {
+      lateEdits.push(id)
+      return
+    }
+    where.posts.set(id, { ...known, source: textIn(content), editedTimes: known.editedTimes + 1 })
+    changed(jid)
+  }
+
+  function remove(jid: string, key: Fields): void {
+    const { posts } = chat(jid)
+    if (posts.get(String(key.id))?.from === 'me') posts.delete(String(key.id))
+    changed(jid)
+  }
+
+  function react(jid: string, { key, text }: Fields): void {
+    const { posts } = chat(jid)
+    const id = String(fieldsOf(key).id)
+    const known = posts.get(id)
+    if (known) posts.set(id, { ...known, reaction: String(text) })
+    changed(jid)
+  }
+
+  function nextId(): string {
+    sent += 1
+    return `3EB0${createHash('sha256').update(String(sent)).digest('hex').toUpperCase().slice(0, 18)}`
+  }
+}
+
+function textIn(content: Fields): string {
+  const text = content.text ?? content.caption ?? ''
+  if (typeof text !== 'string') throw new TypeError('text is no string')
+  if (text.length > socketLimits.text) throw new SocketBoom(406, 'not-acceptable')
+  return text
+}

@@ -1,0 +1,168 @@
+import { fieldsOf } from '../../recorded/frames.ts'
+import type { SocketAccount } from './account.ts'
+import { socketLimits } from './account.ts'
+import { closed, SocketBoom } from './boom.ts'
+import type { SocketCallKind, SocketFault, SocketFaultPlan } from './fault.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A call as the socket saw it. */
+export interface BaileysCall {
+  readonly at: number
+  readonly kind: SocketCallKind
+  readonly jid: string
+  /** Which of the sockets that were connected, from 1. */
+  readonly socket: number
+  /** It was done, whether the caller heard of it or not. */
+  readonly ok: boolean
+  readonly fault?: SocketFault['type']
+}
+
+/** What is told by a socket, with Baileys' own names. */
+export interface FakeSocketEvents {
+  'messages.upsert': { readonly messages: readonly unknown[]; readonly type: 'notify' | 'append' }
+  'messages.update': readonly unknown[]
+  'connection.update': {
+    readonly connection: 'open' | 'close'
+    readonly lastDisconnect?: { readonly error: Error; readonly date: Date }
+  }
+}
+
+type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(told: FakeSocketEvents[E]) => void> }
+
+/** What `makeWASocket()` gives, as far as a channel uses it. Once closed it stays so: the host makes another. */
+export interface FakeSocket {
+  readonly user: { readonly id: string; readonly lid: string }
+  readonly ev: {
+    on<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
+    off<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
+  }
+  sendMessage(jid: string, content: object, options?: object): Promise<unknown>
+  sendPresenceUpdate(type: 'composing' | 'paused' | 'available' | 'unavailable', jid?: string): Promise<void>
+  readMessages(keys: readonly object[]): Promise<void>
+}
+
+export interface SocketHandle {
+  readonly socket: FakeSocket
+  readonly isOpen: boolean
+  /** Listeners that are set. */
+  readonly listening: number
+  emit<E extends keyof FakeSocketEvents>(event: E, told: FakeSocketEvents[E]): void
+  close(): void
+}
+
+export interface SocketOptions {
+  readonly account: SocketAccount
+  readonly user: FakeSocket['user']
+  readonly plan: SocketFaultPlan
+  readonly number: number
+  readonly now: () => number
+  /** Every call is put here, and replaced when it is done. */
+  readonly calls: BaileysCall[]
+}
+
+export function createSocket({ account, user, plan, number, now, calls }: SocketOptions): SocketHandle {
+  const listeners: Listeners = {
+    'messages.upsert': new Set(),
+    'messages.update': new Set(),
+    'connection.update': new Set(),
+  }
+  let isOpen = true
+  const socket: FakeSocket = {
+    user,
+    ev: {
+      on: (event, listener) => void listeners[event].add(listener),
+      off: (event, listener) => void listeners[event].delete(listener),
+    },
+    sendMessage,
+    sendPresenceUpdate,
+    readMessages,
+  }
+  return {
+    socket,
+    get isOpen() {
+      return isOpen
+    },
+    get listening() {
+      return Object.values(listeners).reduce((sum, { size }) => sum + size, 0)
+    },
+    emit,
+    close,
+  }
+
+  function emit<E extends keyof FakeSocketEvents>(event: E, told: FakeSocketEvents[E]): void {
+    for (const listener of [...listeners[event]]) listener(told)
+  }
+
+  function close(): void {
+    if (!isOpen) return
+    isOpen = false
+    emit('connection.update', { connection: 'close', lastDisconnect: { error: closed(), date: new Date(now()) } })
+  }
+
+  async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
+    const fields = fieldsOf(content)
+    const full = await call(kindOf(fields), jid, () => account.send(jid, fields, fieldsOf(options)))
+    // It is told of its own messages as of history.
+    queueMicrotask(() => emit('messages.upsert', { messages: [full], type: 'append' }))
+    return full
+  }
+
+  async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
+    await call('typing', jid, () => {
+      account.chat(jid).typingUntil = type === 'composing' ? now() + socketLimits.typingMs : 0
+      account.changed(jid)
+    })
+  }
+
+  async function readMessages(keys: readonly object[]): Promise<void> {
+    for (const key of keys.map(fieldsOf)) {
+      const jid = String(key.remoteJid)
+      await call('read', jid, () => {
+        const { posts } = account.chat(jid)
+        const known = posts.get(String(key.id))
+        if (known) posts.set(known.id, { ...known, isRead: true })
+        account.changed(jid)
+      })
+    }
+  }
+
+  async function call<T>(kind: SocketCallKind, jid: string, run: () => T): Promise<T> {
+    const fault = plan.next(kind)
+    const tried: BaileysCall = { at: now(), kind, jid, socket: number, ok: false, ...(fault && { fault: fault.type }) }
+    const index = calls.push(tried) - 1
+    const done = (): T => {
+      const result = run()
+      calls[index] = { ...tried, ok: true }
+      return result
+    }
+    // Keys of devices are looked up first: nothing is done at once.
+    await Promise.resolve()
+    if (!isOpen) throw closed()
+    switch (fault?.type) {
+      case undefined:
+        return done()
+      case 'refused':
+        throw new SocketBoom(fault.statusCode, fault.message ?? 'not-acceptable')
+      case 'drop':
+        close()
+        throw closed()
+      case 'unanswered':
+        done()
+        throw new SocketBoom(408, 'Timed Out')
+      case 'accept-then-drop':
+        done()
+        close()
+        throw closed()
+      case 'stall':
+        return await new Promise<never>(() => {})
+      default:
+        return fault satisfies never
+    }
+  }
+}
+
+function kindOf(content: Fields): SocketCallKind {
+  const kinds = ['edit', 'delete', 'react', 'document'] as const
+  return kinds.find((kind) => content[kind] !== undefined) ?? 'text'
+}

@@ -1,0 +1,177 @@
+import { type Clock, realClock } from '../../clock.ts'
+import { TestingError } from '../../error.ts'
+import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
+import { createAccount, type SocketPost } from './account.ts'
+import { createSocketFaultPlan, type SocketFault } from './fault.ts'
+import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
+
+export interface BaileysOptions {
+  /** Edits, their window and typing run on it. Default: the system's. */
+  readonly clock?: Clock
+  /** What goes wrong. Default nothing. */
+  readonly faults?: readonly SocketFault[]
+}
+
+export interface BaileysSay {
+  /** In a group: who writes it. Default "111111111111111@lid". */
+  readonly from?: string
+  /** Default "Ada". */
+  readonly name?: string
+  /** The id of the message that it answers. */
+  readonly replyTo?: string
+  /** It was written on the phone of this account. Default false. */
+  readonly isMine?: boolean
+  /** In a chat whose messages disappear. Default false. */
+  readonly isEphemeral?: boolean
+}
+
+/** A message as a person sees it. */
+export interface BaileysMessage {
+  readonly id: string
+  /** "me", or the jid of who wrote it. */
+  readonly from: string
+  /** As it reads, its marks applied. */
+  readonly text: string
+  readonly entities: readonly WhatsAppEntity[]
+  readonly source: string
+  readonly editedTimes: number
+  readonly replyTo: string | undefined
+  readonly document: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array } | undefined
+  readonly reaction: string | undefined
+  readonly isRead: boolean
+}
+
+/** An account of WhatsApp's, and the sockets that a host links to it. */
+export interface FakeBaileys {
+  /** Another socket, as `makeWASocket()` gives it once it is open. What was written meanwhile is told as history. */
+  connect(): FakeSocket
+  /** The connection breaks: every call of this socket fails from now on. */
+  drop(): void
+  readonly isConnected: boolean
+  /** Listeners that are set on the socket of now. */
+  readonly listening: number
+  readonly calls: readonly BaileysCall[]
+  count(kind: BaileysCall['kind']): number
+  screen(jid: string): readonly BaileysMessage[]
+  /** How many messages of the account's made a sound there: all do, and no edit does. */
+  notifications(jid: string): number
+  typing(jid: string): boolean
+  /** Who would ring because a message names them. */
+  readonly mentioned: readonly string[]
+  /** Messages whose edits came after 15 min: taken, and shown to nobody. */
+  readonly lateEdits: readonly string[]
+  inject(fault: SocketFault): void
+  /** Told of a chat each time that something changed in it. What it returns stops it. */
+  observe(observer: (jid: string) => void): () => void
+  /** Somebody writes. Returns the message's id. */
+  say(jid: string, text: string, options?: BaileysSay): string
+  /** Somebody takes a message back for everyone: the socket is told. */
+  revoke(jid: string, id: string): void
+  /** WhatsApp refuses a message after it was sent: it is gone, and the socket is told. */
+  refuse(jid: string, id: string, reason: string): void
+}
+
+const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid' }
+
+export function createFakeBaileys({ clock = realClock, faults = [] }: BaileysOptions = {}): FakeBaileys {
+  const calls: BaileysCall[] = []
+  const observers = new Set<(jid: string) => void>()
+  const plan = createSocketFaultPlan(faults)
+  const account = createAccount(clock, (jid) => {
+    for (const observer of observers) observer(jid)
+  })
+  let current: SocketHandle | undefined
+  let missed: unknown[] = []
+  let [sockets, said] = [0, 0]
+  return {
+    connect,
+    drop: () => current?.close(),
+    get isConnected() {
+      return current?.isOpen === true
+    },
+    get listening() {
+      return current?.listening ?? 0
+    },
+    calls,
+    count: (kind) => calls.filter((call) => call.kind === kind).length,
+    screen: (jid) => [...account.chat(jid).posts.values()].map(shown),
+    notifications: (jid) => account.chat(jid).loud,
+    typing: (jid) => account.chat(jid).typingUntil > clock.now(),
+    mentioned: account.mentioned,
+    lateEdits: account.lateEdits,
+    inject: plan.add,
+    observe: (observer) => {
+      observers.add(observer)
+      return () => observers.delete(observer)
+    },
+    say,
+    revoke: (jid, id) => {
+      const key = take(jid, id)
+      // `REVOKE`, in the numbers of the wire.
+      current?.emit('messages.update', [{ key, update: { message: null, messageStubType: 1, key } }])
+    },
+    refuse: (jid, id, reason) => {
+      const key = take(jid, id)
+      current?.emit('messages.update', [{ key, update: { status: 0, messageStubParameters: [reason] } }])
+    },
+  }
+
+  function connect(): FakeSocket {
+    current?.close()
+    sockets += 1
+    const handle = createSocket({ account, user, plan, number: sockets, now: clock.now, calls })
+    current = handle
+    const messages = missed
+    missed = []
+    queueMicrotask(() => {
+      handle.emit('connection.update', { connection: 'open' })
+      if (messages.length > 0) handle.emit('messages.upsert', { messages, type: 'append' })
+    })
+    return handle.socket
+  }
+
+  function say(jid: string, text: string, options: BaileysSay = {}): string {
+    const { from = '111111111111111@lid', name = 'Ada', replyTo, isMine = false, isEphemeral = false } = options
+    said += 1
+    const id = `3A${String(said).padStart(16, '0')}`
+    const inGroup = jid.endsWith('@g.us')
+    account.put(jid, { id, from: isMine ? 'me' : inGroup ? from : jid, source: text, ...(replyTo && { replyTo }) })
+    const cited = replyTo === undefined ? undefined : account.chat(jid).posts.get(replyTo)
+    const by = cited?.from === 'me' ? user.id.replace(/:\d+/, '') : cited?.from
+    const content = replyTo
+      ? { extendedTextMessage: { text, contextInfo: { stanzaId: replyTo, participant: by } } }
+      : { conversation: text }
+    const message = {
+      key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup && { participant: from }) },
+      pushName: name,
+      messageTimestamp: Math.floor(clock.now() / 1000),
+      message: isEphemeral ? { ephemeralMessage: { message: content } } : content,
+    }
+    if (current?.isOpen) current.emit('messages.upsert', { messages: [message], type: 'notify' })
+    else missed.push(message)
+    return id
+  }
+
+  function take(jid: string, id: string): { remoteJid: string; fromMe: boolean; id: string } {
+    const { posts } = account.chat(jid)
+    const post = posts.get(id)
+    if (!post) throw new TestingError('whatsapp', `There is no message ${id} in chat ${jid}.`)
+    posts.delete(id)
+    account.changed(jid)
+    return { remoteJid: jid, fromMe: post.from === 'me', id }
+  }
+}
+
+function shown({ id, from, source, editedTimes, replyTo, document, reaction, isRead }: SocketPost): BaileysMessage {
+  return {
+    id,
+    from,
+    ...readWhatsApp(source),
+    source,
+    editedTimes,
+    replyTo,
+    document,
+    reaction: reaction || undefined,
+    isRead: isRead === true,
+  }
+}

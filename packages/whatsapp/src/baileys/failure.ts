@@ -1,0 +1,44 @@
+import { PortError, type PortErrorType } from '@reply/sink'
+import { isBeforeSending, networkCodeOf } from '../network.ts'
+
+/** Of errors that Baileys makes with Boom. The numbers are HTTP's, or its own `DisconnectReason`. */
+const types: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorType>([
+  // The socket is closed: nothing was written to it.
+  [428, 'unreachable'],
+  [503, 'unreachable'],
+  [515, 'unreachable'],
+  [440, 'unreachable'],
+  [408, 'ambiguous'],
+  [429, 'rate-limited'],
+  [401, 'refused'],
+  [403, 'refused'],
+  [404, 'refused'],
+  [406, 'refused'],
+  [410, 'refused'],
+])
+
+/** Nobody says how long: it is asked for again as seldom as a person would. */
+const retryAfterMs = 30_000
+
+/** What a call's failure means for the sink. */
+export function toBaileysPortError(error: unknown, call: string): PortError {
+  if (error instanceof PortError) return error
+  const words = error instanceof Error ? error.message : String(error)
+  const status = statusOf(error)
+  const message = `${call}: ${[status, words].filter((one) => one !== undefined).join(' ')}`
+  if (status === 401)
+    return new PortError('refused', `${message}. This device was logged out: link it again, with a new login.`, {
+      cause: error,
+    })
+  const type = status === undefined ? undefined : types.get(status)
+  if (type === 'rate-limited') return new PortError(type, message, { cause: error, retryAfterMs, scope: 'client' })
+  if (type) return new PortError(type, message, { cause: error })
+  return new PortError(isBeforeSending(networkCodeOf(error)) ? 'unreachable' : 'ambiguous', message, { cause: error })
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('output' in error)) return undefined
+  const { output } = error
+  if (typeof output !== 'object' || output === null || !('statusCode' in output)) return undefined
+  return typeof output.statusCode === 'number' ? output.statusCode : undefined
+}

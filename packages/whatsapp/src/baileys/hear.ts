@@ -1,0 +1,78 @@
+import type { Clock } from '@reply/core'
+import { answerOnce, createHear, type Inbound, inTurn, pacerOf } from '@reply/sink'
+import { WhatsAppError } from '../error.ts'
+import { asWritten } from '../render.ts'
+import type { BaileysEvents, BaileysSource } from './api.ts'
+import { toBaileysPortError } from './failure.ts'
+import { type BaileysHeard, toFailed, toHeard } from './inbound.ts'
+import { baileysLimits, textLength } from './limits.ts'
+import { lineOf } from './line.ts'
+
+export interface BaileysHearing {
+  readonly source: BaileysSource
+  readonly onInbound: (inbound: Inbound) => unknown
+  readonly onError: (error: WhatsAppError) => void
+  readonly clock: Clock
+  readonly handleMs: number
+}
+
+/** What a socket's events are given to. Each message is heard once, in order. Never throws. */
+export interface BaileysEars {
+  upsert(told: BaileysEvents['messages.upsert'], own: readonly string[]): void
+  update(told: BaileysEvents['messages.update']): void
+  /** Resolves when all that came is handled, or has taken long enough. */
+  rest(): Promise<void>
+}
+
+/** There are no presses. */
+const pressMs = 86_400_000
+
+export function createBaileysHearing(options: BaileysHearing): BaileysEars {
+  const { source, onInbound, onError, clock, handleMs } = options
+  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
+  const line = lineOf(source)
+  let last = Promise.resolve()
+  return { upsert, update, rest: async () => await last }
+
+  /** What comes as `append` was there before, or is one's own. */
+  function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
+    if (type !== 'notify') return
+    for (const message of messages) {
+      const told = toHeard(message, own)
+      if (told) last = last.then(() => hear(told.id, told.heard && inboundOf(told.heard)))
+      else onError(new WhatsAppError('malformed', 'A message can’t be read; it was passed over.'))
+    }
+  }
+
+  function update(updates: BaileysEvents['messages.update']): void {
+    for (const one of updates) {
+      const failed = toFailed(one)
+      if (!failed) continue
+      const { jid, id, reason } = failed
+      const message = `Message ${id} in chat ${jid} was refused after it was sent: ${reason || 'nobody said why'}`
+      onError(new WhatsAppError('delivery', message, { messageRef: { id } }))
+    }
+  }
+
+  function inboundOf({ quoted, ...heard }: BaileysHeard): Inbound {
+    line.remember(heard.messageRef.id, quoted, clock.now())
+    const { chat } = heard
+    /** In its turn: the chat has one budget. */
+    const say = async (text: string | undefined): Promise<void> => {
+      if (!text) return
+      const content = { text: asWritten(text).slice(0, textLength), linkPreview: null }
+      const pace = pacerOf(source, clock).chat(chat, baileysLimits)
+      await inTurn(pace, clock, () => line.socket().sendMessage(chat.id, content, { quoted }))
+    }
+    const fail = (error: unknown): void => {
+      const cause = toBaileysPortError(error, `answering a text in chat ${chat.id}`)
+      onError(new WhatsAppError('answer', cause.message, { cause }))
+    }
+    return { ...heard, answer: answerOnce(say, fail) }
+  }
+
+  function onFailure({ type, chat }: Inbound, cause: unknown): void {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    onError(new WhatsAppError('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
+  }
+}

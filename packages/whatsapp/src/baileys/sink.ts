@@ -1,0 +1,56 @@
+import type { Clock } from '@reply/core'
+import {
+  createSink,
+  type LedgerStore,
+  type Policy,
+  pacerOf,
+  type Sink,
+  type SinkError,
+  systemClock,
+  type Words,
+} from '@reply/sink'
+import { renderWhatsApp } from '../render.ts'
+import type { BaileysSource } from './api.ts'
+import { createBaileysPort } from './port.ts'
+
+export interface BaileysSinkOptions {
+  /** What `makeWASocket()` gives, or a function that gives the one of the moment. Sinks on the same share its pace. */
+  readonly socket: BaileysSource
+  /** Who or which group it is written to. */
+  readonly jid: string
+  /** The message that asked: its id, a slash and whose it is, which is the id of an inbound's `messageRef`. The answer answers it, and it is marked as read. */
+  readonly replyTo?: string | undefined
+  readonly policy?: Partial<Policy> | undefined
+  /** Default: English; asks name the numbers that answer them. */
+  readonly words?: Partial<Words> | undefined
+  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  readonly store?: LedgerStore | undefined
+  /** Default: nobody is told. */
+  readonly onError?: ((error: SinkError) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** There are no buttons. */
+export const baileysWords: Partial<Words> = {
+  replyPermission: (always) =>
+    always
+      ? 'Reply with 1 to allow it once, 2 to allow it always, 3 to reject it.'
+      : 'Reply with 1 to allow it once, 2 to reject it.',
+}
+
+/** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for a policy that can't be. */
+export function baileysSink(options: BaileysSinkOptions): Sink {
+  const { socket, jid, replyTo, policy, words, store, onError, clock = systemClock } = options
+  return createSink({
+    port: createBaileysPort({ socket, jid, replyTo, clock }),
+    render: renderWhatsApp,
+    chat: { id: jid },
+    replyTo: replyTo === undefined ? undefined : { id: replyTo },
+    pacer: pacerOf(socket, clock),
+    policy,
+    words: { ...baileysWords, ...words },
+    store,
+    onError,
+    clock,
+  })
+}

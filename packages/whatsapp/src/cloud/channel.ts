@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type Chat,
+  type Inbound,
+  type MessageRef,
+  type Sink,
+  systemClock,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
+import { WhatsAppError } from '../error.ts'
+import { createCloudHearing } from './hear.ts'
+import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
+import { createCloudWebhook } from './webhook.ts'
+
+export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' | 'replyTo' | 'onError'> {
+  /** The app's, of its basic settings: what Meta sends is signed with it. */
+  readonly appSecret: string
+  /** Any word that nobody can guess; the same is entered where the webhook is set. */
+  readonly verifyToken: string
+  /**
+   * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next:
+   * after `handleMs` the next one is given to it beside it. When it throws, `onError` is told.
+   */
+  readonly onInbound: (inbound: Inbound) => unknown
+  /** What went wrong and was dealt with, the sinks' troubles too, and what WhatsApp could not deliver. Default: nobody is told. */
+  readonly onError?: ((error: Error) => void) | undefined
+  /** Default 5,000 ms. */
+  readonly handleMs?: number | undefined
+  /** What was written longer ago than that is passed over, in ms: Meta repeats for days what it could not tell. Default 24 h, as longer after nobody could be answered. */
+  readonly maxAgeMs?: number | undefined
+  /** Bytes of a webhook's request. Default 3 MiB, the most that Meta sends. */
+  readonly maxBytes?: number | undefined
+}
+
+export interface WhatsAppPlace {
+  readonly chat: Chat
+  readonly replyTo?: MessageRef | undefined
+}
+
+/** Both ways at once: sinks for what the agent says, inbound for what people do. */
+export interface WhatsAppChannel {
+  /** A sink for a chat, as an inbound names it: `sinkFor({ chat, replyTo: messageRef })`. */
+  sinkFor(place: WhatsAppPlace, options?: Partial<WhatsAppSinkOptions>): Sink
+  /**
+   * One request of Meta's. 200: heard, or heard before, or the challenge of a GET with the right token; 400: no webhook of
+   * WhatsApp's; 401: not from Meta; 403: a GET with another token; 405: another method; 413: too large.
+   */
+  webhook(request: WebhookRequest): Promise<WebhookAnswer>
+  /** The same as a listener of `node:http`. */
+  listener(request: IncomingMessage, response: ServerResponse): void
+}
+
+/** The Cloud API. Throws `WhatsAppError` of type `invalid` for options that can't be. */
+export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
+  const { client, appSecret, verifyToken, onInbound, onError = () => {}, clock = systemClock } = options
+  const { handleMs = 5000, maxAgeMs = 86_400_000, maxBytes = 3_145_728 } = options
+  requireSecret('appSecret', appSecret)
+  requireSecret('verifyToken', verifyToken)
+  const { phoneNumberId } = client
+  const hear = createCloudHearing({ client, onInbound, onError, clock, handleMs, maxAgeMs, timeoutMs: 30_000 })
+  const webhook = createCloudWebhook({ appSecret, verifyToken, phoneNumberId, hear, maxBytes })
+  return { sinkFor, webhook: webhook.take, listener: webhook.listener }
+
+  function sinkFor({ chat, replyTo }: WhatsAppPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
+    const { policy, words, store } = options
+    return whatsappSink({ client, policy, words, store, onError, clock, to: chat.id, replyTo: replyTo?.id, ...more })
+  }
+}
+
+function requireSecret(name: string, value: string): void {
+  if (value.length >= 8) return
+  throw new WhatsAppError(
+    'invalid',
+    `A webhook needs ${name}, of 8 characters at least: without it anybody could write to it.`,
+  )
+}

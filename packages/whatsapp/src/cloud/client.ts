@@ -1,0 +1,81 @@
+import { WhatsAppError } from '../error.ts'
+import { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './api.ts'
+import { toMediaId, toPosted, toRefusal } from './decode.ts'
+
+export interface CloudClientOptions {
+  /** A system user's, with `whatsapp_business_messaging`. */
+  readonly token: string
+  /** Meta's id of the number, not the number. */
+  readonly phoneNumberId: string
+  /** With its version. Default `https://graph.facebook.com/v23.0`. */
+  readonly apiUrl?: string | undefined
+  /** Default: the global one. */
+  readonly fetch?: typeof fetch | undefined
+}
+
+/** The Cloud API by plain `fetch`: each call is one request, and nothing is repeated. Throws `invalid` for options that can't be. */
+export function createCloudClient(options: CloudClientOptions): CloudClient {
+  const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
+  if (token.trim() === '') throw new WhatsAppError('invalid', 'The token is empty: give the one of a system user.')
+  if (!/^[\w-]+$/.test(phoneNumberId))
+    throw new WhatsAppError(
+      'invalid',
+      `"${phoneNumberId}" is no phone number id: it is Meta's, of digits, and not the number.`,
+    )
+  if (!URL.canParse(apiUrl)) throw new WhatsAppError('invalid', `"${apiUrl}" is no URL for the Cloud API.`)
+  const base = `${apiUrl.replace(/\/+$/, '')}/${phoneNumberId}`
+  const authorization = `Bearer ${token}`
+  return { phoneNumberId, messages, media }
+
+  async function messages(message: CloudMessage, signal: AbortSignal): Promise<string | undefined> {
+    const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
+    const answer = toPosted(await call('messages', { body, headers: { 'content-type': 'application/json' }, signal }))
+    if (answer) return answer.id
+    throw new CloudError('The answer names no message.', { status: 200 })
+  }
+
+  async function media({ name, mediaType, text }: CloudMedia, signal: AbortSignal): Promise<string> {
+    const body = new FormData()
+    body.set('messaging_product', 'whatsapp')
+    body.set('type', mediaType)
+    body.set('file', new Blob([text], { type: mediaType }), name)
+    const id = toMediaId(await call('media', { body, headers: {}, signal }))
+    if (id !== undefined) return id
+    throw new CloudError('The answer names no media.', { status: 200 })
+  }
+
+  async function call(
+    path: string,
+    {
+      body,
+      headers,
+      signal,
+    }: {
+      readonly body: string | FormData
+      readonly headers: Readonly<Record<string, string>>
+      readonly signal: AbortSignal
+    },
+  ): Promise<unknown> {
+    const response = await send(`${base}/${path}`, {
+      method: 'POST',
+      body,
+      headers: { ...headers, authorization },
+      signal,
+    })
+    const text = await response.text()
+    const answer = parsed(text)
+    if (response.ok) return answer
+    const { status } = response
+    const refusal = toRefusal(answer)
+    if (refusal) throw new CloudError(refusal.message, { status, ...refusal })
+    throw new CloudError(`HTTP ${status}`, { status })
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

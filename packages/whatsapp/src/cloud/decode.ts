@@ -1,0 +1,38 @@
+import { z } from 'zod'
+
+const posted = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
+const done = z.object({ success: z.literal(true) })
+const media = z.object({ id: z.string() })
+const refusal = z.object({
+  error: z.object({
+    message: z.string().catch(''),
+    code: z.number(),
+    error_data: z
+      .object({ details: z.string().catch('') })
+      .optional()
+      .catch(undefined),
+  }),
+})
+
+export interface CloudRefusal {
+  readonly message: string
+  readonly code: number
+  readonly details: string | undefined
+}
+
+/** The `wamid` of what was posted; `done` where there is none. Undefined for what is no such answer. */
+export function toPosted(value: unknown): { readonly id: string | undefined } | undefined {
+  const message = posted.safeParse(value).data
+  if (message) return { id: message.messages[0]?.id }
+  return done.safeParse(value).success ? { id: undefined } : undefined
+}
+
+export function toMediaId(value: unknown): string | undefined {
+  return media.safeParse(value).data?.id
+}
+
+/** Undefined for what Meta did not write. */
+export function toRefusal(value: unknown): CloudRefusal | undefined {
+  const { data } = refusal.safeParse(value)
+  return data && { message: data.error.message, code: data.error.code, details: data.error.error_data?.details }
+}

@@ -1,0 +1,106 @@
+import { PortError, type PortErrorType } from '@reply/sink'
+import { isBeforeSending, networkCodeOf } from '../network.ts'
+import { CloudError } from './api.ts'
+
+/** What an error of Meta's means: https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes */
+interface Meaning {
+  readonly type: PortErrorType
+  /** Meta says none: these are the least that helps, so that no time is lost. */
+  readonly retryAfterMs?: number
+  readonly scope?: 'chat' | 'client'
+  /** What to do about it. */
+  readonly cure?: string
+}
+
+const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [131056, { type: 'rate-limited', retryAfterMs: 6000, scope: 'chat' }],
+  [130429, { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }],
+  [131057, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
+  [80007, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
+  [4, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
+  [
+    131047,
+    {
+      type: 'refused',
+      cure: 'More than 24 h have passed since this person wrote last. Until they write again, WhatsApp takes template messages alone: send an approved template that asks them to answer, and go on when they have.',
+    },
+  ],
+  [
+    131026,
+    {
+      type: 'refused',
+      cure: 'It can’t be delivered: the number is not on WhatsApp, its app is too old, or its owner has not accepted WhatsApp’s terms or blocked this number.',
+    },
+  ],
+  [
+    131030,
+    {
+      type: 'refused',
+      cure: 'A test number writes to the numbers alone that its app’s page lists: add this one there.',
+    },
+  ],
+  [
+    131048,
+    {
+      type: 'refused',
+      cure: 'Too many messages of this number were blocked or reported: see its quality in the WhatsApp Manager.',
+    },
+  ],
+  [131050, { type: 'refused', cure: 'This person wants no more messages of this kind.' }],
+  [131031, { type: 'refused', cure: 'The account is locked: see the WhatsApp Manager.' }],
+  [368, { type: 'refused', cure: 'The account is restricted for a violation of policy: see the WhatsApp Manager.' }],
+  [
+    133010,
+    { type: 'refused', cure: 'The number is not registered with the Cloud API: POST /{phone number id}/register.' },
+  ],
+  [
+    190,
+    { type: 'refused', cure: 'The token has expired or was revoked: make a system user’s, which does not expire.' },
+  ],
+  [0, { type: 'refused', cure: 'The token was not accepted: make a new one.' }],
+  [10, { type: 'refused', cure: 'The token lacks whatsapp_business_messaging, or the number is another account’s.' }],
+  [2, { type: 'unreachable' }],
+  [131000, { type: 'unreachable' }],
+  [131016, { type: 'unreachable' }],
+  [133004, { type: 'unreachable' }],
+])
+
+/** Of "invalid parameter" and the like, of which there is one code for all. */
+const tooLong = /too long|length|at most|max(?:imum)?[^.]*char|exceed/i
+
+/** What a call's failure means for the sink. */
+export function toCloudPortError(error: unknown, call: string): PortError {
+  if (error instanceof PortError) return error
+  if (!(error instanceof CloudError)) return unanswered(error, call)
+  const { code, status, details } = error
+  const meaning = meaningOf(error)
+  const said = [code ?? `HTTP ${status}`, error.message, details].filter((words) => words !== '').join(' ')
+  const message = [`${call}: ${said}`, meaning.cure].filter(Boolean).join('. ')
+  const { retryAfterMs, scope } = meaning
+  return new PortError(meaning.type, message, { cause: error, retryAfterMs, scope })
+}
+
+/** What to do about an error that a webhook tells of; undefined where nothing more is known than it says. */
+export function cureOf(code: number): string | undefined {
+  return meanings.get(code)?.cure
+}
+
+function meaningOf({ code, status, message, details }: CloudError): Meaning {
+  const known = code === undefined ? undefined : meanings.get(code)
+  if (known) return known
+  if (code !== undefined && status < 500) {
+    if (status === 429) return { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }
+    return { type: tooLong.test(`${message} ${details}`) ? 'too-long' : 'refused' }
+  }
+  // It was taken, or a gateway gave up on a server that may have gone on.
+  if (status < 300 || status === 504) return { type: 'ambiguous' }
+  if (status === 429) return { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }
+  if (status === 413) return { type: 'too-long' }
+  return { type: status >= 500 ? 'unreachable' : 'refused' }
+}
+
+function unanswered(error: unknown, call: string): PortError {
+  const code = networkCodeOf(error)
+  if (isBeforeSending(code)) return new PortError('unreachable', `${call}: the Cloud API can't be reached (${code}).`)
+  return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
+}

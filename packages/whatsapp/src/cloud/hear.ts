@@ -1,0 +1,87 @@
+import type { Clock } from '@reply/core'
+import { answerOnce, createHear, type Inbound, inTurn, pacerOf } from '@reply/sink'
+import { WhatsAppError } from '../error.ts'
+import { asWritten } from '../render.ts'
+import type { CloudClient } from './api.ts'
+import { cureOf, toCloudPortError } from './failure.ts'
+import type { CloudEvent, CloudHeard } from './inbound.ts'
+import { cloudLimits, textLength } from './limits.ts'
+import { recipientOf } from './port.ts'
+
+export interface CloudHearing {
+  readonly client: CloudClient
+  readonly onInbound: (inbound: Inbound) => unknown
+  readonly onError: (error: WhatsAppError) => void
+  readonly clock: Clock
+  readonly handleMs: number
+  readonly maxAgeMs: number
+  readonly timeoutMs: number
+}
+
+/** Gives the host what a webhook tells, each once, in order, and resolves when that is done or has taken long enough. Never rejects. */
+export type HearCloud = (events: readonly CloudEvent[]) => Promise<void>
+
+/** A press is a message like any other: there is no time in which it has to be answered. */
+const pressMs = 86_400_000
+
+export function createCloudHearing(options: CloudHearing): HearCloud {
+  const { onInbound, onError, clock, handleMs, maxAgeMs } = options
+  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
+  return async (events) => {
+    for (const event of events) await take(event)
+  }
+
+  async function take(event: CloudEvent): Promise<void> {
+    switch (event.type) {
+      case 'message': {
+        const ageMs = clock.now() - event.at
+        if (!event.heard || ageMs <= maxAgeMs)
+          return await hear(event.id, event.heard && inboundOf(event.heard, options))
+        return onError(
+          new WhatsAppError('stale', `A message of ${event.heard.actor.id} came ${ageMs} ms late and was passed over.`),
+        )
+      }
+      case 'failed': {
+        const { id, to, code, text } = event
+        const what =
+          id === undefined ? 'The Cloud API reports' : `Message ${id} to ${to ?? 'somebody'} was not delivered:`
+        const message = [`${what} ${code} ${text}`, cureOf(code)].filter(Boolean).join('. ')
+        return onError(new WhatsAppError('delivery', message, id === undefined ? {} : { messageRef: { id } }))
+      }
+      case 'malformed':
+        return onError(new WhatsAppError('malformed', 'A webhook tells something that can’t be read.'))
+      default:
+        return event satisfies never
+    }
+  }
+
+  function onFailure({ type, chat }: Inbound, cause: unknown): void {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    onError(new WhatsAppError('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
+  }
+}
+
+function inboundOf(heard: CloudHeard, options: CloudHearing): Inbound {
+  const { chat, type } = heard
+  if (heard.type === 'text') return { ...heard, answer: answerOnce((text) => say(heard.messageRef.id, text), fail) }
+  const { said, ...press } = heard
+  return { ...press, answer: answerOnce((text) => say(said, text), fail) }
+
+  /** In its turn: the chat has one budget. */
+  async function say(messageId: string, text: string | undefined): Promise<void> {
+    if (!text) return
+    const { client, clock, timeoutMs } = options
+    const body = asWritten(text).slice(0, textLength)
+    const message = { ...recipientOf(chat.id), context: { message_id: messageId }, type: 'text', text: { body } }
+    await inTurn(pacerOf(client, clock).chat(chat, cloudLimits), clock, async () => {
+      const abort = new AbortController()
+      const stop = clock.after(timeoutMs, () => abort.abort())
+      await client.messages(message, abort.signal).finally(stop)
+    })
+  }
+
+  function fail(error: unknown): void {
+    const cause = toCloudPortError(error, `answering a ${type} in chat ${chat.id}`)
+    options.onError(new WhatsAppError('answer', cause.message, { cause }))
+  }
+}

@@ -1,0 +1,142 @@
+import type { Actor, Inbound } from '@reply/sink'
+import { z } from 'zod'
+
+/** What a person did, before anybody can answer it. `said` is the message that they did it with. */
+export type CloudHeard =
+  | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
+  | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly said: string })
+
+/** One thing that a webhook tells. */
+export type CloudEvent =
+  /** `heard` is undefined for what a channel does not hear: pictures without words, voices, reactions, groups. */
+  | { readonly type: 'message'; readonly id: string; readonly at: number; readonly heard: CloudHeard | undefined }
+  /** What was taken, and can't be delivered. */
+  | {
+      readonly type: 'failed'
+      readonly id: string | undefined
+      readonly to: string | undefined
+      readonly code: number
+      readonly text: string
+    }
+  | { readonly type: 'malformed' }
+
+const schema = z.object({
+  object: z.literal('whatsapp_business_account'),
+  entry: z.array(z.object({ changes: z.array(z.object({ field: z.string(), value: z.unknown() })) })),
+})
+
+const contact = z.object({
+  wa_id: z.string().optional(),
+  user_id: z.string().optional(),
+  profile: z.object({ name: z.string().optional(), username: z.string().optional() }).optional(),
+})
+
+const failure = z.object({
+  code: z.number(),
+  title: z.string().optional(),
+  message: z.string().optional(),
+  error_data: z.object({ details: z.string().optional() }).optional(),
+})
+
+const change = z.object({
+  metadata: z.object({ phone_number_id: z.string() }),
+  contacts: z.array(contact).catch([]),
+  messages: z.array(z.unknown()).default([]),
+  statuses: z.array(z.unknown()).default([]),
+  errors: z.array(failure).catch([]),
+})
+
+const choice = z.object({ id: z.string(), title: z.string().optional() })
+const media = z.object({ caption: z.string().optional() })
+
+const message = z.object({
+  id: z.string(),
+  /** Absent for who has a name instead of a number. */
+  from: z.string().optional(),
+  from_user_id: z.string().optional(),
+  group_id: z.string().optional(),
+  timestamp: z.coerce.number(),
+  context: z.object({ id: z.string().optional() }).optional(),
+  text: z.object({ body: z.string() }).optional(),
+  button: z.object({ payload: z.string().optional(), text: z.string().optional() }).optional(),
+  interactive: z.object({ button_reply: choice.optional(), list_reply: choice.optional() }).optional(),
+  image: media.optional(),
+  video: media.optional(),
+  document: media.optional(),
+})
+
+const status = z.object({
+  id: z.string(),
+  status: z.string(),
+  recipient_id: z.string().optional(),
+  recipient_user_id: z.string().optional(),
+  errors: z.array(failure).optional(),
+})
+
+/** What happened at that number; what happened at others is left out. Undefined for what is no webhook of WhatsApp's. */
+export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly CloudEvent[] | undefined {
+  const { data } = schema.safeParse(jsonOf(body))
+  return data?.entry.flatMap(({ changes }) =>
+    changes.flatMap(({ field, value }): readonly CloudEvent[] => {
+      if (field !== 'messages') return []
+      const { data: told } = change.safeParse(value)
+      if (!told) return [{ type: 'malformed' }]
+      return told.metadata.phone_number_id === phoneNumberId ? eventsIn(told) : []
+    }),
+  )
+}
+
+function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof change>): readonly CloudEvent[] {
+  return [
+    ...messages.map((value): CloudEvent => {
+      const { data } = message.safeParse(value)
+      if (!data) return { type: 'malformed' }
+      return { type: 'message', id: data.id, at: data.timestamp * 1000, heard: heardIn(data, contacts) }
+    }),
+    ...statuses.flatMap((value): readonly CloudEvent[] => {
+      const { data } = status.safeParse(value)
+      if (!data) return [{ type: 'malformed' }]
+      if (data.status !== 'failed') return []
+      const { id, recipient_id, recipient_user_id, errors: [first] = [] } = data
+      return [failed(first ?? { code: -1 }, { id, to: recipient_id ?? recipient_user_id })]
+    }),
+    ...errors.map((error) => failed(error, { id: undefined, to: undefined })),
+  ]
+}
+
+function failed(
+  { code, title, message: said, error_data }: z.infer<typeof failure>,
+  { id, to }: { readonly id: string | undefined; readonly to: string | undefined },
+): CloudEvent {
+  const words = new Set([title, said, error_data?.details].filter((one) => one !== undefined && one !== ''))
+  return { type: 'failed', id, to, code, text: [...words].join('. ') || 'nobody said why' }
+}
+
+function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeof contact>[]): CloudHeard | undefined {
+  const person = said.from ?? said.from_user_id
+  if (person === undefined || said.group_id !== undefined) return undefined
+  const { id, context, interactive, button } = said
+  const [chat, actor] = [{ id: person }, actorOf(person, contacts)]
+  const token = (interactive?.button_reply ?? interactive?.list_reply)?.id ?? button?.payload
+  if (token !== undefined) {
+    // Its answer is a message in the chat already.
+    return { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, said: id, isMessage: true }
+  }
+  const text = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
+  if (text === undefined) return undefined
+  const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id } }
+  return { type: 'text', chat, actor, text, messageRef: { id }, ...replyTo, isCommand: /^\/\w/.test(text) }
+}
+
+function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {
+  const { profile } = contacts.find(({ wa_id, user_id }) => wa_id === id || user_id === id) ?? {}
+  return { id, name: profile?.name || profile?.username || id }
+}

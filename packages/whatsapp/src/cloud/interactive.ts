@@ -1,0 +1,43 @@
+import type { Button } from '@reply/sink'
+import type { CloudMessage } from './api.ts'
+import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'
+
+/**
+ * A body with buttons below it: reply buttons where all of it fits there, else a list, whose rows take longer labels and
+ * whose body takes more. Undefined where neither does.
+ */
+export function interactiveOf(
+  body: string,
+  buttons: readonly Button[],
+  { listLabel }: { readonly listLabel: string },
+): CloudMessage | undefined {
+  if (buttons.length === 0) return undefined
+  const titles = new Set(buttons.map(({ label }) => label.trim()))
+  const isShort = [...titles].every((title) => title !== '' && title.length <= replyButtons.title)
+  if (
+    buttons.length <= replyButtons.most &&
+    titles.size === buttons.length &&
+    isShort &&
+    body.length <= buttonsBodyLength
+  ) {
+    const replies = buttons.map(({ label, data }) => ({ type: 'reply', reply: { id: data, title: label.trim() } }))
+    return { type: 'button', body: { text: body }, action: { buttons: replies } }
+  }
+  if (buttons.length > listRows.most || body.length > listBodyLength) return undefined
+  const rows = buttons.map(({ label, data }, index) => {
+    const whole = label.trim() || String(index + 1)
+    const title = clipped(whole, listRows.title)
+    return title === whole
+      ? { id: data, title }
+      : { id: data, title, description: clipped(whole, listRows.description) }
+  })
+  const action = { button: clipped(listLabel, listRows.button), sections: [{ rows }] }
+  return { type: 'list', body: { text: body }, action }
+}
+
+/** No letter of two units is cut in two. */
+function clipped(text: string, most: number): string {
+  if (text.length <= most) return text
+  const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
+  return `${kept.trimEnd()}…`
+}

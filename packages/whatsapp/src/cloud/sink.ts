@@ -1,0 +1,51 @@
+import type { Clock } from '@reply/core'
+import {
+  createSink,
+  type LedgerStore,
+  type Policy,
+  pacerOf,
+  type Sink,
+  type SinkError,
+  systemClock,
+  type Words,
+} from '@reply/sink'
+import { renderWhatsApp } from '../render.ts'
+import type { CloudClient } from './api.ts'
+import { createCloudPort } from './port.ts'
+
+export interface WhatsAppSinkOptions {
+  /** `createCloudClient({ token, phoneNumberId })`. Sinks on one client share its pace. */
+  readonly client: CloudClient
+  /** Who it is written to: a number with its country, or a business-scoped user id. */
+  readonly to: string
+  /** The message that asked, a `wamid`: the answer answers it, and it shows that somebody writes. */
+  readonly replyTo?: string | undefined
+  /** Default: notices of tools every 60 s at most, a word after 3 min without any, code of more than 2,000 units as a file. */
+  readonly policy?: Partial<Policy> | undefined
+  readonly words?: Partial<Words> | undefined
+  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  readonly store?: LedgerStore | undefined
+  /** Default: nobody is told. */
+  readonly onError?: ((error: SinkError) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** Each message rings, and one takes 6 s: what only says that it goes on comes seldom. */
+export const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatMs: 180_000, documentLength: 2000 }
+
+/** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for a policy that can't be. */
+export function whatsappSink(options: WhatsAppSinkOptions): Sink {
+  const { client, to, replyTo, policy, words, store, onError, clock = systemClock } = options
+  return createSink({
+    port: createCloudPort({ client, to, replyTo, clock, listLabel: words?.fillIn }),
+    render: renderWhatsApp,
+    chat: { id: to },
+    replyTo: replyTo === undefined ? undefined : { id: replyTo },
+    pacer: pacerOf(client, clock),
+    policy: { ...cloudPolicy, ...policy },
+    words,
+    store,
+    onError,
+    clock,
+  })
+}

@@ -1,0 +1,63 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createWebhook, type Webhook, type WebhookAnswer, type WebhookHead, type WebhookRequest } from '@reply/sink'
+import type { HearCloud } from './hear.ts'
+import { parseWebhook } from './inbound.ts'
+
+export interface CloudWebhookOptions {
+  readonly appSecret: string
+  readonly verifyToken: string
+  readonly phoneNumberId: string
+  readonly hear: HearCloud
+  /** Bytes that a body may have. */
+  readonly maxBytes: number
+}
+
+/** Meta signs the bytes that it sends. https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads */
+const signatureHeader = 'x-hub-signature-256'
+
+export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
+  const { appSecret, verifyToken, phoneNumberId, hear, maxBytes } = options
+  const token = digest(verifyToken)
+  return createWebhook({ refuse, take, maxBytes })
+
+  function refuse(head: WebhookHead): WebhookAnswer | undefined {
+    const method = head.method.toUpperCase()
+    if (method === 'GET') return isVerified(head) ? undefined : { status: 403 }
+    if (method !== 'POST') return { status: 405 }
+    return signatureIn(head) ? undefined : { status: 401 }
+  }
+
+  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
+    // It proves once, when the webhook is set, that whoever set it has the token.
+    if (request.method.toUpperCase() === 'GET')
+      return { status: 200, body: { type: 'text/plain', text: queryOf(request).get('hub.challenge') ?? '' } }
+    const given = signatureIn(request)
+    const right = createHmac('sha256', appSecret).update(request.body).digest()
+    if (!given || !timingSafeEqual(given, right)) return { status: 401 }
+    const events = parseWebhook(request.body, phoneNumberId)
+    if (!events) return { status: 400 }
+    await hear(events)
+    return { status: 200 }
+  }
+
+  function isVerified(head: WebhookHead): boolean {
+    const query = queryOf(head)
+    const given = query.get('hub.verify_token') ?? ''
+    // Of equal length whatever is given, so that the time it takes tells nothing.
+    return timingSafeEqual(digest(given), token) && query.get('hub.mode') === 'subscribe'
+  }
+}
+
+function signatureIn({ headers }: WebhookHead): Buffer | undefined {
+  const given = headers[signatureHeader]
+  const hex = typeof given === 'string' ? /^sha256=([\da-f]{64})$/i.exec(given)?.[1] : undefined
+  return hex === undefined ? undefined : Buffer.from(hex, 'hex')
+}
+
+function queryOf({ url = '' }: WebhookHead): URLSearchParams {
+  return new URLSearchParams(url.split('?')[1] ?? '')
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,158 @@
+/** WhatsApp's own marks, by what they mean. */
+export type Mark = 'bold' | 'italic' | 'struck'
+
+const signs: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', struck: '~' }
+
+/** What a text is made of before its marks are written: `written` is taken as it is, and `shown` of it is seen. */
+export type Piece =
+  | { readonly type: 'words'; readonly text: string }
+  | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly as?: 'link' | 'block' }
+  | { readonly type: 'open' | 'close'; readonly mark: Mark }
+  | { readonly type: 'line' }
+  /** Of the line that begins here. */
+  | { readonly type: 'quote' }
+
+/** Unseen, and no letter: a sign next to it is a sign no more. WhatsApp has no escape character. */
+const joiner = '\u2060'
+
+const letter = /[\p{L}\p{N}]/u
+
+/**
+ * Writes marks where WhatsApp takes them for such: around words of one line that do not begin or end with white space,
+ * and not within a word. Where it would not, the words stand without. Signs that were meant as they are stay so.
+ */
+export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
+  const all = byLine(given)
+  const dropped = droppedIn(all)
+  const pieces = all.filter((_, at) => !dropped.has(at))
+  let [text, plain] = ['', '']
+  for (const [index, piece] of pieces.entries()) {
+    if (piece.type === 'words') {
+      text += literal(piece.text, edgeOf(pieces, index, -1), edgeOf(pieces, index, 1))
+      plain += piece.text
+    } else if (piece.type === 'written') {
+      text += piece.text
+      plain += piece.shown
+    } else if (piece.type === 'line') {
+      text += '\n'
+      plain += '\n'
+    } else if (piece.type === 'quote') {
+      // It is a mark at the beginning of a line alone.
+      if (text === '' || text.endsWith('\n')) text += '> '
+    } else text += signs[piece.mark]
+  }
+  return { text, plain }
+}
+
+/** Words as they are, each sign that WhatsApp could take for a mark made none. */
+export function literal(words: string, before = '', after = ''): string {
+  if (!/[*_~`>]/.test(words)) return words
+  return words.replace(/[*_~`]|(?<=^|\n)>/g, (sign, at: number) => {
+    const previous = at === 0 ? before : words.slice(Math.max(0, at - 2), at)
+    const next = at + 1 === words.length ? after : words.slice(at + 1, at + 3)
+    return isMark(sign, previous, next) ? `${sign}${joiner}` : sign
+  })
+}
+
+function isMark(sign: string, before: string, after: string): boolean {
+  const isFirst = before === '' || before.endsWith('\n')
+  if (sign === '`' || sign === '>') return sign === '`' || isFirst
+  if (sign === '*' && isFirst && after.startsWith(' ')) return true
+  const opens = !endsInLetter(before) && after !== '' && !/^\s/.test(after)
+  const closes = before !== '' && !/\s$/.test(before) && !beginsWithLetter(after)
+  return opens || closes
+}
+
+/** Marks go over no line: each has its own. Within one of its kind it says nothing. */
+function byLine(given: readonly Piece[]): readonly Piece[] {
+  const pieces: Piece[] = []
+  const open: Mark[] = []
+  let nested: Mark[] = []
+  for (const piece of given.flatMap(linesOf)) {
+    if (piece.type === 'open') {
+      if (open.includes(piece.mark)) nested.push(piece.mark)
+      else {
+        open.push(piece.mark)
+        pieces.push(piece)
+      }
+    } else if (piece.type === 'close') {
+      const inner = nested.lastIndexOf(piece.mark)
+      if (inner >= 0) nested = nested.toSpliced(inner, 1)
+      else {
+        open.splice(open.lastIndexOf(piece.mark), 1)
+        pieces.push(piece)
+      }
+    } else if (piece.type === 'line') {
+      pieces.push(...open.toReversed().map((mark) => ({ type: 'close', mark }) as const), piece)
+      pieces.push(...open.map((mark) => ({ type: 'open', mark }) as const))
+    } else pieces.push(piece)
+  }
+  return pieces
+}
+
+function linesOf(piece: Piece): readonly Piece[] {
+  if (piece.type !== 'words' || !piece.text.includes('\n')) return [piece]
+  return piece.text.split('\n').flatMap((text, index): readonly Piece[] => {
+    const words = text === '' ? [] : [{ type: 'words', text } as const]
+    return index === 0 ? words : [{ type: 'line' }, ...words]
+  })
+}
+
+/** The marks that WhatsApp would not take, by where they stand. */
+function droppedIn(pieces: readonly Piece[]): ReadonlySet<number> {
+  const dropped = new Set<number>()
+  const opened: number[] = []
+  for (const [at, piece] of pieces.entries()) {
+    if (piece.type === 'open') opened.push(at)
+    if (piece.type !== 'close') continue
+    const from = opened.pop()
+    if (from === undefined) dropped.add(at)
+    else if (!isTaken(pieces, from, at)) dropped.add(from).add(at)
+  }
+  return dropped
+}
+
+function isTaken(pieces: readonly Piece[], from: number, to: number): boolean {
+  const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'words' || type === 'written')
+  const [first, last] = [inside[0], inside.at(-1)]
+  if (!first || !last) return false
+  // What stands at the end of a link is taken for part of it.
+  if (last.type === 'written' && last.as === 'link') return false
+  // Marks and three backticks do not go together.
+  if (inside.some((piece) => piece.type === 'written' && piece.as === 'block')) return false
+  const [begins, ends] = [shownOf(first), shownOf(last)]
+  if (/^\s/.test(begins) || /\s$/.test(ends)) return false
+  // Two of its signs in a row begin nothing.
+  const opening = pieces[from]
+  if (opening?.type === 'open' && first.type === 'words' && begins.startsWith(signs[opening.mark])) return false
+  return !endsInLetter(seenOf(pieces, from, -1)) && !beginsWithLetter(seenOf(pieces, to, 1))
+}
+
+/** What stands next to a place in the line, marks left aside. */
+function seenOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
+  for (let at = from + step; at >= 0 && at < pieces.length; at += step) {
+    const piece = pieces[at]
+    if (!piece || piece.type === 'line' || piece.type === 'quote') return ''
+    if (piece.type === 'words' || piece.type === 'written') return shownOf(piece)
+  }
+  return ''
+}
+
+/** What stands directly next to a piece: of a mark or of code, something that is no letter. */
+function edgeOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
+  const piece = pieces[from + step]
+  if (!piece || piece.type === 'line' || piece.type === 'quote') return ''
+  return piece.type === 'words' || piece.type === 'written' ? piece.text : '*'
+}
+
+function shownOf(piece: Piece): string {
+  return piece.type === 'words' ? piece.text : piece.type === 'written' ? piece.text : ''
+}
+
+function endsInLetter(text: string): boolean {
+  return letter.test([...text.slice(-2)].at(-1) ?? '')
+}
+
+function beginsWithLetter(text: string): boolean {
+  return letter.test([...text.slice(0, 2)][0] ?? '')
+}

@@ -1,0 +1,114 @@
+import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
+
+/** Where a link may go: what else there is can't be pressed in WhatsApp. */
+const LINKS = /^(?:https?:\/\/|mailto:)\S+$/i
+
+/** What is written while nobody knows yet what comes next to it: signs that are no letters of any text. */
+const mark = {
+  bold: ['\ufdd0', '\ufdd1'],
+  italic: ['\ufdd2', '\ufdd3'],
+  struck: ['\ufdd4', '\ufdd5'],
+} as const satisfies Readonly<Record<Mark, readonly [string, string]>>
+const [code, block, link, end] = ['\ufdd6', '\ufdd7', '\ufdd8', '\ufdd9']
+const quote = '\ufdda'
+
+const taken = /[\ufdd0-\ufdef\u2060]/g
+const parts = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9|\n/g
+
+const dialect: Dialect = {
+  text: (text) => text,
+  strong: (content) => marked('bold', content),
+  em: (content) => marked('italic', content),
+  del: (content) => marked('struck', content),
+  codespan: (text) => (text.trim() === '' ? text : `${code}${text.replaceAll('\n', ' ')}${end}`),
+  code: (text) => (text.trim() === '' ? '' : `${block}${text}${end}`),
+  link: linked,
+  image: linked,
+  heading: (content) => marked('bold', content),
+  paragraph: (content) => content,
+  item(content, { ordered, number, depth, checked }) {
+    const box = checked === undefined ? '•' : checked ? '☑' : '☐'
+    const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
+    return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
+  },
+  list: (items) => items.join('\n'),
+  // A quote ends with its line, and knows none in itself. Code is whole or is none: it stands without.
+  blockquote: (content, depth) => (depth > 0 ? content : eachLine(content, (line) => `${quote}${line}`)),
+  hr: () => '———',
+  br: () => '\n',
+}
+
+/**
+ * Markdown as WhatsApp's marks. `length` is in UTF-16 units of what is sent, marks included, which is what the limit counts.
+ *
+ * It is longer than the source where signs have to be made none, and for tables, tabs, code by indentation and numbers that grow.
+ */
+export function renderWhatsApp(source: string): Rendered {
+  const written = renderMarkdown(source.replace(taken, ''), dialect).trim()
+  const { text, plain } = writeMarks(piecesOf(written))
+  return { text, plain, length: text.length }
+}
+
+/** Words as they are: nothing in them is a mark. */
+export function asWritten(words: string): string {
+  return literal(words)
+}
+
+function marked(kind: Mark, content: string): string {
+  const [open, close] = mark[kind]
+  return content === '' ? '' : `${open}${content}${close}`
+}
+
+function linked(content: string, href: string): string {
+  if (!LINKS.test(href)) return content
+  const address = href.replace(/^mailto:/i, '')
+  // Signs in it would be marks.
+  const target = `${link}${address.replaceAll('*', '%2A').replaceAll('~', '%7E').replaceAll('`', '%60')}${end}`
+  return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
+}
+
+/** Lines of code are none of them. */
+function eachLine(content: string, change: (line: string) => string): string {
+  const chunks = content.split(/(\ufdd7[^\ufdd9]*\ufdd9)/)
+  return chunks.map((chunk) => (chunk.startsWith(block) ? chunk : changed(chunk, change))).join('')
+}
+
+function changed(chunk: string, change: (line: string) => string): string {
+  const lines = chunk.split('\n')
+  const isEdge = (at: number): boolean => at === 0 || at === lines.length - 1
+  return lines.map((line, at) => (line === '' && isEdge(at) ? line : change(line))).join('\n')
+}
+
+function piecesOf(written: string): readonly Piece[] {
+  const pieces: Piece[] = []
+  let from = 0
+  for (const found of written.matchAll(parts)) {
+    if (found.index > from) pieces.push({ type: 'words', text: written.slice(from, found.index) })
+    pieces.push(pieceOf(found[0], found[1] ?? ''))
+    from = found.index + found[0].length
+  }
+  if (from < written.length) pieces.push({ type: 'words', text: written.slice(from) })
+  return pieces
+}
+
+function pieceOf(sign: string, content: string): Piece {
+  if (sign === '\n') return { type: 'line' }
+  if (sign === quote) return { type: 'quote' }
+  if (sign.startsWith(link)) return { type: 'written', text: content, shown: content, as: 'link' }
+  if (sign.startsWith(code) && !content.includes('`'))
+    return { type: 'written', text: `\`${content}\``, shown: content }
+  if (sign.startsWith(code)) return { type: 'written', text: ticked(content), shown: content, as: 'block' }
+  if (sign.startsWith(block)) return { type: 'written', text: ticked(`\n${content}\n`), shown: content, as: 'block' }
+  for (const kind of ['bold', 'italic', 'struck'] as const) {
+    if (sign === mark[kind][0]) return { type: 'open', mark: kind }
+    if (sign === mark[kind][1]) return { type: 'close', mark: kind }
+  }
+  return { type: 'words', text: sign }
+}
+
+/** Between three backticks. Three more of them would end it, and so would one at an end. */
+function ticked(text: string): string {
+  const inner = text.replace(/`{3,}/g, (ticks) => [...ticks].join('\u2060'))
+  return `\`\`\`${inner.replace(/^`/, '\u2060`').replace(/`$/, '`\u2060')}\`\`\``
+}

@@ -1,0 +1,258 @@
+import type { Bubble, PortError } from '@reply/sink'
+import { createFakeBaileys, createHandClock, type SocketFault } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
+
+const jid = '4917000000002@s.whatsapp.net'
+const group = '120363000000000000@g.us'
+const editing = { chat: { id: jid }, signal: new AbortController().signal }
+const posting = { ...editing, silent: false, key: 'k' }
+const bubble = (source: string, more: Partial<Bubble> = {}): Bubble => ({
+  ...renderWhatsApp(source),
+  source,
+  isPlain: false,
+  buttons: [],
+  ...more,
+})
+
+function open(faults: readonly SocketFault[] = [], to = jid) {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock, faults })
+  let socket: BaileysSocket | undefined = baileys.connect()
+  const port = createBaileysPort({ socket: () => socket, jid: to, clock, replyTo: undefined })
+  return {
+    clock,
+    baileys,
+    port,
+    connect: () => {
+      socket = baileys.connect()
+    },
+    leave: () => {
+      socket = undefined
+    },
+  }
+}
+
+async function ending(call: Promise<unknown> | undefined): Promise<Partial<PortError>> {
+  try {
+    await call
+    return {}
+  } catch (error) {
+    return error as PortError
+  }
+}
+
+/** Until nothing moves any more. */
+async function rest(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+}
+
+describe('the port', () => {
+  test('gives each post an id of its own in Baileys’ form, the same for each try', async () => {
+    const { baileys, port } = open()
+    const first = await port.post(bubble('One.'), posting)
+    expect(await port.post(bubble('One.'), posting)).toEqual(first)
+    expect(await port.post(bubble('One.'), { ...posting, key: 'other' })).not.toEqual(first)
+    expect(first.id).toMatch(/^3EB0[0-9A-F]{18}$/)
+    expect(baileys.screen(jid)).toHaveLength(2)
+  })
+
+  test('edits, and says by itself when it is too late: WhatsApp would say nothing', async () => {
+    const { clock, baileys, port } = open()
+    const ref = await port.post(bubble('Before.'), posting)
+    await clock.advance(870_000 - 1)
+    await port.edit?.(ref, bubble('**After.**'), editing)
+    expect(baileys.screen(jid)).toMatchObject([{ text: 'After.', editedTimes: 1 }])
+    await clock.advance(1)
+    expect(await ending(port.edit?.(ref, bubble('Late.'), editing))).toMatchObject({ type: 'fixed' })
+    expect([baileys.lateEdits, baileys.count('edit')]).toEqual([[], 1])
+  })
+
+  test('names nobody who would ring', async () => {
+    const { baileys, port } = open([], group)
+    await port.post(bubble('@everyone and @4917000000002, see <@U123>'), posting)
+    expect(baileys.mentioned).toEqual([])
+  })
+
+  test('shows that somebody writes, and reads what it answers', async () => {
+    const { clock, baileys } = open()
+    const socket = baileys.connect()
+    const id = baileys.say(jid, 'Hi')
+    const port = createBaileysPort({ socket, jid, clock, replyTo: `${id}/${jid}` })
+    await port.typing?.(true, editing)
+    expect([baileys.typing(jid), baileys.screen(jid)[0]?.isRead]).toEqual([true, true])
+    await port.typing?.(false, editing)
+    expect([baileys.typing(jid), baileys.count('read')]).toEqual([false, 1])
+  })
+
+  test('posts files and reactions', async () => {
+    const { baileys, port } = open()
+    const id = baileys.say(jid, 'Hi')
+    await port.react?.({ id: `${id}/${jid}` }, 'done', editing)
+    await port.upload?.({ name: 'a.css', mediaType: 'text/css', text: 'a {}', caption: 'A_file_' }, posting)
+    expect(baileys.screen(jid)).toMatchObject([
+      { reaction: '✅' },
+      { text: 'A_file_', document: { name: 'a.css', mediaType: 'text/css', bytes: Buffer.from('a {}') } },
+    ])
+  })
+
+  test.each<[SocketFault, Partial<PortError>]>([
+    [
+      { type: 'refused', statusCode: 429 },
+      { type: 'rate-limited', retryAfterMs: 30_000, scope: 'client' },
+    ],
+    [
+      { type: 'refused', statusCode: 401 },
+      { type: 'refused', message: expect.stringMatching(/link it again/) },
+    ],
+    [{ type: 'refused', statusCode: 403 }, { type: 'refused' }],
+    [{ type: 'drop' }, { type: 'unreachable' }],
+    [{ type: 'accept-then-drop' }, { type: 'unreachable' }],
+    [{ type: 'unanswered' }, { type: 'ambiguous' }],
+    [{ type: 'refused', statusCode: 500, message: 'odd' }, { type: 'ambiguous' }],
+  ])('tells by its kind what failed: %j', async (fault, told) => {
+    const { port } = open([fault])
+    expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject(told)
+  })
+
+  test('gives up what is never answered', async () => {
+    const { clock, port } = open([{ type: 'stall' }])
+    const post = ending(port.post(bubble('Hi.'), posting))
+    await rest()
+    await clock.advance(60_000)
+    expect(await post).toMatchObject({ type: 'ambiguous' })
+  })
+
+  test('without a socket has nobody to reach, and goes on over the next one', async () => {
+    const { baileys, port, leave, connect } = open()
+    leave()
+    expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject({ type: 'unreachable' })
+    connect()
+    await port.post(bubble('Hi.'), posting)
+    expect(baileys.screen(jid)).toHaveLength(1)
+  })
+
+  test('edits after a restart what it knows by its id alone', async () => {
+    const { clock, baileys, port } = open()
+    const ref = await port.post(bubble('Before.'), posting)
+    const again = createBaileysPort({ socket: baileys.connect(), jid, clock })
+    await again.edit?.(ref, bubble('After.'), editing)
+    await again.post(bubble('Done.'), { ...posting, key: 'done', replyTo: ref })
+    expect(baileys.screen(jid)).toMatchObject([{ text: 'After.' }, { replyTo: ref.id }])
+  })
+})
+
+function listen(onInbound: (inbound: Inbound) => unknown = () => {}) {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock })
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const channel = baileysChannel({
+    clock,
+    onInbound: (inbound) => {
+      heard.push(inbound)
+      return onInbound(inbound)
+    },
+    onError: (error) => errors.push(error),
+  })
+  channel.setSocket(baileys.connect())
+  return { clock, baileys, heard, errors, channel }
+}
+
+describe('the channel', () => {
+  test('hears a text: who, where, in answer to what', async () => {
+    const { baileys, heard } = listen()
+    const first = baileys.say(jid, 'Hi')
+    baileys.say(group, '/stop', { from: '222@lid', name: 'Bob' })
+    baileys.say(jid, 'And', { replyTo: first })
+    await rest()
+    expect(heard).toMatchObject([
+      { type: 'text', chat: { id: jid }, actor: { id: jid, name: 'Ada' }, text: 'Hi', isCommand: false },
+      { chat: { id: group }, actor: { id: '222@lid', name: 'Bob' }, text: '/stop', isCommand: true },
+      { text: 'And', replyTo: { id: `${first}/${jid}` } },
+    ])
+  })
+
+  test('names a message of its own that is answered as a sink named it', async () => {
+    const { clock, baileys, heard } = listen()
+    const ref = await createBaileysPort({ socket: baileys.connect(), jid, clock }).post(bubble('Ask.'), posting)
+    const { channel } = listen()
+    channel.setSocket(undefined)
+    expect(heard).toEqual([])
+    const other = baileysChannel({ onInbound: (inbound) => heard.push(inbound), clock })
+    other.setSocket(baileys.connect())
+    baileys.say(jid, '1', { replyTo: ref.id })
+    await rest()
+    expect(heard).toMatchObject([{ text: '1', replyTo: ref }])
+  })
+
+  test('hears what disappears, and neither its own, nor history, nor what is no chat', async () => {
+    const { baileys, heard, channel, errors } = listen()
+    baileys.say(jid, 'Soon gone', { isEphemeral: true })
+    baileys.say(jid, 'Mine', { isMine: true })
+    baileys.say('status@broadcast', 'A story', { from: jid })
+    baileys.say('1@newsletter', 'News')
+    baileys.drop()
+    baileys.say(jid, 'While nobody was there')
+    channel.setSocket(baileys.connect())
+    await rest()
+    expect(heard.map((one) => one.type === 'text' && one.text)).toEqual(['Soon gone'])
+    expect(errors).toEqual([])
+  })
+
+  test('hears each message once, and none over a socket that was replaced or left', async () => {
+    const { baileys, heard, channel } = listen()
+    const told: unknown[] = []
+    const first = baileys.connect()
+    first.ev.on('messages.upsert', (upsert) => told.push(upsert))
+    channel.setSocket(first)
+    channel.setSocket(first)
+    baileys.say(jid, 'one')
+    await rest()
+    expect([heard.length, told.length]).toEqual([1, 1])
+    await channel.stop()
+    baileys.say(jid, 'two')
+    await rest()
+    expect(heard).toHaveLength(1)
+  })
+
+  test('passes over what can’t be read, and tells', async () => {
+    const { heard, errors, channel } = listen()
+    const { baileys } = listen()
+    const socket = baileys.connect()
+    const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
+    channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })
+    listeners[0]?.({ messages: [{ key: null }, 5], type: 'notify' })
+    await rest()
+    expect([heard, errors.map(({ name, message }) => `${name} ${message}`)]).toEqual([
+      [],
+      Array(2).fill('WhatsAppError A message can’t be read; it was passed over.'),
+    ])
+  })
+
+  test('answers a text with a message that quotes it', async () => {
+    const { baileys } = listen((inbound) => (inbound.type === 'text' ? inbound.answer('No *such* option.') : 0))
+    const id = baileys.say(group, 'Purple')
+    await rest()
+    expect(baileys.screen(group)).toMatchObject([{}, { text: 'No *such* option.', replyTo: id }])
+  })
+
+  test('tells what the host failed at, what could not be answered, and what WhatsApp refused afterwards', async () => {
+    const { clock, baileys, errors, channel } = listen(async (inbound) => {
+      if (inbound.type === 'text') await inbound.answer('Hi.')
+      throw new Error('broken')
+    })
+    baileys.inject({ type: 'refused', statusCode: 403 })
+    baileys.say(jid, 'Hi')
+    await rest()
+    const ref = await createBaileysPort({ socket: baileys.connect(), jid, clock }).post(bubble('Ask.'), posting)
+    const socket = baileys.connect()
+    channel.setSocket(socket)
+    baileys.refuse(jid, ref.id, '463')
+    expect(errors).toMatchObject([
+      { type: 'answer' },
+      { type: 'inbound', message: `A text in chat ${jid} failed: broken` },
+      { type: 'delivery', messageRef: ref, message: expect.stringMatching(/463/) },
+    ])
+  })
+})

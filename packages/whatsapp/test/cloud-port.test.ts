@@ -1,0 +1,200 @@
+import { PortError } from '@reply/sink'
+import { describe, expect, test } from 'vitest'
+import { createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
+import { editing, ending, open, person, posting, token } from './cloud.ts'
+
+const button = (label: string, data = `tok.${label}`): { label: string; data: string } => ({ label, data })
+
+describe('buttons', () => {
+  test('are reply buttons where three short ones fit', async () => {
+    const { whatsapp, port, bubble } = await open()
+    const buttons = [[button('Allow once'), button('Always'), button('Reject')]]
+    await port.post(bubble('May it?', { buttons }), posting)
+    expect(whatsapp.screen(person)).toMatchObject([
+      {
+        kind: 'buttons',
+        text: 'May it?',
+        buttons: [{ label: 'Allow once', data: 'tok.Allow once' }, {}, { label: 'Reject' }],
+      },
+    ])
+  })
+
+  test.each([
+    ['four', ['a', 'b', 'c', 'd'], 'Pick.'],
+    ['long labels', ['a label of more than 20 units', 'b'], 'Pick.'],
+    ['the same label twice', ['a', 'a'], 'Pick.'],
+    ['a body of 1,025 units', ['a', 'b'], 'x'.repeat(1025)],
+  ])('are a list for %s', async (_, labels, body) => {
+    const { whatsapp, port, bubble } = await open()
+    const buttons = labels.map((label, index) => [button(label, `tok.${index}`)])
+    await port.post(bubble(body, { buttons }), posting)
+    const [message] = whatsapp.screen(person)
+    expect(message).toMatchObject({ kind: 'list', text: body })
+    expect(message?.buttons.map(({ data }) => data)).toEqual(labels.map((_label, index) => `tok.${index}`))
+  })
+
+  test('have their whole label below a row whose title is too short for it', async () => {
+    const { whatsapp, port, bubble } = await open()
+    const label = `${'x'.repeat(22)}👍 and no less than this`
+    await port.post(bubble('Pick.', { buttons: [[button(label)]] }), posting)
+    expect(whatsapp.screen(person)[0]?.buttons).toEqual([
+      { label: `${'x'.repeat(22)}…`, description: label, data: `tok.${label}` },
+    ])
+  })
+
+  test('of more than ten are left out: the options are in the words', async () => {
+    const { whatsapp, port, bubble } = await open()
+    const buttons = Array.from({ length: 11 }, (_, index) => [button(String(index))])
+    await port.post(bubble('Pick.', { buttons }), posting)
+    expect(whatsapp.screen(person)).toMatchObject([{ kind: 'text', text: 'Pick.', buttons: [] }])
+  })
+
+  test('are left out where a server takes no such body above a list; nothing of that is lost, or said twice', async () => {
+    const { whatsapp, port, bubble } = await open({ listBody: 1024 })
+    const body = 'x'.repeat(2000)
+    await port.post(bubble(body, { buttons: [[button('a')]] }), posting)
+    expect(whatsapp.screen(person)).toMatchObject([{ kind: 'text', text: body }])
+    expect(whatsapp.calls.map(({ kind, status }) => [kind, status])).toEqual([
+      ['interactive', 400],
+      ['text', 200],
+    ])
+  })
+})
+
+test('the message that asked is read, and typing shows until it is answered', async () => {
+  const { whatsapp, client, clock, bubble } = await open()
+  const port = createCloudPort({ client, clock, to: person, replyTo: whatsapp.say(person, 'Hi') })
+  await port.typing?.(true, editing)
+  expect(whatsapp.typing(person)).toBe(true)
+  await clock.advance(25_000)
+  expect(whatsapp.typing(person)).toBe(false)
+  await port.typing?.(true, editing)
+  await port.post(bubble('Hello.'), posting)
+  expect(whatsapp.typing(person)).toBe(false)
+  await port.typing?.(false, editing)
+  expect(whatsapp.count('typing')).toBe(2)
+})
+
+test('a file is uploaded, and sent with its name and words', async () => {
+  const { whatsapp, port } = await open()
+  const file = { name: 'code-1.ts', mediaType: 'text/css', text: 'const a = "ä"\n', caption: 'code_1, *new*' }
+  await port.upload?.(file, posting)
+  const [message] = whatsapp.screen(person)
+  expect([message?.kind, message?.text, message?.document?.name]).toEqual(['document', 'code_1, *new*', 'code-1.ts'])
+  expect(new TextDecoder().decode(message?.document?.bytes)).toBe(file.text)
+})
+
+test('a reaction is set and taken back', async () => {
+  const { whatsapp, port, clock } = await open()
+  const id = whatsapp.say(person, 'Hi')
+  await port.react?.({ id }, 'seen', editing)
+  expect(whatsapp.screen(person)[0]?.reaction).toBe('👀')
+  await clock.advance(6000)
+  await port.react?.({ id }, undefined, editing)
+  expect(whatsapp.screen(person)[0]?.reaction).toBeUndefined()
+})
+
+test('who has a name and no number is written to by their id', async () => {
+  const { whatsapp, port, bubble } = await open({}, { to: 'DE.13491208655302741918' })
+  await port.post(bubble('Hello.'), posting)
+  expect(whatsapp.screen('DE.13491208655302741918')).toMatchObject([{ text: 'Hello.' }])
+  expect(whatsapp.calls[0]?.fields).toMatchObject({ recipient: 'DE.13491208655302741918' })
+  expect(whatsapp.calls[0]?.fields.to).toBeUndefined()
+})
+
+describe('a failure is', () => {
+  test.each<[string, number, number, Partial<PortError>]>([
+    ['the pair’s rate', 429, 131056, { type: 'rate-limited', retryAfterMs: 6000, scope: 'chat' }],
+    ['the number’s rate', 429, 130429, { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }],
+    ['the account’s rate', 400, 80007, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
+    ['the 24 hours', 400, 131047, { type: 'refused', message: expect.stringMatching(/24 h.*template/) }],
+    ['no such person', 400, 131026, { type: 'refused', message: expect.stringMatching(/not on WhatsApp/) }],
+    [
+      'not on the list of a test number',
+      400,
+      131030,
+      { type: 'refused', message: expect.stringMatching(/test number/) },
+    ],
+    ['a token that expired', 401, 190, { type: 'refused', message: expect.stringMatching(/system user/) }],
+    ['what nobody knows', 400, 131051, { type: 'refused' }],
+    ['their trouble', 500, 131000, { type: 'unreachable' }],
+    ['their rest', 503, 2, { type: 'unreachable' }],
+    ['a gateway', 504, 1, { type: 'ambiguous' }],
+  ])('told by what it means: %s', async (_, status, code, told) => {
+    const { whatsapp, port, bubble } = await open({ faults: [{ type: 'refused', status, code }] })
+    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject(told)
+    expect(whatsapp.screen(person)).toEqual([])
+  })
+
+  test('too long where Meta says so in words', async () => {
+    const { port, bubble } = await open({
+      faults: [
+        { type: 'refused', status: 400, code: 100, details: 'Param text[body] must be at most 4096 characters long.' },
+      ],
+    })
+    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type: 'too-long' })
+  })
+
+  test.each([
+    ['a page', { type: 'page', status: 502 }, 'unreachable'],
+    ['a page of a gateway', { type: 'page', status: 504 }, 'ambiguous'],
+    ['a broken connection', { type: 'accept-then-drop' }, 'ambiguous'],
+  ] as const)('%s', async (_, fault, type) => {
+    const { port, bubble } = await open({ faults: [fault] })
+    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type })
+  })
+
+  test('nobody’s answer within its time', async () => {
+    const { whatsapp, port, bubble, clock } = await open(
+      { faults: [{ type: 'accept-then-stall' }] },
+      { timeoutMs: 1000 },
+    )
+    const post = ending(port.post(bubble('Hello.'), posting))
+    while (whatsapp.screen(person).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await clock.advance(1000)
+    expect(await post).toMatchObject({ type: 'ambiguous' })
+  })
+
+  test('nothing done where the file did not arrive', async () => {
+    const { whatsapp, port } = await open({ faults: [{ type: 'accept-then-drop', kind: 'media' }] })
+    const file = { name: 'a.txt', mediaType: 'text/plain', text: 'a', caption: 'A.' }
+    expect(await ending(port.upload?.(file, posting))).toMatchObject({ type: 'unreachable' })
+    expect(whatsapp.screen(person)).toEqual([])
+  })
+
+  test('nobody there', async () => {
+    const { whatsapp, port, bubble } = await open()
+    await whatsapp.close()
+    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type: 'unreachable' })
+  })
+})
+
+test('a client that can’t be is refused at once, and tells no token', async () => {
+  const make = (more: object) => async () => createCloudClient({ token, phoneNumberId: '1', ...more })
+  expect(await ending(make({ token: ' ' })())).toMatchObject({
+    type: 'invalid',
+    message: expect.stringMatching(/token/),
+  })
+  expect(await ending(make({ phoneNumberId: '+49 170' })())).toMatchObject({
+    type: 'invalid',
+    message: expect.stringMatching(/phone number id/),
+  })
+  expect(await ending(make({ apiUrl: 'graph' })())).toMatchObject({
+    type: 'invalid',
+    message: expect.stringMatching(/URL/),
+  })
+})
+
+test('a wrong token and a wrong number are refused', async () => {
+  const { whatsapp, clock } = await open()
+  const bubble = { ...renderWhatsApp('a'), source: 'a', isPlain: false, buttons: [] }
+  const apiUrl = whatsapp.url
+  for (const client of [
+    createCloudClient({ token: 'EAAvery-secret-other', phoneNumberId: whatsapp.phoneNumberId, apiUrl }),
+    createCloudClient({ token, phoneNumberId: '1', apiUrl }),
+  ]) {
+    const error = await ending(createCloudPort({ client, to: person, clock }).post(bubble, posting))
+    expect(error).toBeInstanceOf(PortError)
+    expect(error).toMatchObject({ type: 'refused' })
+  }
+})

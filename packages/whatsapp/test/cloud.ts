@@ -1,0 +1,88 @@
+import { inspect } from 'node:util'
+import type { Bubble } from '@reply/sink'
+import { createHandClock, type FakeWhatsApp, type HandClock, startWhatsApp, type WhatsAppOptions } from '@reply/testing'
+import { afterEach, expect } from 'vitest'
+import {
+  type CloudClient,
+  type CloudPortOptions,
+  createCloudClient,
+  createCloudPort,
+  renderWhatsApp,
+} from '../src/index.ts'
+
+export const token = 'EAAvery-secret-token'
+export const person = '491700000001'
+
+const started: FakeWhatsApp[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((whatsapp) => whatsapp.close()))
+})
+
+export interface Started {
+  readonly whatsapp: FakeWhatsApp
+  readonly client: CloudClient
+  readonly clock: HandClock
+}
+
+export async function start(options: Partial<WhatsAppOptions> = {}): Promise<Started> {
+  const clock = createHandClock()
+  const whatsapp = await startWhatsApp({ token, clock, ...options })
+  started.push(whatsapp)
+  return { whatsapp, clock, client: clientFor(whatsapp) }
+}
+
+export function clientFor({ url, phoneNumberId }: FakeWhatsApp): CloudClient {
+  return createCloudClient({ token, phoneNumberId, apiUrl: url })
+}
+
+export interface Opened extends Started {
+  readonly port: ReturnType<typeof createCloudPort>
+  bubble(source: string, more?: Partial<Bubble>): Bubble
+}
+
+export async function open(
+  options: Partial<WhatsAppOptions> = {},
+  port: Partial<CloudPortOptions> = {},
+): Promise<Opened> {
+  const begun = await start(options)
+  const { client, clock } = begun
+  return {
+    ...begun,
+    port: createCloudPort({ client, clock, to: person, ...port }),
+    bubble: (source, more) => ({ ...renderWhatsApp(source), source, isPlain: false, buttons: [], ...more }),
+  }
+}
+
+export const editing = { chat: { id: person }, signal: new AbortController().signal }
+export const posting = { ...editing, silent: false, key: 'k' }
+
+/** How a call ended: `done`, or the kind of failure. Nothing of it may tell the token. */
+export async function ending(call: Promise<unknown> | undefined): Promise<object> {
+  try {
+    await call
+    return { type: 'done' }
+  } catch (error) {
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('very-secret')
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('very-secret')
+    return error instanceof Error ? error : { type: String(error) }
+  }
+}
+
+/** Lets requests arrive: until something is so, and no longer than real time allows. */
+export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + 5000
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** The same, while time passes, a second at a time. */
+export async function passing(clock: HandClock, isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + 5000
+  for (let turn = 1; !isSo(); turn++) {
+    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+    if (turn % 20 === 0) await clock.advance(1000)
+  }
+}

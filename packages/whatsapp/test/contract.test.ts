@@ -1,0 +1,181 @@
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
+import { describe, test, vi } from 'vitest'
+import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
+import { person, token } from './cloud.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const faults: Partial<Readonly<Record<StageFault, CloudFault>>> = {
+  'rate-limited': { type: 'rate-limited' },
+  refused: { type: 'refused', status: 400, code: 131026 },
+  unreachable: { type: 'page', status: 503 },
+  unanswered: { type: 'accept-then-drop' },
+}
+
+/** A chat of the fake WhatsApp, reached by the real client. */
+async function cloudStage(): Promise<Stage> {
+  const clock = createHandClock()
+  const whatsapp = await startWhatsApp({ token, clock })
+  let inFlight = 0
+  let isBare = true
+  const counting: typeof fetch = async (input, init) => {
+    inFlight += 1
+    // Most clauses post without a pacer, as no chat would take it: here the time that it takes passes by itself.
+    if (inFlight === 1 && isBare) await clock.advance(6000)
+    try {
+      return await fetch(input, init)
+    } finally {
+      inFlight -= 1
+    }
+  }
+  async function rest(): Promise<void> {
+    isBare = false
+    const end = performance.now() + 2000
+    for (let calm = 0; calm < 3 && performance.now() < end; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      calm = inFlight === 0 ? calm + 1 : 0
+    }
+  }
+  const { url: apiUrl, phoneNumberId } = whatsapp
+  const client = createCloudClient({ token, phoneNumberId, apiUrl, fetch: counting })
+  const asked = whatsapp.say(person, 'The first.')
+  return {
+    port: createCloudPort({ client, to: person, replyTo: asked, clock }),
+    render: renderWhatsApp,
+    chat: { id: person },
+    clock,
+    pass: async (ms) => await clock.advance(ms, rest),
+    screen: () =>
+      whatsapp
+        .screen(person)
+        .filter(({ from }) => from === 'business')
+        .map(({ id, text, buttons, replyTo }) => ({
+          id,
+          text,
+          replyTo,
+          isSilent: false,
+          buttons: buttons.map((one) => [one]),
+        })),
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered'],
+    failNext: (fault) => {
+      const planned = faults[fault]
+      for (const kind of ['text', 'interactive', 'document'] as const)
+        if (planned) whatsapp.inject({ ...planned, kind })
+    },
+    say: (text) => ({ id: whatsapp.say(person, text) }),
+    deleteMessage: (id) => whatsapp.remove(person, id),
+    notifications: () => whatsapp.notifications(person),
+    secrets: [token],
+    close: () => whatsapp.close(),
+  }
+}
+
+const noEdits = 'the Cloud API has no edits'
+const noRemoval = 'the Cloud API takes nothing back'
+const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
+const cloud: ContractOptions['skip'] = {
+  'edits in place': noEdits,
+  'takes an edit to the same for done': noEdits,
+  'rings for no edit': noEdits,
+  'tells that a message is gone': noEdits,
+  'tells that a message cannot be edited any more': noEdits,
+  'tells of edits and removals as of posts': noEdits,
+  'takes its status away in the end': noEdits,
+  removes: noRemoval,
+  'takes the removal of what is gone for done': noRemoval,
+  'rings for what is loud alone': 'the Cloud API can post nothing silently',
+  'posts once for one key': 'the Cloud API takes no key with a message',
+  'shows what nobody confirmed once, under its key': 'the Cloud API takes no key with a message',
+  'writes a preview that is no message': 'WhatsApp has no previews',
+  'tells that its markup is refused, or does without': noMarkup,
+  'shows a reply once when the first post is unparsable': noMarkup,
+}
+
+const socketFaults: Partial<Readonly<Record<StageFault, SocketFault>>> = {
+  'rate-limited': { type: 'refused', statusCode: 429 },
+  refused: { type: 'refused', statusCode: 403 },
+  unreachable: { type: 'refused', statusCode: 428 },
+  unanswered: { type: 'unanswered' },
+}
+
+/** A chat of the fake Baileys. */
+function baileysStage(jid: string): Stage {
+  const hand = createHandClock()
+  let aheadMs = 0
+  const clock = { ...hand, now: () => hand.now() + aheadMs }
+  const baileys = createFakeBaileys({ clock })
+  const socket = baileys.connect()
+  /** What a port calls the messages that people wrote. */
+  const refs = new Map<string, string>()
+  let isBare = true
+  let inFlight = 0
+  const slow: typeof socket = {
+    ...socket,
+    sendMessage: async (to, content, options) => {
+      inFlight += 1
+      // Most clauses write without a pacer: here the time that it takes passes by itself.
+      if (isBare) await hand.advance(3000)
+      return await socket.sendMessage(to, content, options).finally(() => {
+        inFlight -= 1
+      })
+    },
+  }
+  async function rest(): Promise<void> {
+    isBare = false
+    for (let calm = 0; calm < 3; calm = inFlight === 0 ? calm + 1 : 0)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+  return {
+    port: createBaileysPort({ socket: slow, jid, clock }),
+    render: renderWhatsApp,
+    chat: { id: jid },
+    clock,
+    pass: async (ms) => await hand.advance(ms, rest),
+    screen: () =>
+      baileys
+        .screen(jid)
+        .filter(({ from }) => from === 'me')
+        .map(({ id, text, replyTo = '' }) => ({ id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo) })),
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
+    failNext: (fault) => {
+      // Nobody refuses an edit that comes too late: it is late.
+      if (fault === 'fixed') aheadMs += 900_001
+      const planned = socketFaults[fault]
+      if (planned) baileys.inject(planned)
+    },
+    say: (text) => {
+      const id = baileys.say(jid, text)
+      refs.set(id, `${id}/${jid.endsWith('@g.us') ? '111111111111111@lid' : jid}`)
+      return { id: refs.get(id) ?? '' }
+    },
+    deleteMessage: (id) => baileys.revoke(jid, id),
+    notifications: () => baileys.notifications(jid),
+    close: async () => {},
+  }
+}
+
+const silence = 'WhatsApp can post nothing silently'
+const linked: ContractOptions['skip'] = {
+  'rings for what is loud alone': silence,
+  'takes its status away in the end': `${silence}: there is no status but below a text`,
+  'shows buttons, and takes them away': 'linked devices have no buttons',
+  'asks, and takes the press of a button for the answer': 'linked devices have no buttons',
+  'keeps secrets out of its errors': 'a socket is handed over connected: the port is given no secret',
+  'writes a preview that is no message': 'WhatsApp has no previews',
+  'tells that its markup is refused, or does without': noMarkup,
+  'shows a reply once when the first post is unparsable': noMarkup,
+}
+
+describe.each([
+  ['Baileys in a private chat', '4917000000002@s.whatsapp.net'],
+  ['Baileys in a group', '120363000000000000@g.us'],
+])('%s', (name, jid) => {
+  const clauses = portContract({ name, setup: () => baileysStage(jid), skip: linked })
+  test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+})
+
+describe('the Cloud API', () => {
+  const clauses = portContract({ name: 'the Cloud API', setup: cloudStage, skip: cloud })
+  test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+})

@@ -1,0 +1,121 @@
+import { markdownCases, readWhatsApp, renderings } from '@reply/testing'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { asWritten, renderWhatsApp } from '../src/render.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
+  const { text, plain, length } = renderWhatsApp(source)
+  expect(text).toBe(new Map(Object.entries(renderings.whatsapp)).get(name))
+  expect([readWhatsApp(text).text, length]).toEqual([plain, text.length])
+})
+
+const kindsIn = (source: string): readonly string[] =>
+  readWhatsApp(renderWhatsApp(source).text).entities.map(({ type, offset, length }) => {
+    const { plain } = renderWhatsApp(source)
+    return `${type} ${plain.slice(offset, offset + length)}`
+  })
+
+test.each([
+  ['**bold** _italic_ ~~struck~~ `code`', ['bold bold', 'italic italic', 'strikethrough struck', 'code code']],
+  ['**two\nlines**', ['bold two', 'bold lines']],
+  ['**a _b_ c**', ['italic b', 'bold a b c']],
+  ['**a **b** c**', ['bold a b c']],
+  ['# Title of **it**', ['bold Title of it']],
+  ['in**side**word', []],
+  ['(**a**)', ['bold a']],
+  ['**https://a.b**', []],
+  ['2*3*4', []],
+  ['\\*not\\* \\_that\\_ \\~either\\~', []],
+  ['\\> no quote', []],
+  ['> a quote\n> of two', ['quote a quote', 'quote of two']],
+  ['````\n```\n````', ['pre ```']],
+  ['`` `ticks` ``', ['pre `ticks`']],
+  ['[t](https://a.b/~c*d)', []],
+])('%j has the marks that it should', (source, kinds) => {
+  expect(kindsIn(source)).toEqual(kinds)
+})
+
+test('words as they are have no marks, whatever they are', () => {
+  const words = '*a* _b_ ~c~ `d` ```e```\n> f\n* g'
+  expect(readWhatsApp(asWritten(words))).toEqual({ text: words, entities: [] })
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'*_~`> a1.\n-👍') }), (given) => {
+      expect(readWhatsApp(asWritten(given))).toEqual({ text: given, entities: [] })
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('thousands of nested quotes are shown as they are', () => {
+  expect(renderWhatsApp('>'.repeat(20_000)).plain).toMatch(/^>*$/)
+})
+
+const fragments = [
+  '**',
+  '*',
+  '_',
+  '~~',
+  '~',
+  '`',
+  '``',
+  '```',
+  '```ts\n',
+  '\n',
+  '\n\n',
+  '> ',
+  '- ',
+  '  - ',
+  '1. ',
+  '# ',
+  '[',
+  '](',
+  ')',
+  '|',
+  '|---|---|\n',
+  '\n| a | b |\n|---|---|\n| 1 | `<2>` |\n',
+  '<b>',
+  '<br>',
+  '&lt;',
+  '[t](https://a.b?c="d"&e=<f>)',
+  '![i](https://a.b)',
+  'https://a.b/c_d_e ',
+  '<https://a.b>',
+  'a@b.c',
+  '\\',
+  '\\*',
+  '---\n',
+  '    code\n',
+  '\t',
+  '- [x] t\n',
+  'word ',
+  'word',
+  '@everyone ',
+  '👍🏽',
+  '𝔘',
+  '\ud83d',
+  '\u2060',
+  '\ufdd0',
+  '\ufdd9',
+  '[![i](https://a.b)](https://c.d) ',
+]
+const markdown = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc
+    .array(fc.oneof(fc.constantFrom(...fragments), fc.string({ maxLength: 4 })), { maxLength: 40 })
+    .map((parts) => parts.join('')),
+)
+
+describe('whatever the source is', () => {
+  test('what is seen of it is what plain says', () => {
+    fc.assert(
+      fc.property(markdown, (source) => {
+        const { text, plain, length } = renderWhatsApp(source)
+        expect(readWhatsApp(text).text).toBe(plain)
+        expect(length).toBe(text.length)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})

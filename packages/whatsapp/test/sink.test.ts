@@ -1,0 +1,238 @@
+import { type Reply, textOf } from '@reply/core'
+import type { Delivery, Sink } from '@reply/sink'
+import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
+import { describe, expect, test, vi } from 'vitest'
+import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { baileysSink, createCloudClient, renderWhatsApp, whatsappSink } from '../src/index.ts'
+import { person, token } from './cloud.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+interface Shown {
+  readonly delivery: Delivery
+  readonly reply: Reply
+  readonly texts: readonly string[]
+  /** Calls that were refused for their rate. */
+  readonly floods: number
+}
+
+interface Playing {
+  readonly clock: ReturnType<typeof createHandClock>
+  readonly sink: Sink
+  readonly rest: () => Promise<void>
+}
+
+/** Shows a recorded reply on a clock that is moved by hand, to its end. */
+async function play({ states }: Timeline, { clock, sink, rest }: Playing): Promise<Pick<Shown, 'delivery' | 'reply'>> {
+  let delivery: Delivery | undefined
+  for (const [index, { atMs, reply }] of states.entries()) {
+    await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
+    if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
+    else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+  }
+  void sink.settled().then((found) => {
+    delivery = found
+  })
+  for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
+  const reply = states.at(-1)?.reply
+  if (!delivery || !reply) throw new Error('It never came to an end.')
+  return { delivery, reply }
+}
+
+/** By the Cloud API. */
+async function showCloud(timeline: Timeline, faults: readonly CloudFault[] = []): Promise<Shown> {
+  const clock = createHandClock(beginning)
+  const whatsapp = await startWhatsApp({ token, clock, faults })
+  const { url: apiUrl, phoneNumberId } = whatsapp
+  let inFlight = 0
+  const counting: typeof fetch = async (input, init) => {
+    inFlight += 1
+    return await fetch(input, init).finally(() => {
+      inFlight -= 1
+    })
+  }
+  const client = createCloudClient({ token, phoneNumberId, apiUrl, fetch: counting })
+  async function rest(): Promise<void> {
+    const end = performance.now() + 2000
+    for (let calm = 0; calm < 3 && performance.now() < end; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      calm = inFlight === 0 ? calm + 1 : 0
+    }
+  }
+  try {
+    const sink = whatsappSink({ client, to: person, replyTo: whatsapp.say(person, 'Go.'), clock })
+    const shown = await play(timeline, { clock, sink, rest })
+    const texts = whatsapp.screen(person).flatMap(({ from, text }) => (from === 'business' ? [text] : []))
+    const floods = whatsapp.calls.filter(({ code }) => code === 131056 || code === 130429).length
+    return { ...shown, texts, floods }
+  } finally {
+    await whatsapp.close()
+  }
+}
+
+const jid = '4917000000002@s.whatsapp.net'
+
+/** By a linked device, whose host connects again 10 s after its connection broke. */
+async function showBaileys(
+  timeline: Timeline,
+  faults: readonly SocketFault[] = [],
+): Promise<Shown & { readonly lateEdits: number }> {
+  const clock = createHandClock(beginning)
+  const baileys = createFakeBaileys({ clock, faults })
+  const connect = (): ReturnType<typeof baileys.connect> => {
+    const socket = baileys.connect()
+    socket.ev.on('connection.update', ({ connection }) => {
+      if (connection === 'close') clock.after(10_000, again)
+    })
+    return socket
+  }
+  const again = (): void => {
+    current = connect()
+  }
+  let current = connect()
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+  }
+  const sink = baileysSink({ socket: () => current, jid, clock })
+  const shown = await play(timeline, { clock, sink, rest })
+  const texts = baileys.screen(jid).map(({ text }) => text)
+  const floods = shown.delivery.rateLimited
+  return { ...shown, texts, floods, lateEdits: baileys.lateEdits.length }
+}
+
+const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
+
+/** How often each part of the text is on the screen. */
+function shownTimes({ reply, texts }: Shown): readonly number[] {
+  const all = letters(texts.join('\n'))
+  const parts = renderWhatsApp(textOf(reply)).plain.split('\n\n').map(letters)
+  return [...new Set(parts.filter((part) => part.length > 12))].map((part) => all.split(part).length - 1)
+}
+
+const timelines = async (scenario: string): Promise<Timeline> => {
+  const [timeline] = await timelinesOf({ version: '1.18.33', scenario })
+  return timeline ?? expect.fail(`Nothing is recorded of ${scenario}.`)
+}
+
+const scenarios = [
+  'plain',
+  'long-markdown',
+  'tools-todos',
+  'question',
+  'permission-once',
+  'abort-text',
+  'retry-429',
+  'unicode',
+]
+
+const cloudPlans: readonly (readonly [string, readonly CloudFault[]])[] = [
+  ['nothing', []],
+  ['a limit of the pair', [{ type: 'rate-limited', times: 3 }]],
+  ['a limit of the number', [{ type: 'rate-limited', code: 130429, nth: 2, times: 2 }]],
+  ['failures of theirs', [{ type: 'page', status: 503, times: 3 }]],
+  [
+    'a length that is refused',
+    [{ type: 'refused', status: 400, code: 100, details: 'must be at most 4096 characters', nth: 2 }],
+  ],
+]
+
+describe.each(cloudPlans)('the Cloud API under %s', (name, faults) => {
+  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+    const shown = await showCloud(await timelines(scenario), faults)
+    expect(shown.delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+    expect(shownTimes(shown).filter((times) => times !== 1)).toEqual([])
+    expect(shown.floods).toBe(shown.delivery.rateLimited)
+    if (!name.startsWith('a limit')) expect(shown.floods).toBe(0)
+  })
+})
+
+const socketPlans: readonly (readonly [string, readonly SocketFault[]])[] = [
+  ['nothing', []],
+  ['a flood', [{ type: 'refused', statusCode: 429, nth: 2 }]],
+  ['a connection that breaks before a post', [{ type: 'drop', nth: 1 }]],
+  ['a connection that breaks before an edit', [{ type: 'drop', kind: 'edit' }]],
+  [
+    'a connection that breaks after a post',
+    [
+      { type: 'accept-then-drop', nth: 1 },
+      { type: 'accept-then-drop', nth: 3 },
+    ],
+  ],
+  ['answers that do not come', [{ type: 'unanswered', times: 3 }]],
+  ['a call that hangs', [{ type: 'stall', nth: 2 }]],
+]
+
+describe.each(socketPlans)('Baileys under %s', (name, faults) => {
+  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+    const shown = await showBaileys(await timelines(scenario), faults)
+    expect(shown.delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+    expect(shownTimes(shown).filter((times) => times !== 1)).toEqual([])
+    expect([shown.lateEdits, shown.floods > 0 && name !== 'a flood']).toEqual([0, false])
+  })
+})
+
+test.each(['accept-then-drop', 'refuse'] as const)(
+  '%s of the answer through the Cloud API: it is there, and what is in doubt is counted',
+  async (type) => {
+    const shown = await showCloud(await timelines('plain'), [{ type, kind: 'text' }])
+    expect(shownTimes(shown).every((count) => count >= 1)).toBe(true)
+    expect(shown.delivery).toMatchObject({ undelivered: [], doubtful: 1 })
+  },
+)
+
+test('the 24 hours are named where they kept something from being shown', async () => {
+  const shown = await showCloud(await timelines('plain'), [{ type: 'refused', status: 400, code: 131047, times: 100 }])
+  expect(shown.texts).toEqual([])
+  expect(shown.delivery.undelivered).toContainEqual({
+    key: 'answer#0',
+    reason: expect.stringMatching(/24 h.*template/),
+  })
+})
+
+test('a text of an hour is edited as long as WhatsApp shows edits, and then goes on in another message', async () => {
+  const clock = createHandClock(beginning)
+  const baileys = createFakeBaileys({ clock })
+  const sink = baileysSink({ socket: baileys.connect(), jid, clock })
+  const [{ reply: first } = expect.fail('no state')] = (await timelines('plain')).states
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+  }
+  const said = (minutes: number): string =>
+    Array.from({ length: minutes }, (_, at) => `Minute ${at + 1} has passed.`).join(' ')
+  const at = (minutes: number, isSettled = false): Reply => ({
+    ...first,
+    asks: [],
+    children: [],
+    startedAt: beginning,
+    phase: isSettled ? 'settled' : 'working',
+    ...(isSettled && { outcome: 'completed' as const, finish: 'stop', settledAt: clock.now() }),
+    messages: [
+      {
+        id: 'msg_2',
+        raw: {},
+        parts: [
+          {
+            id: 'prt_1',
+            messageID: 'msg_2',
+            type: 'text',
+            status: isSettled ? 'sealed' : 'open',
+            text: said(minutes),
+            raw: {},
+          },
+        ],
+      },
+    ],
+  })
+  sink.replyStarted?.({ type: 'replyStarted', reply: at(1) })
+  for (let minute = 2; minute <= 60; minute++) {
+    await clock.advance(60_000, rest)
+    sink.replyAmended?.({ type: 'replyAmended', reply: at(minute) })
+  }
+  await clock.advance(60_000, rest)
+  sink.replyAmended?.({ type: 'replyAmended', reply: at(60, true) })
+  await clock.advance(60_000, rest)
+  const answer = baileys.screen(jid).filter(({ text }) => text.includes('Minute'))
+  expect(letters(answer.map(({ text }) => text).join(''))).toBe(letters(said(60)))
+  expect([answer.length, baileys.lateEdits]).toEqual([4, []])
+  await sink.stop()
+})

@@ -1,0 +1,281 @@
+import { createServer } from 'node:http'
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  type Inbound,
+  type WebhookRequest,
+  type WhatsAppChannelOptions,
+  type WhatsAppError,
+  whatsappChannel,
+} from '../src/index.ts'
+import { ending, person, start, until } from './cloud.ts'
+
+const appSecret = 'a-fake-app-secret'
+const verifyToken = 'a-verify-token'
+
+const stops: (() => void)[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop()
+})
+
+async function open(options: Partial<WhatsAppChannelOptions> = {}, started: Parameters<typeof start>[0] = {}) {
+  const begun = await start(started)
+  const { client, clock } = begun
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const channel = whatsappChannel({
+    client,
+    clock,
+    appSecret,
+    verifyToken,
+    onInbound: (inbound) => heard.push(inbound),
+    onError: (error) => errors.push(error),
+    ...options,
+  })
+  const server = createServer(channel.listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return { ...begun, channel, heard, errors, url: `http://127.0.0.1:${address.port}/whatsapp` }
+}
+
+type Opened = Awaited<ReturnType<typeof open>>
+
+const now = Date.UTC(2026, 0, 1) / 1000
+const text = (id: string, more: object = {}): object => ({
+  from: person,
+  id: `wamid.${id}`,
+  timestamp: String(now),
+  type: 'text',
+  text: { body: id },
+  ...more,
+})
+const value = (messages: readonly object[], number = '106540352242922'): object => ({
+  messaging_product: 'whatsapp',
+  metadata: { display_phone_number: '1', phone_number_id: number },
+  contacts: [{ wa_id: person, profile: { name: 'Ada' } }],
+  messages,
+})
+const bodyOf = (...values: readonly object[]): object => ({
+  object: 'whatsapp_business_account',
+  entry: values.map((one) => ({ id: '102', changes: [{ field: 'messages', value: one }] })),
+})
+
+function signed({ whatsapp }: Opened, given: unknown, more: Partial<WebhookRequest> = {}): WebhookRequest {
+  const body = new TextEncoder().encode(typeof given === 'string' ? given : JSON.stringify(given))
+  return { method: 'POST', headers: { 'x-hub-signature-256': whatsapp.sign(body) }, body, ...more }
+}
+
+const textsIn = (heard: readonly Inbound[]): readonly string[] =>
+  heard.map((one) => (one.type === 'text' ? one.text : one.type))
+
+describe('the verification', () => {
+  test('gives the challenge back over HTTP, to who has the token', async () => {
+    const { whatsapp, url } = await open()
+    await whatsapp.setWebhook(url, verifyToken)
+    await expect(whatsapp.setWebhook(url, 'another-token')).rejects.toThrow('403')
+  })
+
+  test.each([
+    ['another token', '?hub.mode=subscribe&hub.verify_token=a-verify-tokex&hub.challenge=1'],
+    ['part of it', '?hub.mode=subscribe&hub.verify_token=a-verify&hub.challenge=1'],
+    ['none', '?hub.mode=subscribe&hub.challenge=1'],
+    ['another mode', '?hub.mode=unsubscribe&hub.verify_token=a-verify-token&hub.challenge=1'],
+    ['no query', ''],
+  ])('refuses %s', async (_, query) => {
+    const { channel } = await open()
+    const head = { method: 'GET', url: `/whatsapp${query}`, headers: {}, body: new Uint8Array() }
+    expect(await channel.webhook(head)).toEqual({ status: 403 })
+  })
+})
+
+test('what people do is heard, over HTTP, in order', async () => {
+  const { whatsapp, url, heard } = await open()
+  await whatsapp.setWebhook(url, verifyToken)
+  whatsapp.say(person, 'one')
+  whatsapp.say(person, '/two', { replyTo: 'wamid.x', name: 'Bob' })
+  await until(() => heard.length === 2)
+  expect(heard).toMatchObject([
+    { type: 'text', chat: { id: person }, actor: { id: person, name: 'Ada' }, text: 'one', isCommand: false },
+    { text: '/two', actor: { name: 'Bob' }, replyTo: { id: 'wamid.x' }, isCommand: true },
+  ])
+  await until(() => whatsapp.webhookCalls.every(({ status }) => status === 200))
+})
+
+test('a replay is taken, and does nothing', async () => {
+  const opened = await open()
+  const request = signed(opened, bodyOf(value([text('one')])))
+  expect(await opened.channel.webhook(request)).toEqual({ status: 200 })
+  expect(await opened.channel.webhook(request)).toEqual({ status: 200 })
+  expect(await opened.channel.webhook(signed(opened, bodyOf(value([text('one'), text('two')]))))).toEqual({
+    status: 200,
+  })
+  expect(textsIn(opened.heard)).toEqual(['one', 'two'])
+})
+
+test('several messages, changes and entries in one body are heard, those of other numbers are not', async () => {
+  const opened = await open()
+  const body = bodyOf(value([text('a'), text('b')]), value([text('x')], '999'), value([text('c')]))
+  await opened.channel.webhook(signed(opened, body))
+  expect(textsIn(opened.heard)).toEqual(['a', 'b', 'c'])
+})
+
+test.each<[string, object, object | undefined]>([
+  [
+    'a reply button',
+    {
+      type: 'interactive',
+      interactive: { type: 'button_reply', button_reply: { id: 'tok', title: 'Yes' } },
+      context: { id: 'wamid.ask' },
+    },
+    { type: 'press', token: 'tok', messageRef: { id: 'wamid.ask' } },
+  ],
+  [
+    'a row',
+    {
+      type: 'interactive',
+      interactive: { type: 'list_reply', list_reply: { id: 'tok', title: 'Yes', description: 'd' } },
+    },
+    { type: 'press', token: 'tok', messageRef: { id: 'wamid.m' } },
+  ],
+  ['a template’s button', { type: 'button', button: { payload: 'tok', text: 'Yes' } }, { type: 'press', token: 'tok' }],
+  ['a picture with words', { type: 'image', image: { id: '1', caption: 'Look.' } }, { type: 'text', text: 'Look.' }],
+  ['a picture without', { type: 'image', image: { id: '1' } }, undefined],
+  ['a reaction', { type: 'reaction', reaction: { message_id: 'wamid.x', emoji: '👍' } }, undefined],
+  ['a group', { group_id: 'g', text: { body: 'Hi' } }, undefined],
+  [
+    'who has a name and no number',
+    { from: undefined, from_user_id: 'DE.1', text: { body: 'Hi' } },
+    { type: 'text', chat: { id: 'DE.1' }, actor: { id: 'DE.1', name: 'DE.1' } },
+  ],
+])('hears %s', async (_, more, expected) => {
+  const opened = await open()
+  expect(
+    await opened.channel.webhook(signed(opened, bodyOf(value([text('m', { text: undefined, ...more })])))),
+  ).toEqual({ status: 200 })
+  expect(opened.heard).toMatchObject(expected ? [expected] : [])
+  expect(opened.errors).toEqual([])
+})
+
+test('what can’t be read is told, and what comes with it is heard', async () => {
+  const opened = await open()
+  const body = bodyOf(value([{ id: 1 }, text('b')]), { messages: [] })
+  expect(await opened.channel.webhook(signed(opened, body))).toEqual({ status: 200 })
+  expect(textsIn(opened.heard)).toEqual(['b'])
+  expect(opened.errors).toMatchObject([{ type: 'malformed' }, { type: 'malformed' }])
+})
+
+test('what was written more than a day ago is passed over, and told', async () => {
+  const opened = await open()
+  const old = text('old', { timestamp: String(now - 86_401) })
+  expect(await opened.channel.webhook(signed(opened, bodyOf(value([old, text('new')]))))).toEqual({ status: 200 })
+  expect(textsIn(opened.heard)).toEqual(['new'])
+  expect(opened.errors).toMatchObject([{ type: 'stale' }])
+})
+
+describe('refused', () => {
+  const one = bodyOf(value([text('x')]))
+  test.each<[string, (opened: Opened) => WebhookRequest, number]>([
+    ['no signature', (opened) => signed(opened, one, { headers: {} }), 401],
+    [
+      'one of another secret',
+      (opened) => signed(opened, one, { headers: { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` } }),
+      401,
+    ],
+    ['one that is cut', (opened) => signed(opened, one, { headers: { 'x-hub-signature-256': 'sha256=00' } }), 401],
+    ['one that is none', (opened) => signed(opened, one, { headers: { 'x-hub-signature-256': 'sha1=abc' } }), 401],
+    [
+      'two',
+      (opened) => signed(opened, one, { headers: { 'x-hub-signature-256': [opened.whatsapp.sign('a'), 'b'] } }),
+      401,
+    ],
+    [
+      'other bytes than were signed',
+      (opened) => ({ ...signed(opened, one), body: new TextEncoder().encode(`${JSON.stringify(one)} `) }),
+      401,
+    ],
+    ['another method', (opened) => signed(opened, one, { method: 'PUT' }), 405],
+    ['no JSON', (opened) => signed(opened, '{'), 400],
+    ['another object', (opened) => signed(opened, { ...one, object: 'page' }), 400],
+    ['too many bytes', (opened) => signed(opened, 'x'.repeat(3000)), 413],
+  ])('%s', async (_, request, status) => {
+    const opened = await open({ maxBytes: 2000 })
+    expect(await opened.channel.webhook(request(opened))).toEqual({ status })
+    expect([opened.heard, opened.errors]).toEqual([[], []])
+  })
+
+  test('over HTTP as well, before anything is read of who has no signature', async () => {
+    const { url, whatsapp, heard } = await open({ maxBytes: 2000 })
+    const body = JSON.stringify(one)
+    const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
+    const headers = { 'x-hub-signature-256': whatsapp.sign(body) }
+    expect(await send({ method: 'POST', body: 'x'.repeat(100_000) })).toBe(401)
+    expect(await send({ method: 'POST', headers, body: 'x'.repeat(100_000) })).toBe(413)
+    expect(await send({ method: 'POST', headers, body: `${body} ` })).toBe(401)
+    expect(heard).toEqual([])
+    expect(await send({ method: 'POST', headers, body })).toBe(200)
+    expect(heard).toHaveLength(1)
+  })
+})
+
+describe('a message that can’t be delivered after all', () => {
+  test('is told, with what to do', async () => {
+    const { whatsapp, url, errors, client, clock } = await open()
+    await whatsapp.setWebhook(url, verifyToken)
+    await clock.advance(86_400_001)
+    const { signal } = new AbortController()
+    const id = await client.messages({ to: person, type: 'text', text: { body: 'Hello.' } }, signal)
+    await until(() => errors.length === 1)
+    expect(errors).toMatchObject([
+      { type: 'delivery', messageRef: { id }, message: expect.stringMatching(/131047.*24 h.*template/) },
+    ])
+    expect(whatsapp.screen(person)).toEqual([])
+  })
+
+  test('is told with WhatsApp’s own words where nothing else is known', async () => {
+    const opened = await open()
+    const statuses = [
+      {
+        id: 'wamid.a',
+        status: 'failed',
+        recipient_id: person,
+        errors: [{ code: 1, title: 'Odd', error_data: { details: 'Very.' } }],
+      },
+      { id: 'wamid.b', status: 'delivered', recipient_id: person },
+      { id: 'wamid.c', status: 'failed', recipient_user_id: 'DE.1' },
+    ]
+    const errors = [{ code: 130429, title: 'Rate limit hit' }]
+    await opened.channel.webhook(signed(opened, bodyOf({ ...value([]), statuses, errors })))
+    expect(opened.errors.map(({ message }) => message)).toEqual([
+      `Message wamid.a to ${person} was not delivered: 1 Odd. Very.`,
+      'Message wamid.c to DE.1 was not delivered: -1 nobody said why',
+      'The Cloud API reports 130429 Rate limit hit',
+    ])
+  })
+})
+
+test('there is no channel without secrets', async () => {
+  const { client } = await start()
+  const make = (more: object) => async () =>
+    whatsappChannel({ client, appSecret, verifyToken, onInbound: () => {}, ...more })
+  expect(await ending(make({ appSecret: '' })())).toMatchObject({
+    type: 'invalid',
+    message: expect.stringMatching(/appSecret/),
+  })
+  expect(await ending(make({ verifyToken: 'short' })())).toMatchObject({
+    type: 'invalid',
+    message: expect.stringMatching(/verifyToken/),
+  })
+})
+
+test('no error tells a secret', async () => {
+  const opened = await open({ onInbound: () => Promise.reject(new Error('broken')) })
+  await opened.channel.webhook(signed(opened, bodyOf(value([text('a'), { id: 1 }, text('old', { timestamp: '1' })]))))
+  expect(opened.errors.map((error) => (error as WhatsAppError).type)).toEqual(['inbound', 'malformed', 'stale'])
+  const said = inspect(opened.errors, { depth: 20, showHidden: true })
+  for (const secret of [appSecret, verifyToken, 'very-secret']) expect(said).not.toContain(secret)
+})

@@ -35,13 +35,13 @@ async function show({ states }: Timeline, plan: Plan) {
       }
     },
   }
-  const isStalling = faults.some(({ type }) => type.includes('stall'))
-  /** Until no call is on its way; one that is never answered is not waited for. */
+  /** Until no call is on its way but those that are never answered. */
   async function rest(): Promise<void> {
-    const end = performance.now() + (isStalling ? 60 : 2000)
+    const end = performance.now() + 2000
     for (let calm = 0; calm < 3 && performance.now() < end; ) {
       await new Promise((resolve) => setImmediate(resolve))
-      calm = inFlight === 0 ? calm + 1 : 0
+      const stalled = slack.calls.filter(({ fault }) => fault?.includes('stall')).length
+      calm = inFlight === stalled ? calm + 1 : 0
     }
   }
   let delivery: Delivery | undefined

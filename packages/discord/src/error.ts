@@ -1,13 +1,10 @@
 /**
  * - `invalid`: options that can't be.
- * - `conflict`: somebody else takes this bot's updates: another process, or a webhook.
- * - `unauthorized`: the token is not valid (any more).
- * - `updates`: they could not be fetched; it is tried again.
- * - `malformed`: an update that can't be read; it was passed over.
- * - `inbound`: the host's own code failed at an update; it is not given again.
+ * - `malformed`: an interaction or message that can't be read; it was passed over.
+ * - `inbound`: the host's own code failed at it; it is not given again.
  * - `answer`: a person could not be answered.
  */
-export type DiscordErrorType = 'invalid' | 'conflict' | 'unauthorized' | 'updates' | 'malformed' | 'inbound' | 'answer'
+export type DiscordErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer'
 
 /** What a channel reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. It carries no token. */
 export class DiscordError extends Error {

@@ -1,1 +1,25 @@
+export {
+  type Actor,
+  type Answering,
+  type AnswerOptions,
+  answerWith,
+  type Inbound,
+  type Running,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
+export {
+  type DiscordClient,
+  type DiscordFile,
+  type DiscordRequest,
+  type DiscordResponse,
+  type DiscordRest,
+  discordRestOptions,
+} from './api.ts'
+export { type DiscordChannel, type DiscordChannelOptions, type DiscordPlace, discordChannel } from './channel.ts'
 export { DiscordError, type DiscordErrorType } from './error.ts'
+export { discordLimits } from './limits.ts'
+export { createDiscordPort, type DiscordPortOptions } from './port.ts'
+export { escapeDiscord, renderDiscord } from './render.ts'
+export { type DiscordSinkOptions, discordSink } from './sink.ts'
+export type { DiscordThread } from './thread.ts'

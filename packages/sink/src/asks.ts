@@ -9,6 +9,7 @@ import {
 } from '@reply/core'
 import type { AskState } from './card.ts'
 import type { Ledger } from './ledger.ts'
+import type { Form } from './port.ts'
 import type { Words } from './words.ts'
 
 /** What a person did: typed something, or pressed a button that carries a token, maybe with what a form was filled in with. */
@@ -20,6 +21,8 @@ export type AskInput =
 export type Taken =
   | { readonly type: 'answer'; readonly answer: Answer; readonly state: AskState }
   | { readonly type: 'reject'; readonly message?: string | undefined; readonly state: AskState }
+  /** A form is to be opened with these questions. */
+  | { readonly type: 'form'; readonly form: Form; readonly state: AskState }
   /** It is not answered yet: another question comes, or another option may be picked. */
   | { readonly type: 'more'; readonly state: AskState }
   /** It fits nothing; the words say what would. */
@@ -97,6 +100,8 @@ function takeAnswer(
   if (input.token === tokens.done(state.secret, at)) {
     return state.picked.length === 0 ? { type: 'error', error: words.pickSeveral } : next(ask, state, state.picked)
   }
+  const opened = formAt(ask, input.token, state)
+  if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { state, words }), state }
   const option = question.options.find((_, index) => tokens.option(state.secret, at, index) === input.token)
   // A button of a question that was answered before, pressed again.
   if (!option) return { type: 'error', error: words.alreadyResolved }
@@ -107,16 +112,36 @@ function takeAnswer(
   return { type: 'more', state: { ...state, picked } }
 }
 
-/** What was answered meanwhile, one by one, gives way to it: it was filled in as a whole. */
+/** All questions from that one on. */
+export function formOf(
+  ask: QuestionAsk,
+  at: number,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Form {
+  return { token: tokens.form(state.secret, at), label: words.fillIn, questions: ask.questions.slice(at) }
+}
+
+/** The first question of the form whose token that is; below 0 where it is none, or one of questions to come. */
+function formAt(ask: QuestionAsk, token: string, { secret, answers }: AskState): number {
+  const at = ask.questions.findIndex((_, index) => token === tokens.form(secret, index))
+  return at > answers.length ? -1 : at
+}
+
+/**
+ * What was answered meanwhile, one by one, gives way to it: it was filled in as a whole. A form that had no room for all
+ * questions gives values for the first of them, and the others are asked next.
+ */
 function takeForm(
   ask: QuestionAsk,
   { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
   { state, words }: { readonly state: AskState; readonly words: Words },
 ): Taken {
-  const at = ask.questions.findIndex((_, index) => token === tokens.form(state.secret, index))
-  if (at < 0 || at > state.answers.length) return { type: 'error', error: words.alreadyResolved }
-  const given = ask.questions.slice(at).map((question, index) => {
-    const picked = (values[index] ?? []).map((value) => value.trim()).filter((value) => value !== '')
+  const at = formAt(ask, token, state)
+  if (at < 0 || values.length === 0) return { type: 'error', error: words.alreadyResolved }
+  const given = ask.questions.slice(at, at + values.length).map((question, index) => {
+    const labels = question.options.map(({ label }) => label)
+    const written = (values[index] ?? []).map((value) => value.trim()).filter((value) => value !== '')
+    const picked = written.map((value) => optionOf(labels, value) ?? value)
     const strange = picked.find((value) => !question.custom && !question.options.some(({ label }) => label === value))
     if (strange !== undefined)
       return {
@@ -132,7 +157,10 @@ function takeForm(
   const wrong = given.find((one) => one.error !== undefined)
   if (wrong?.error !== undefined) return { type: 'error', error: wrong.error }
   const answers = [...state.answers.slice(0, at), ...given.map(({ picked = [] }) => picked)]
-  return { type: 'answer', answer: answers, state: { secret: state.secret, answers, picked: [] } }
+  const next = { secret: state.secret, answers, picked: [] }
+  return answers.length < ask.questions.length
+    ? { type: 'more', state: next }
+    : { type: 'answer', answer: answers, state: next }
 }
 
 function next(ask: QuestionAsk, { secret, answers: before }: AskState, given: readonly string[]): Taken {

@@ -101,7 +101,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       if (!taken) continue
       const { requestID } = ask
       const told = { ask, undo: () => void answered.delete(requestID) }
-      if (taken.type === 'error') return { ...taken, ...told }
+      if (taken.type === 'error' || taken.type === 'form') return { ...taken, ...told }
       if (answered.has(requestID)) return { type: 'error', error: words.alreadyResolved, ...told }
       // What is given last counts when the server has taken it, and is shown then.
       if (taken.type !== 'more') answered.add(requestID)

@@ -65,7 +65,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   // A text that grows carries the status below it.
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   if (options.limits.silent === false) return slots
-  return [...slots, slotOf(status, status.key, `*${literalLine(status.source)}*`, options)]
+  return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
 }
 
 /** What comes after the last word of an answer, and has not been said yet: the answer is the one to be heard. */
@@ -176,7 +176,7 @@ function lengthFor(card: Card, { limits, mode, ledger }: LayoutOptions): number 
 }
 
 function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
-  const bubble = bubbleOf(`${slot.bubble.source}\n\n*${literalLine(status.source)}*`, slot.card, options)
+  const bubble = bubbleOf(`${slot.bubble.source}\n\n${smallLine(status, options)}`, slot.card, options)
   // Not worth a cut.
   if (bubble.length > options.limits.maxLength || isOld(slot, options)) return slot
   return { ...slot, bubble, whole: hashOf(bubble.text) }
@@ -212,6 +212,12 @@ function fitting(source: string, most: number, render: Render): ReturnType<Rende
   if (whole.length <= most) return whole
   const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
   return render(`${(slice?.source ?? '').trimEnd()}\n…`)
+}
+
+/** As the platform writes what is beside the point. */
+function smallLine({ source }: Card, { limits }: LayoutOptions): string {
+  const line = literalLine(source)
+  return limits.small?.(line) ?? `*${line}*`
 }
 
 function literalLine(text: string): string {

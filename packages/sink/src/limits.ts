@@ -25,6 +25,8 @@ export interface Limits {
   readonly forms?: boolean | undefined
   /** Posts can be silent. Default true; without it each one rings, so a status stands below a text and is no message of its own. */
   readonly silent?: boolean | undefined
+  /** A status line as Markdown that `Render` knows how to make small. Default: emphasised. */
+  readonly small?: ((line: string) => string) | undefined
   /** A post with a key that the platform has seen already posts nothing again: an ambiguous one is simply repeated. */
   readonly idempotent: boolean
 }

@@ -153,7 +153,6 @@ describe('a form', () => {
 
   test.each<[string, readonly (readonly string[])[], string]>([
     ['nothing', [['Red'], []], words.replyWith({ options: 0, multiple: false, custom: true })],
-    ['too few answers', [['Red']], words.replyWith({ options: 0, multiple: false, custom: true })],
     ['what is no option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'])],
     ['two for one', [['Red'], ['Ada', 'Bob']], words.oneOnly],
   ])('does not take %s', (_, values, error) => {

@@ -4,9 +4,10 @@ export type TestingFailure =
   | 'launch'
   | 'recording'
   | 'scenario'
-  | 'slack'
   | 'telegram'
   | 'whatsapp'
+  | 'discord'
+  | 'slack'
 
 /** Every failure of this package: the message says what failed, with the value, and what to do about it. */
 export class TestingError extends Error {

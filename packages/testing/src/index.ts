@@ -5,6 +5,22 @@ export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
 export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'
 export { type MarkdownCase, markdownCases, type Renderings } from './dialects/cases.ts'
 export { type RenderingChannel, renderings } from './dialects/table.ts'
+export type {
+  DiscordChannel,
+  DiscordComponent,
+  DiscordOption,
+  DiscordUser,
+} from './discord/channel.ts'
+export type { DiscordFault } from './discord/fault.ts'
+export type { DiscordInteraction } from './discord/interaction.ts'
+export type { DiscordAllowance, DiscordBucket } from './discord/limits.ts'
+export { readDiscord } from './discord/markdown.ts'
+export type { DiscordField, DiscordModal } from './discord/modal.ts'
+export type { DiscordFrom } from './discord/person.ts'
+export type { DiscordCallName } from './discord/routes/all.ts'
+export type { DiscordMessage } from './discord/screen.ts'
+export type { DiscordCall } from './discord/server.ts'
+export { type DiscordOptions, type FakeDiscord, startDiscord } from './discord/start.ts'
 export { TestingError, type TestingFailure } from './error.ts'
 export { createHandClock, type HandClock } from './hand-clock.ts'
 export { lasting } from './lasting.ts'

@@ -117,7 +117,9 @@ export const whole = [
   },
   {
     name: 'takes its status away in the end',
-    needs: ({ port }) => port.edit !== undefined && port.limits.edits && port.limits.silent !== false,
+    // Where it would ring, or the typing notice tells it, there is none.
+    needs: ({ port: { edit, limits } }) =>
+      edit !== undefined && limits.edits && limits.silent !== false && limits.typingTells !== true,
     run: async (stage) => {
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))

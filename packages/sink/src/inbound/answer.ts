@@ -38,6 +38,10 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     for (const { sink } of running(inbound)) {
       const taken = sink.take(input, inbound.actor.name)
       if (!taken) continue
+      if (taken.type === 'form' && inbound.type === 'press') {
+        await inbound.open?.(taken.form)
+        return true
+      }
       const told = await settle(taken)
       // What was typed is answered by the asking message; what it was not, by words.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
@@ -51,7 +55,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
 
   async function settle(taken: TakenAsk): Promise<{ readonly text?: string; readonly isError?: true }> {
     if (taken.type === 'error') return { text: taken.error, isError: true }
-    if (taken.type === 'more') return {}
+    if (taken.type === 'more' || taken.type === 'form') return {}
     try {
       if (taken.type === 'reject') {
         await opencode.reject(taken.ask, taken.message)

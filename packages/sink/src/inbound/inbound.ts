@@ -1,4 +1,4 @@
-import type { Chat, MessageRef } from '../port.ts'
+import type { Chat, Form, MessageRef } from '../port.ts'
 
 /** Who did it. */
 export interface Actor {
@@ -34,6 +34,11 @@ export type Inbound =
       readonly messageRef: MessageRef
       /** The platform shows it as a message of theirs, so that an answer is needed for what went wrong alone. */
       readonly isMessage?: true | undefined
+      /**
+       * Opens a dialog with these questions in answer to it, where the platform has dialogs; what is filled in there comes
+       * as a press with `values`. Counts as the answer.
+       */
+      readonly open?: ((form: Form) => Promise<void>) | undefined
       /** As a notice that the person alone sees, where there is one. It is done without words when nobody does it. */
       readonly answer: Answering
     }

@@ -1,5 +1,5 @@
 import type { Ask, PermissionAsk, QuestionAsk, Reply } from '@reply/core'
-import { tokens } from '../asks.ts'
+import { formOf, tokens } from '../asks.ts'
 import type { AskState, Card } from '../card.ts'
 import type { Button, Form } from '../port.ts'
 import type { ViewOptions } from '../view.ts'
@@ -74,7 +74,7 @@ function questionCard(
     const name = `${index + 1}. **${literal(label)}**`
     return description === '' ? name : `${name} – ${literal(description)}`
   })
-  const form = formOf(ask, at, { ...options, fits })
+  const form = formBeside(ask, at, { ...options, fits })
   const hint =
     fits || form
       ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
@@ -99,14 +99,14 @@ function questionCard(
 }
 
 /** For what buttons can't take: words of one's own, many options, several questions at once. */
-function formOf(
+function formBeside(
   ask: QuestionAsk,
   at: number,
   { forms, fits, state, words }: ViewOptions & { readonly state: AskState; readonly fits: boolean },
 ): Form | undefined {
   const questions = ask.questions.slice(at)
   if (!forms || (fits && questions.length === 1 && questions[0]?.custom !== true)) return undefined
-  return { token: tokens.form(state.secret, at), label: words.fillIn, questions }
+  return formOf(ask, at, { state, words })
 }
 
 function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {

@@ -1,0 +1,61 @@
+import type { Bubble, Button, PostOptions } from '@reply/sink'
+import { escapeDiscord } from './render.ts'
+
+export type Body = Readonly<Record<string, unknown>>
+
+/** Nobody is called by what a model says. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+const nobody = { allowed_mentions: { parse: [] } } as const
+
+/** https://discord.com/developers/docs/resources/message#message-object-message-flags */
+const flag = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
+
+/** What our components carry begins with this: others of the same bot are none of ours. */
+const prefix = 'reply:'
+
+export function idOf(token: string): string {
+  return `${prefix}${token}`
+}
+
+/** Undefined for what is not ours. */
+export function tokenIn(customId: string): string | undefined {
+  return customId.startsWith(prefix) ? customId.slice(prefix.length) : undefined
+}
+
+export function postBody(bubble: Bubble, { silent, replyTo }: PostOptions, nonce: string): Body {
+  return { ...editBody(bubble), ...around({ silent, replyTo, nonce }) }
+}
+
+/** Without components those that are there go. */
+export function editBody({ text, isPlain, buttons, form }: Bubble): Body {
+  const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]
+  const components = rows.map((row, at) => rowOf(row, at === buttons.length ? style.chief : style.plain))
+  return { content: isPlain ? escapeDiscord(text) : text, components, ...nobody }
+}
+
+export interface Around {
+  readonly silent: boolean
+  readonly replyTo?: PostOptions['replyTo']
+  readonly nonce: string
+}
+
+/** What belongs to a post beside its words: it is said even if what it answers is gone. */
+export function around({ silent, replyTo, nonce }: Around): Body {
+  return {
+    ...nobody,
+    ...{ nonce, enforce_nonce: true, flags: flag.noEmbeds | (silent ? flag.silent : 0) },
+    ...(replyTo && { message_reference: { message_id: replyTo.id, fail_if_not_exists: false } }),
+  }
+}
+
+/** A message that the person alone sees, with what opens a dialog if need be. */
+export function noticeBody(words: string, opener?: Button): Body {
+  const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
+  return { content: escapeDiscord(words).slice(0, 2000), flags: flag.ephemeral, ...components, ...nobody }
+}
+
+const style = { chief: 1, plain: 2 } as const
+
+function rowOf(row: readonly Button[], look: number): Body {
+  const components = row.map(({ label, data }) => ({ type: 2, style: look, label, custom_id: idOf(data) }))
+  return { type: 1, components }
+}

@@ -1,0 +1,103 @@
+import { PortError, type PortErrorType } from '@reply/sink'
+
+/** An answer that refuses, as `DiscordAPIError` and `HTTPError` carry it. */
+export interface Refusal {
+  readonly status: number
+  /** Discord's own number; undefined where the answer was none of its API's. */
+  readonly code: number | undefined
+  /** Where a form is wrong, and how: "content[BASE_TYPE_MAX_LENGTH]: …" below the first line. */
+  readonly message: string
+}
+
+/** The connection was never made, so nothing was done. */
+const beforeSending: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+])
+
+/** Discord's codes that mean something else than their status. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+const codes: Readonly<Record<number, PortErrorType>> = {
+  // Unknown channel, unknown message.
+  10003: 'gone',
+  10008: 'gone',
+  // Edits of messages older than an hour; of another's; in a thread that was put away.
+  30046: 'fixed',
+  50005: 'fixed',
+  50083: 'fixed',
+  // Overloaded.
+  130000: 'unreachable',
+}
+
+/**
+ * What a call's failure means for the sink. It has no cause: the client's errors carry the whole request, and routes of
+ * interactions have tokens in them.
+ */
+export function toPortError(error: unknown, call: string): PortError {
+  if (error instanceof PortError) return error
+  const limited = rateLimitOf(error)
+  if (limited) {
+    const { retryAfterMs, isGlobal } = limited
+    const scope = isGlobal ? 'client' : 'chat'
+    return new PortError('rate-limited', `${call}: 429, again in ${retryAfterMs} ms`, { retryAfterMs, scope })
+  }
+  const refusal = refusalOf(error)
+  if (!refusal) return unanswered(error, call)
+  const { status, code, message } = refusal
+  const said = [status, code, message].filter((one) => one !== undefined && one !== '').join(' ')
+  const type = typeOf(refusal)
+  return new PortError(type, `${call}: ${said}`, type === 'rate-limited' ? { retryAfterMs: 1000 } : {})
+}
+
+/** Undefined when nothing was answered, or nothing that can be read. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
+  const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
+  return { status: error.status, code, message: error.message }
+}
+
+/** The client's own `RateLimitError`: the server said so, or its headers said before that it would. */
+function rateLimitOf(error: unknown): { readonly retryAfterMs: number; readonly isGlobal: boolean } | undefined {
+  if (!(error instanceof Error) || !('retryAfter' in error) || !('timeToReset' in error)) return undefined
+  const retryAfterMs = typeof error.retryAfter === 'number' && error.retryAfter > 0 ? error.retryAfter : 1000
+  return { retryAfterMs: Math.ceil(retryAfterMs), isGlobal: 'global' in error && error.global === true }
+}
+
+function typeOf({ status, code, message }: Refusal): PortErrorType {
+  const known = code === undefined ? undefined : codes[code]
+  if (known) return known
+  if (code === 50035 && /^content\[BASE_TYPE_MAX_LENGTH\]/m.test(message)) return 'too-long'
+  if (status === 429) return 'rate-limited'
+  // A gateway gave up on a server that may have gone on.
+  if (status === 504) return 'ambiguous'
+  return status >= 500 ? 'unreachable' : 'refused'
+}
+
+function unanswered(error: unknown, call: string): PortError {
+  // The client forgets a token that Discord refused, and then sends nothing any more.
+  if (error instanceof Error && /^Expected token to be set/.test(error.message))
+    return new PortError('refused', `${call}: the bot's token is missing, or was refused before. Set it once more.`)
+  const code = networkCodeOf(error)
+  if (code !== undefined && beforeSending.has(code))
+    return new PortError('unreachable', `${call}: Discord can't be reached (${code}).`)
+  return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
+}
+
+/** The code of the network's error, somewhere below it. */
+function networkCodeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; depth++) {
+    if ('code' in at && typeof at.code === 'string') return at.code
+    at = at.cause
+  }
+  return undefined
+}

@@ -1,0 +1,107 @@
+import type { Form, FormQuestion } from '@reply/sink'
+import { idOf } from './body.ts'
+import { dialog } from './limits.ts'
+
+type Component = Readonly<Record<string, unknown>>
+
+/** Kinds of components, in Discord's numbers. https://discord.com/developers/docs/components/reference */
+const kind = { select: 3, text: 4, words: 10, label: 18 } as const
+
+/** A field for own words is called so beside the one that it adds to. */
+const ownWords = '✎'
+
+interface Plan {
+  readonly question: FormQuestion
+  /** Options, as many to a select as it takes. Empty: they are written. */
+  readonly selects: readonly FormQuestion['options'][]
+}
+
+/**
+ * A dialog for the questions of a form: for each a select, or a field for words; then fields for own words beside selects,
+ * and whole texts of long questions, as far as there is room. What has no room at all is asked afterwards.
+ */
+export function dialogOf(form: Form): Component {
+  const plans: Plan[] = []
+  let room: number = dialog.components
+  for (const question of form.questions) {
+    const selects = chunksOf(question)
+    const needed = Math.max(1, selects.length)
+    if (needed > room) break
+    room -= needed
+    plans.push({ question, selects })
+  }
+  const takesWords = ({ question, selects }: Plan): boolean => question.custom && selects.length > 0
+  const added = new Set(plans.flatMap((plan, at) => (takesWords(plan) ? [at] : [])).slice(0, room))
+  room -= added.size
+  const isLong = ({ question: { question } }: Plan): boolean => question.length > dialog.description
+  const told = new Set(plans.flatMap((plan, at) => (isLong(plan) ? [at] : [])).slice(0, room))
+  const components = plans.flatMap((plan, at) => [
+    ...(told.has(at) ? [{ type: kind.words, content: plan.question.question.slice(0, 2000) }] : []),
+    ...fieldsOf(plan, at, { isTold: told.has(at), hasWords: added.has(at) }),
+  ])
+  return { custom_id: idOf(form.token), title: clipped(form.label, dialog.title), components }
+}
+
+function fieldsOf(
+  { question, selects }: Plan,
+  at: number,
+  { isTold, hasWords }: { readonly isTold: boolean; readonly hasWords: boolean },
+): readonly Component[] {
+  const name = question.header || question.question
+  const isSaid = isTold || question.question === name
+  const description = isSaid ? {} : { description: clipped(question.question, dialog.description) }
+  const isRequired = !hasWords && selects.length === 1
+  const labelled = (component: Component, label: string, more: Component = {}): Component => ({
+    ...{ type: kind.label, label: clipped(label, dialog.label), ...more, component },
+  })
+  const words = (isOnly: boolean): Component => ({
+    ...{ type: kind.text, custom_id: `${at}.w`, style: 2, required: isOnly, max_length: dialog.written },
+  })
+  if (selects.length === 0) return [labelled(words(true), name, description)]
+  const values = valuesOf(question)
+  let before = 0
+  const fields = selects.map((options, chunk) => {
+    const first = before
+    before += options.length
+    const select = {
+      ...{ type: kind.select, custom_id: `${at}.${chunk}`, required: isRequired },
+      ...{ min_values: isRequired ? 1 : 0, max_values: question.multiple ? options.length : 1 },
+      options: options.map((option, index) => optionOf(option, values[first + index] ?? '', first + index + 1)),
+    }
+    const count = selects.length > 1 ? ` (${chunk + 1}/${selects.length})` : ''
+    return labelled(select, `${clipped(name, dialog.label - count.length)}${count}`, description)
+  })
+  return hasWords ? [...fields, labelled(words(false), `${ownWords} ${name}`)] : fields
+}
+
+/** None, where there are so many that a number is found sooner. */
+function chunksOf({ options }: FormQuestion): readonly FormQuestion['options'][] {
+  const count = Math.ceil(options.length / dialog.options)
+  if (count > dialog.components) return []
+  return Array.from({ length: count }, (_, at) => options.slice(at * dialog.options, (at + 1) * dialog.options))
+}
+
+/** Labels; numbers, which the sink understands as well, for those that are too long, or there twice. */
+function valuesOf({ options }: FormQuestion): readonly string[] {
+  const used = new Set<string>()
+  return options.map(({ label }, at) => {
+    const candidates = [label, `${at + 1}`, `#${at + 1}`]
+    const value = candidates.find((one) => one !== '' && one.length <= dialog.option && !used.has(one)) ?? `${at + 1}.`
+    used.add(value)
+    return value
+  })
+}
+
+function optionOf({ label, description }: FormQuestion['options'][number], value: string, number: number): Component {
+  return {
+    label: clipped(label || String(number), dialog.option),
+    value,
+    ...(description !== '' && { description: clipped(description, dialog.option) }),
+  }
+}
+
+function clipped(text: string, most: number): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  if (line.length <= most) return line
+  return `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}

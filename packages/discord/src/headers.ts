@@ -1,0 +1,26 @@
+import type { Pacer } from '@reply/sink'
+import type { DiscordResponse, DiscordRest } from './api.ts'
+import { discordLimits } from './limits.ts'
+
+const followed = new WeakSet<DiscordRest>()
+
+/**
+ * What the headers of an answer say counts: where nothing is left of a bucket, the channel rests until it is full again. Once
+ * for each client.
+ */
+export function followHeaders(rest: DiscordRest, pacer: Pacer): void {
+  if (followed.has(rest)) return
+  followed.add(rest)
+  rest.on('response', ({ path }, { headers }) => {
+    const id = /^\/channels\/(\d+)\/messages/.exec(path)?.[1]
+    const forMs = restMs(headers)
+    if (id !== undefined && forMs > 0) pacer.chat({ id }, discordLimits).freeze(forMs, 'chat')
+  })
+}
+
+/** https://discord.com/developers/docs/topics/rate-limits#header-format. Seconds, with fractions. */
+function restMs(headers: DiscordResponse['headers']): number {
+  if (headers.get('x-ratelimit-remaining') !== '0') return 0
+  const seconds = Number(headers.get('x-ratelimit-reset-after'))
+  return Number.isFinite(seconds) ? Math.ceil(seconds * 1000) : 0
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '@reply/core'
+import { answerOnce, createHear, type Inbound, inTurn, pacerOf } from '@reply/sink'
+import type { DiscordRest } from './api.ts'
+import { around, type Body } from './body.ts'
+import { DiscordError } from './error.ts'
+import { toPortError } from './failure.ts'
+import type { Event, Heard, InteractionRef } from './inbound.ts'
+import { contentLength, discordLimits, nonceLength, tokenMs } from './limits.ts'
+import { escapeDiscord } from './render.ts'
+import { createRespond, type Respond } from './respond.ts'
+
+export interface HearingOptions {
+  readonly rest: DiscordRest
+  readonly onInbound: (inbound: Inbound) => unknown
+  readonly onError: (error: DiscordError) => void
+  readonly clock: Clock
+  /** So long the host may take before a caller that waits goes on, in ms. */
+  readonly handleMs: number
+}
+
+/**
+ * Gives what came to the host, once, and resolves when that is done or has taken long enough. Never rejects. `first` takes the first
+ * answer to an interaction; left out, it goes out by a call.
+ */
+export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void>
+
+export function createHearing(options: HearingOptions): HearEvent {
+  const { rest, onInbound, onError, clock, handleMs } = options
+  const hear = createHear({ onInbound: handle, onFailure, clock, handleMs, pressMs: tokenMs })
+  const seen = new Set<string>()
+  /** Something must be said to them, if only that they were taken. */
+  const commands = new WeakSet<Inbound>()
+  return async ({ id, heard }, first) => {
+    // What answers it begins with it, so that a replay begins nothing.
+    if (seen.has(id)) return
+    seen.add(id)
+    for (const oldest of [...seen].slice(0, -1000)) seen.delete(oldest)
+    await hear(id, heard && inboundOf(heard, first))
+  }
+
+  async function handle(inbound: Inbound): Promise<void> {
+    try {
+      await onInbound(inbound)
+    } finally {
+      if (inbound.type === 'text' && commands.has(inbound)) await inbound.answer()
+    }
+  }
+
+  function onFailure({ type, chat }: Inbound, cause: unknown): void {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    onError(new DiscordError('inbound', `A ${type} in channel ${chat.id} failed: ${words}`, { cause }))
+  }
+
+  function inboundOf(heard: Heard, first: ((body: Body) => Promise<void>) | undefined): Inbound {
+    if (heard.type === 'press') {
+      const { interaction, ...press } = heard
+      return { ...press, ...respond(interaction) }
+    }
+    const { interaction, ...text } = heard
+    if (!interaction) return { ...text, answer: answerOnce((words) => say(text, words), fail) }
+    const command = { ...text, answer: respond(interaction).answer }
+    commands.add(command)
+    return command
+
+    function respond(to: InteractionRef): Respond {
+      const answering = first ?? ((body: Body) => callBack(to, body))
+      return createRespond({ interaction: to, first: answering, rest, clock, onFailure: fail })
+    }
+
+    function fail(error: unknown): void {
+      const cause = toPortError(error, `answering a ${heard.type} in channel ${heard.chat.id}`)
+      onError(new DiscordError('answer', cause.message, { cause }))
+    }
+  }
+
+  async function callBack({ id, token }: InteractionRef, body: Body): Promise<void> {
+    await rest.post(`/interactions/${id}/${token}/callback`, { body, auth: false })
+  }
+
+  /** In its turn: the channel has one budget. */
+  async function say(
+    { chat, messageRef }: Pick<Heard, 'chat' | 'messageRef'>,
+    text: string | undefined,
+  ): Promise<void> {
+    if (!text) return
+    const pace = pacerOf(rest, clock).chat(chat, discordLimits)
+    const nonce = `answer${messageRef.id}`.slice(-nonceLength)
+    const body = {
+      content: escapeDiscord(text).slice(0, contentLength),
+      ...around({ silent: false, replyTo: messageRef, nonce }),
+    }
+    await inTurn(pace, clock, () => rest.post(`/channels/${chat.id}/messages`, { body }))
+  }
+}

@@ -1,0 +1,178 @@
+import type { Actor, Chat, Inbound } from '@reply/sink'
+import { z } from 'zod'
+import { tokenIn } from './body.ts'
+
+/** What an interaction is answered by. */
+export interface InteractionRef {
+  readonly id: string
+  readonly token: string
+  readonly applicationId: string
+  /** It came from a message, which is left as it is when nothing is said. */
+  readonly isOnMessage: boolean
+}
+
+type TextInbound = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
+type PressInbound = Omit<Extract<Inbound, { type: 'press' }>, 'answer' | 'open'>
+
+/** What came, before anybody can answer it. `interaction` is missing where it is a message. */
+export type Heard =
+  | (TextInbound & { readonly interaction?: InteractionRef })
+  | (PressInbound & { readonly interaction: InteractionRef })
+
+export type Interaction =
+  /** Discord asks whether somebody is there. */
+  | { readonly type: 'ping' }
+  /** A command, a button or a dialog. `heard` is missing for what is not ours. */
+  | { readonly type: 'act'; readonly id: string; readonly heard: Heard | undefined }
+
+/** An event of the gateway. */
+export type Event = { readonly id: string; readonly heard: Heard | undefined }
+
+const user = z.object({
+  id: z.string(),
+  username: z.string(),
+  global_name: z.string().nullish(),
+  bot: z.boolean().optional(),
+})
+
+const member = z.object({ nick: z.string().nullish() })
+
+const message = z.object({
+  id: z.string(),
+  channel_id: z.string(),
+  author: user,
+  member: member.optional(),
+  webhook_id: z.string().optional(),
+  content: z.string(),
+  type: z.number(),
+  message_reference: z.object({ message_id: z.string().optional(), type: z.number().optional() }).nullish(),
+})
+
+const field = z.object({
+  custom_id: z.string().optional(),
+  value: z.string().nullish(),
+  values: z.array(z.string()).optional(),
+})
+
+const interaction = z.object({
+  id: z.string(),
+  token: z.string(),
+  application_id: z.string(),
+  type: z.number(),
+  channel_id: z.string().optional(),
+  user: user.optional(),
+  member: member.extend({ user }).optional(),
+  message: z.object({ id: z.string() }).optional(),
+  data: z
+    .object({
+      custom_id: z.string().optional(),
+      name: z.string().optional(),
+      options: z.array(z.object({ value: z.union([z.string(), z.number(), z.boolean()]).optional() })).optional(),
+      components: z.array(z.object({ component: field.optional() })).optional(),
+    })
+    .optional(),
+})
+
+/** Messages that people write, and answers to others. https://discord.com/developers/docs/resources/message#message-object-message-types */
+const written: ReadonlySet<number> = new Set([0, 19])
+
+export interface HearingFor {
+  /** Commands of the bot's that are ours, without the slash. */
+  readonly commands: ReadonlySet<string>
+}
+
+/** What the gateway or a library gave: `{ t, d }`. Undefined for what is no event of ours, and for what can't be read: see `isMalformed`. */
+export function toEvent(packet: unknown, hearing: HearingFor): Event | undefined {
+  const { data } = z.object({ t: z.string(), d: z.unknown() }).safeParse(packet)
+  if (data?.t === 'MESSAGE_CREATE') {
+    const read = message.safeParse(data.d)
+    return read.data && { id: read.data.id, heard: textIn(read.data) }
+  }
+  if (data?.t !== 'INTERACTION_CREATE') return undefined
+  const read = toInteraction(data.d, hearing)
+  return read?.type === 'act' ? read : undefined
+}
+
+/** It says that it is something which is heard, and is not. */
+export function isMalformed(packet: unknown): boolean {
+  const { data } = z.object({ t: z.enum(['MESSAGE_CREATE', 'INTERACTION_CREATE']), d: z.unknown() }).safeParse(packet)
+  if (!data) return false
+  return !(data.t === 'MESSAGE_CREATE' ? message : interaction).safeParse(data.d).success
+}
+
+/** Undefined for what is no interaction. */
+export function toInteraction(value: unknown, hearing: HearingFor): Interaction | undefined {
+  const { data } = z.object({ type: z.literal(1) }).safeParse(value)
+  if (data) return { type: 'ping' }
+  const read = interaction.safeParse(value)
+  return read.data && { type: 'act', id: read.data.id, heard: heardIn(read.data, hearing) }
+}
+
+/** Bytes of JSON. Undefined when they are none. */
+export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interaction | undefined {
+  try {
+    return toInteraction(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)), hearing)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for what other bots and webhooks wrote, and for what has no words: pictures, joins. */
+function textIn(said: z.infer<typeof message>): Heard | undefined {
+  const { author, content, webhook_id, type, message_reference: replied } = said
+  if (author.bot === true || webhook_id !== undefined || content === '' || !written.has(type)) return undefined
+  // A message that is forwarded is none that it answers.
+  const replyTo = type === 19 && replied?.message_id !== undefined ? { replyTo: { id: replied.message_id } } : {}
+  return {
+    type: 'text',
+    chat: chatOf(said.channel_id),
+    actor: actorOf(author, said.member?.nick),
+    text: content,
+    messageRef: { id: said.id },
+    ...replyTo,
+    isCommand: /^\/\w/.test(content),
+  }
+}
+
+function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): Heard | undefined {
+  const { id, token, application_id: applicationId, channel_id, member: within, message: on, data } = given
+  const who = within?.user ?? given.user
+  if (channel_id === undefined || !who || !data) return undefined
+  const [chat, actor] = [chatOf(channel_id), actorOf(who, within?.nick)]
+  const answered = { id, token, applicationId, isOnMessage: on !== undefined }
+  const pressed = tokenIn(data.custom_id ?? '')
+  if (given.type === 2 && data.name !== undefined && commands.has(data.name)) {
+    const words = [
+      `/${data.name}`,
+      ...(data.options ?? []).flatMap(({ value }) => (value === undefined ? [] : [value])),
+    ]
+    const text = words.join(' ')
+    // It is no message: what answers it stands alone.
+    return { type: 'text', chat, actor, text, messageRef: { id }, isCommand: true, interaction: answered }
+  }
+  if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
+  const press = { type: 'press', chat, actor, token: pressed, messageRef: { id: on?.id ?? id } } as const
+  if (given.type === 3) return { ...press, interaction: answered }
+  return { ...press, values: valuesIn(data.components ?? []), interaction: answered }
+}
+
+/** By question: what was picked in its selects, and written beside them. Fields are named `question.part`. */
+function valuesIn(components: readonly { readonly component?: z.infer<typeof field> | undefined }[]): string[][] {
+  const values: string[][] = []
+  for (const { component } of components) {
+    const question = /^(\d)\.\w+$/.exec(component?.custom_id ?? '')?.[1]
+    if (component === undefined || question === undefined) continue
+    const given = component.values ?? [component.value ?? '']
+    values[Number(question)] = [...(values[Number(question)] ?? []), ...given.filter((value) => value.trim() !== '')]
+  }
+  return Array.from(values, (each) => each ?? [])
+}
+
+/** A thread is a channel with an id of its own. */
+function chatOf(channelId: string): Chat {
+  return { id: channelId }
+}
+
+function actorOf({ id, username, global_name }: z.infer<typeof user>, nick: string | null | undefined): Actor {
+  return { id, name: nick || global_name || username }
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@reply/core'
+import {
+  type Attachment,
+  type Bubble,
+  type ChannelPort,
+  type MessageRef,
+  PortError,
+  type PostOptions,
+  systemClock,
+} from '@reply/sink'
+import type { DiscordRest } from './api.ts'
+import { around, editBody, postBody } from './body.ts'
+import { idIn } from './decode.ts'
+import { toPortError } from './failure.ts'
+import { contentLength, discordLimits, nonceLength } from './limits.ts'
+import { escapeDiscord } from './render.ts'
+import { createTarget, type DiscordThread, type Target } from './thread.ts'
+
+export interface DiscordPortOptions {
+  /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. */
+  readonly rest: DiscordRest
+  /** A channel, a direct message, or a thread: they all have ids of one kind. */
+  readonly channelId: string
+  /** A thread to be made of a message in that channel, with the first that is posted. */
+  readonly thread?: DiscordThread | undefined
+  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  readonly timeoutMs?: number | undefined
+  readonly clock?: Clock | undefined
+}
+
+const emoji = { seen: '👀', done: '✅' } as const
+
+/** Discord's hands for one channel. Every call is made once; whoever repeats is the sink. */
+export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
+  const { rest, channelId, thread, timeoutMs = 30_000, clock = systemClock } = options
+  const target = createTarget({ rest, channelId, thread })
+  return { limits: discordLimits, post, edit, remove, typing, upload, react }
+
+  async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
+    return await call('post', async (signal) => {
+      const place = await target(signal)
+      const body = postBody(bubble, inPlace(posting, place), nonceOf(posting.key))
+      return { id: idIn(await rest.post(`/channels/${place.channelId}/messages`, { body, signal }), 'post') }
+    })
+  }
+
+  /** Without components the buttons go. */
+  async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
+    await call('edit', async (signal) => {
+      const { channelId: at } = await target(signal)
+      await rest.patch(`/channels/${at}/messages/${id}`, { body: editBody(bubble), signal })
+    })
+  }
+
+  async function remove({ id }: MessageRef): Promise<void> {
+    await unlessGone(
+      call('remove', async (signal) => {
+        const { channelId: at } = await target(signal)
+        await rest.delete(`/channels/${at}/messages/${id}`, { signal })
+      }),
+    )
+  }
+
+  /** It goes out by itself, and with the next message. */
+  async function typing(on: boolean): Promise<void> {
+    if (!on) return
+    await call('typing', async (signal) => {
+      const { channelId: at } = await target(signal)
+      await rest.post(`/channels/${at}/typing`, { signal })
+    })
+  }
+
+  async function upload({ name, mediaType, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
+    const content = escapeDiscord(caption).slice(0, contentLength)
+    const files = [{ name, data: new TextEncoder().encode(text), contentType: mediaType }]
+    return await call('upload', async (signal) => {
+      const place = await target(signal)
+      const { silent, replyTo } = inPlace(posting, place)
+      const body = { content, ...around({ silent, replyTo, nonce: nonceOf(posting.key) }) }
+      const posted = await rest.post(`/channels/${place.channelId}/messages`, { body, files, signal })
+      return { id: idIn(posted, 'upload') }
+    })
+  }
+
+  /** One sign at a time. It is on a person's message, which is in the channel itself. */
+  async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+    const route = (of: keyof typeof emoji): `/${string}` =>
+      `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`
+    for (const other of ['seen', 'done'] as const)
+      if (other !== sign) await unlessGone(call('react', (signal) => rest.delete(route(other), { signal })))
+    if (sign) await call('react', (signal) => rest.put(route(sign), { signal }))
+  }
+
+  /** It is given up even while the client waits to repeat it by itself: an aborted one is not sent any more. */
+  async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const abort = new AbortController()
+    const words = `${verb} in channel ${channelId}`
+    let stop = (): void => {}
+    const late = new Promise<never>((_, reject) => {
+      stop = clock.after(timeoutMs, () => {
+        abort.abort()
+        reject(new PortError('ambiguous', `${words}: no answer came within ${timeoutMs} ms.`))
+      })
+    })
+    try {
+      return await Promise.race([make(abort.signal), late])
+    } catch (error) {
+      throw toPortError(error, words)
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** In a thread nothing of the channel that it hangs in can be answered. */
+function inPlace(posting: PostOptions, { isParent }: Target): PostOptions {
+  return isParent ? posting : { ...posting, replyTo: undefined }
+}
+
+function nonceOf(key: string): string {
+  return key.length <= nonceLength ? key : createHash('sha256').update(key).digest('base64url').slice(0, nonceLength)
+}
+
+async function unlessGone(done: Promise<unknown>): Promise<void> {
+  try {
+    await done
+  } catch (error) {
+    if (!(error instanceof PortError) || error.type !== 'gone') throw error
+  }
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '@reply/core'
+import type { Answering, Form } from '@reply/sink'
+import type { DiscordRest } from './api.ts'
+import { type Body, noticeBody } from './body.ts'
+import { dialogOf } from './form.ts'
+import type { InteractionRef } from './inbound.ts'
+import { deferMs } from './limits.ts'
+
+export interface RespondOptions {
+  readonly interaction: InteractionRef
+  /** Gives Discord the first answer: by a call, or as the answer of its own. */
+  readonly first: (body: Body) => Promise<void>
+  readonly rest: DiscordRest
+  readonly clock: Clock
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface Respond {
+  /** The person alone sees it. Without words nothing is said. */
+  readonly answer: Answering
+  /** A dialog; when it is too late for one, a button that opens it. */
+  readonly open: (form: Form) => Promise<void>
+}
+
+/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type */
+const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
+
+/** Answers an interaction once. It is taken in time, whatever becomes of it: words may come later then. */
+export function createRespond({ interaction, first, rest, clock, onFailure }: RespondOptions): Respond {
+  let taken: Promise<void> | undefined
+  let isDone = false
+  const stop = clock.after(deferMs, () => void once(take)())
+  return {
+    answer: async (text) => await done(() => say(text)),
+    open: async (form) => await done(() => show(form)),
+  }
+
+  async function done(act: () => Promise<void>): Promise<void> {
+    if (isDone) return
+    isDone = true
+    stop()
+    await once(act)()
+  }
+
+  function once(act: () => Promise<void>): () => Promise<void> {
+    return async () => {
+      try {
+        await act()
+      } catch (error) {
+        onFailure(error)
+      }
+    }
+  }
+
+  /** So that the person does not see it fail. */
+  async function take(): Promise<void> {
+    taken ??= first(quietOf(interaction))
+    await taken
+  }
+
+  async function say(text: string | undefined): Promise<void> {
+    if (!taken) return await first(text ? { type: kind.message, data: noticeBody(text) } : quietOf(interaction))
+    await taken
+    if (text) await followUp(noticeBody(text))
+  }
+
+  async function show(form: Form): Promise<void> {
+    if (!taken) return await first({ type: kind.modal, data: dialogOf(form) })
+    await taken
+    await followUp(noticeBody(form.label, { label: form.label, data: form.token }))
+  }
+
+  async function followUp(body: Body): Promise<void> {
+    const { applicationId, token } = interaction
+    await rest.post(`/webhooks/${applicationId}/${token}`, { body, auth: false })
+  }
+}
+
+/** A command has no message that could stay as it is: something must be said. */
+export function quietOf({ isOnMessage }: Pick<InteractionRef, 'isOnMessage'>): Body {
+  return isOnMessage ? { type: kind.deferUpdate } : { type: kind.message, data: noticeBody('✅') }
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '@reply/core'
+import {
+  createSink,
+  type LedgerStore,
+  type Policy,
+  pacerOf,
+  type Sink,
+  type SinkError,
+  systemClock,
+  type Words,
+} from '@reply/sink'
+import type { DiscordRest } from './api.ts'
+import { DiscordError } from './error.ts'
+import { followHeaders } from './headers.ts'
+import { createDiscordPort } from './port.ts'
+import { renderDiscord } from './render.ts'
+
+export interface DiscordSinkOptions {
+  /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one share its pace. */
+  readonly rest: DiscordRest
+  /** A channel, a direct message, or a thread: they all have ids of one kind. */
+  readonly channelId: string
+  /** The message that asked: the answer answers it. */
+  readonly replyTo?: string | undefined
+  /**
+   * All goes into a thread that is made of the message `replyTo`, and has its id; a text is its name. Where there can be none, in a
+   * direct message or another thread, it goes into the channel. Default false.
+   */
+  readonly thread?: boolean | string | undefined
+  /** Default: a status at once, and for the rest the sink's. */
+  readonly policy?: Partial<Policy> | undefined
+  readonly words?: Partial<Words> | undefined
+  /** Where it is written down what the channel shows, so that a restart shows nothing twice. Default: in memory. */
+  readonly store?: LedgerStore | undefined
+  /** Default: nobody is told. */
+  readonly onError?: ((error: SinkError) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** A person is told at once that it begins. */
+const policy: Partial<Policy> = { statusAfterMs: 0 }
+
+/**
+ * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for a policy that can't be, and `DiscordError` for a
+ * thread of no message.
+ */
+export function discordSink(options: DiscordSinkOptions): Sink {
+  const { rest, channelId, replyTo, thread = false, words, store, onError, clock = systemClock } = options
+  if (!/^\d{17,20}$/.test(channelId))
+    throw new DiscordError('invalid', `"${channelId}" is no channelId: it has 17 digits or more.`)
+  if (thread !== false && replyTo === undefined)
+    throw new DiscordError('invalid', 'A thread is made of a message: give its id as replyTo.')
+  const hangs = thread === false || replyTo === undefined ? undefined : { messageId: replyTo, name: nameOf(thread) }
+  const pacer = pacerOf(rest, clock)
+  followHeaders(rest, pacer)
+  return createSink({
+    port: createDiscordPort({ rest, channelId, thread: hangs, clock }),
+    render: renderDiscord,
+    chat: { id: hangs?.messageId ?? channelId },
+    replyTo: replyTo === undefined ? undefined : { id: replyTo },
+    pacer,
+    policy: { ...policy, ...options.policy },
+    words,
+    store,
+    onError,
+    clock,
+  })
+}
+
+function nameOf(thread: true | string): string {
+  return thread === true ? '' : thread
+}

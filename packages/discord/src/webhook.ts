@@ -1,0 +1,85 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { Clock } from '@reply/core'
+import { createWebhook, type Webhook, type WebhookAnswer, type WebhookHead, type WebhookRequest } from '@reply/sink'
+import type { Body } from './body.ts'
+import { DiscordError } from './error.ts'
+import type { HearEvent } from './hear.ts'
+import { type HearingFor, parseInteraction } from './inbound.ts'
+import { signatureMs } from './limits.ts'
+import { quietOf } from './respond.ts'
+
+export interface DiscordWebhookOptions {
+  /** The application's, from Discord's portal: 64 hexadecimal digits. */
+  readonly publicKey: string
+  readonly hear: HearEvent
+  readonly hearing: HearingFor
+  readonly clock: Clock
+  /** Bytes that a body may have. */
+  readonly maxBytes: number
+}
+
+/** Discord signs the time and the body. https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers */
+const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-timestamp' } as const
+
+/** What stands before the 32 bytes of an Ed25519 key in DER. RFC 8410. */
+const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
+
+export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
+  const { hear, hearing, clock, maxBytes } = options
+  const key = keyOf(options.publicKey)
+  return createWebhook({ refuse, take, maxBytes })
+
+  /** By the head alone: nothing is read of whom nobody can have signed for. */
+  function refuse(head: WebhookHead): WebhookAnswer | undefined {
+    if (head.method.toUpperCase() !== 'POST') return { status: 405 }
+    const signed = signedIn(head)
+    if (!signed || Math.abs(clock.now() - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
+    return undefined
+  }
+
+  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
+    const signed = signedIn(request)
+    if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
+    const interaction = parseInteraction(request.body, hearing)
+    if (!interaction) return { status: 400 }
+    if (interaction.type === 'ping') return answerOf({ type: 1 })
+    if (!interaction.heard) return { status: 400 }
+    return await new Promise((resolve) => {
+      const first = async (body: Body): Promise<void> => resolve(answerOf(body))
+      // What was heard before is answered as if nothing had been said.
+      void hear(interaction, first).then(() => resolve(answerOf(quietOf({ isOnMessage: true }))))
+    })
+  }
+}
+
+interface Signed {
+  readonly signature: string
+  readonly timestamp: string
+}
+
+function signedIn({ headers }: WebhookHead): Signed | undefined {
+  const [signature, timestamp] = [headers[header.signature], headers[header.timestamp]]
+  if (typeof signature !== 'string' || !/^[0-9a-f]{128}$/i.test(signature)) return undefined
+  if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return undefined
+  return { signature, timestamp }
+}
+
+/** It takes as long whatever the signature is: there is no secret here that it could tell of. */
+function isSigned(body: Uint8Array, { signature, timestamp }: Signed, key: KeyObject): boolean {
+  return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'))
+}
+
+function keyOf(publicKey: string): KeyObject {
+  if (/^[0-9a-f]{64}$/i.test(publicKey))
+    return createPublicKey({
+      key: Buffer.concat([keyHead, Buffer.from(publicKey, 'hex')]),
+      format: 'der',
+      type: 'spki',
+    })
+  const cure = 'It is shown as "Public Key" on the application\'s page in Discord\'s developer portal'
+  throw new DiscordError('invalid', `Interactions over HTTP need a publicKey of 64 hexadecimal digits. ${cure}.`)
+}
+
+function answerOf(body: Body): WebhookAnswer {
+  return { status: 200, body: { type: 'application/json', text: JSON.stringify(body) } }
+}

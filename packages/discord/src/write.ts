@@ -1,0 +1,209 @@
+import { gap, literal, type Written } from './escape.ts'
+import { type Element, type Node, nodesOf } from './mark.ts'
+
+interface Place {
+  /** What was written before it. */
+  readonly before: string
+  /** The letter after it; empty at the end. */
+  readonly next: string
+  /** The marks that it is inside of. */
+  readonly inside: readonly Element['kind'][]
+  readonly hasBrackets: boolean
+  readonly hasUnderscores: boolean
+}
+
+const nothing: Written = { text: '', plain: '' }
+
+/**
+ * What Discord's client takes for each mark, as a whole. It reads by patterns, not by a grammar: what would be read otherwise
+ * than meant goes out without the mark.
+ */
+const reads = {
+  strong: /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
+  em: /^\*(?=\S)((?:\*\*|\s+(?:[^*\s]|\*\*)|[^\s*])+?)\*(?!\*)/,
+  del: /^~~([\s\S]+?)~~(?!_)/,
+  codespan: /^(`+)([\s\S]*?[^`])\1(?!`)/,
+  heading: /^#{1,3} ((?!#+)[^\n]+?)#*\s*(?:\n|$)/,
+  small: /^-# +(?!-#)([^\n]+?)$/,
+  link: /^\[((?:\[[^\]]*\]|[^[\]]|\](?=[^[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['"]([\s\S]*?)['"])?\s*\)/,
+} as const
+
+const marks = { strong: '**', em: '*', del: '~~' } as const
+
+/** Writes what was marked, and what is read of it. */
+export function write(marked: string): Written {
+  const nodes = nodesOf(marked)
+  const around = { hasBrackets: marked.includes(']('), hasUnderscores: nodes.some(endsInUnderscore) }
+  return all(nodes, { before: '', next: '', inside: [], ...around })
+}
+
+function all(nodes: readonly Node[], place: Place): Written {
+  let text = ''
+  let plain = ''
+  for (const [index, node] of nodes.entries()) {
+    const at = { ...place, before: place.before + text, next: firstOf(nodes[index + 1]) ?? place.next }
+    const one = typeof node === 'string' ? literal(node, { ...at, isStart: isStart(at.before) }) : element(node, at)
+    const before = nodes[index - 1]
+    const isBeside = before !== undefined && typeof before !== 'string' && typeof node !== 'string'
+    const apart = isBeside && clash(text, one.text) ? gap : ''
+    if (isBullet(before) && !/^\S/.test(one.text)) text = asLetter(text)
+    text += apart + one.text
+    plain += apart + one.plain
+  }
+  return { text: isBullet(nodes.at(-1)) ? asLetter(text) : text, plain }
+}
+
+function isBullet(node: Node | undefined): boolean {
+  return node !== undefined && typeof node !== 'string' && node.kind === 'raw' && node.attribute === '- '
+}
+
+/** The mark of a list is one only if something stands beside it. */
+function asLetter(text: string): string {
+  return text.replace(/- $/, '• ')
+}
+
+function element(given: Element, place: Place): Written {
+  const { kind, attribute, nodes } = given
+  switch (kind) {
+    case 'strong':
+    case 'em':
+    case 'del':
+      return marked(given, kind, place)
+    case 'codespan':
+      return codespan(textOf(nodes), place)
+    case 'code':
+      return code(textOf(nodes), attribute, place)
+    case 'heading':
+      return heading(given, place)
+    case 'link':
+      return link(given, place)
+    case 'quote':
+      return quote(all(nodes, { ...place, before: '' }), place)
+    case 'small': {
+      const inner = all(nodes, place)
+      const text = `-# ${inner.text.trim()}`
+      return isStart(place.before) && isRead('small', text) ? { text, plain: inner.plain } : inner
+    }
+    case 'raw':
+      return { text: attribute, plain: textOf(nodes) }
+    case 'group':
+      return all(nodes, place)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** White space at its ends stays outside: marks stand at letters. */
+function marked({ nodes }: Element, kind: keyof typeof marks, place: Place): Written {
+  const inner = all(nodes, { ...place, inside: [...place.inside, kind] })
+  const core = { text: inner.text.trim(), plain: inner.plain.trim() }
+  const text = `${marks[kind]}${core.text}${marks[kind]}`
+  if (core.text === '' || place.inside.includes(kind) || !isRead(kind, text)) return inner
+  const start = inner.text.slice(0, inner.text.length - inner.text.trimStart().length)
+  const end = inner.text.slice(inner.text.trimEnd().length)
+  return { text: start + text + end, plain: start + core.plain + end }
+}
+
+function codespan(given: string, place: Place): Written {
+  const plain = given.replace(/`{2,}/g, (run) => [...run].join(gap))
+  const fence = plain.includes('`') ? '``' : '`'
+  const text = `${fence}${/^`/.test(plain) ? ' ' : ''}${plain}${/`$/.test(plain) ? ' ' : ''}${fence}`
+  return plain.trim() !== '' && isRead('codespan', text)
+    ? { text, plain }
+    : literal(given, { ...place, isStart: isStart(place.before) })
+}
+
+/** On lines of its own. */
+function code(given: string, lang: string, { before }: Place): Written {
+  const plain = given.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
+  if (plain.trim() === '') return nothing
+  const start = lineOf(before) === '' ? '' : '\n'
+  return { text: `${start}\`\`\`${lang}\n${plain}\n\`\`\``, plain: start + plain }
+}
+
+/** Deeper ones are bold, and those that would not be read as one. */
+function heading(given: Element, place: Place): Written {
+  const depth = Number(given.attribute)
+  const inner = all(given.nodes, { ...place, before: '# ' })
+  const text = `${'#'.repeat(depth)} ${inner.text.trim()}`
+  const isOne = depth <= 3 && lineOf(place.before) === '' && isRead('heading', text) && !/#\s*$/.test(text)
+  return isOne ? { text, plain: inner.plain } : marked(given, 'strong', place)
+}
+
+function quote(inner: Written, { before }: Place): Written {
+  if (inner.text.trim() === '' || lineOf(before) !== '') return inner
+  return { text: inner.text.trim().replace(/^/gm, '> '), plain: inner.plain.trim() }
+}
+
+/** Where Discord makes no link of it, the address is said. */
+function link({ nodes, attribute: href }: Element, place: Place): Written {
+  const inner = all(nodes, { ...place, inside: [...place.inside, 'link'] })
+  if (/^mailto:/i.test(href)) {
+    const address = href.slice('mailto:'.length)
+    return inner.plain.includes(address) ? inner : beside(inner, literal(address, { ...place, isStart: false }))
+  }
+  const url = addressOf(href)
+  if (url === undefined) return inner
+  const whole = { text: `<${url}>`, plain: url }
+  if (inner.plain === href) {
+    const isApart = place.inside.length === 0 && /^\s?$/.test(place.next) && /[^<.,:;"')\]]$/.test(url)
+    return isApart ? { text: url, plain: url } : whole
+  }
+  const label = inner.text.replace(/\s+/g, ' ')
+  const isLabel =
+    !place.hasBrackets && !/[[\]]/.test(label) && !/https?:\/\//i.test(inner.plain) && inner.plain.trim() !== ''
+  const written = [`[${label}](${url})`, `[${label}](<${url}>)`].find((text) => isLink(text, url))
+  return isLabel && written ? { text: written, plain: inner.plain } : beside(inner, whole)
+}
+
+function beside(words: Written, address: Written): Written {
+  return { text: `${words.text} (${address.text})`, plain: `${words.plain} (${address.plain})` }
+}
+
+/** Undefined for what goes anywhere else than to the web. */
+function addressOf(href: string): string | undefined {
+  if (!/^https?:\/\/[^\s/]/i.test(href)) return undefined
+  return href.replace(/[\s\\<>"]|@(?=everyone|here)/g, (letter) =>
+    letter === '@' ? '%40' : encodeURIComponent(letter),
+  )
+}
+
+function isLink(text: string, url: string): boolean {
+  const found = reads.link.exec(text)
+  return found?.[0] === text && found[2] === url
+}
+
+function isRead(kind: keyof typeof reads, text: string): boolean {
+  return reads[kind].exec(text)?.[0] === text
+}
+
+/** Words themselves are escaped where they do. */
+function endsInUnderscore(node: Node): boolean {
+  if (typeof node === 'string') return false
+  const { kind, attribute, nodes } = node
+  const raw = kind === 'code' || kind === 'codespan' ? textOf(nodes) : kind === 'link' ? attribute : ''
+  return /_(?!\w)/.test(raw) || nodes.some(endsInUnderscore)
+}
+
+function textOf(nodes: readonly Node[]): string {
+  return nodes.map((node) => (typeof node === 'string' ? node : textOf(node.nodes))).join('')
+}
+
+function firstOf(node: Node | undefined): string | undefined {
+  if (node === undefined) return undefined
+  return typeof node === 'string' ? node.charAt(0) : '*'
+}
+
+function clash(before: string, after: string): boolean {
+  const letter = before.charAt(before.length - 1)
+  return /[*~`]/.test(letter) && after.startsWith(letter)
+}
+
+function lineOf(before: string): string {
+  return before.slice(before.lastIndexOf('\n') + 1).trim()
+}
+
+/** Where marks of lines are known: after the mark of a list, too. */
+function isStart(before: string): boolean {
+  return /^(?:(?:-|\d+\.)$)?$/.test(lineOf(before))
+}

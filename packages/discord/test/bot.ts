@@ -1,0 +1,121 @@
+import { inspect } from 'node:util'
+import { REST } from '@discordjs/rest'
+import type { Bubble, ChannelPort } from '@reply/sink'
+import { createHandClock, type DiscordOptions, type FakeDiscord, type HandClock, startDiscord } from '@reply/testing'
+import { afterEach, expect, vi } from 'vitest'
+import {
+  createDiscordPort,
+  type DiscordPortOptions,
+  type DiscordRequest,
+  type DiscordRest,
+  discordRestOptions,
+  renderDiscord,
+} from '../src/index.ts'
+
+export const token = 'MTA.very-secret-token'
+export const channelId = '100000000000000001'
+export const person = { id: '800000000000000005', name: 'Ada' }
+
+const started: FakeDiscord[] = []
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await Promise.all(started.splice(0).map((discord) => discord.close()))
+})
+
+export interface Started {
+  readonly discord: FakeDiscord
+  /** The real client. */
+  readonly rest: REST
+  readonly clock: HandClock
+}
+
+export async function start(options: Partial<DiscordOptions> = {}, startMs?: number): Promise<Started> {
+  const clock = createHandClock(startMs)
+  const discord = await startDiscord({ token, clock, ...options })
+  started.push(discord)
+  return { discord, clock, rest: clientOf(discord, clock) }
+}
+
+/** The client counts its budgets by the system's clock, which goes by hand as well. */
+export function clientOf({ url: api }: FakeDiscord, clock: HandClock): REST {
+  vi.spyOn(Date, 'now').mockImplementation(clock.now)
+  return new REST({ api, ...discordRestOptions }).setToken(token)
+}
+
+/** The same client, with something done before each call, and how many calls are on their way. */
+export function watched(rest: DiscordRest, before: () => Promise<void> = async () => {}) {
+  let inFlight = 0
+  const around =
+    (verb: 'post' | 'put' | 'patch' | 'delete') =>
+    async (route: `/${string}`, request?: DiscordRequest): Promise<unknown> => {
+      inFlight += 1
+      try {
+        await before()
+        return await rest[verb](route, request)
+      } finally {
+        inFlight -= 1
+      }
+    }
+  const client: DiscordRest = {
+    ...{ post: around('post'), put: around('put'), patch: around('patch'), delete: around('delete') },
+    on: (event, listener) => rest.on(event, listener),
+  }
+  return { client, inFlight: () => inFlight, rest: () => calm(() => inFlight === 0) }
+}
+
+/** Until no call is on its way any more; one that is never answered is not waited for. */
+export async function calm(isCalm: () => boolean, mostMs = 2000): Promise<void> {
+  const end = performance.now() + mostMs
+  for (let count = 0; count < 3 && performance.now() < end; ) {
+    await new Promise((resolve) => setImmediate(resolve))
+    count = isCalm() ? count + 1 : 0
+  }
+}
+
+export interface Opened extends Started {
+  readonly port: ChannelPort
+}
+
+export async function open(
+  options: Partial<DiscordOptions> = {},
+  port: Partial<DiscordPortOptions> = {},
+): Promise<Opened> {
+  const begun = await start(options)
+  const { rest, clock } = begun
+  return { ...begun, port: createDiscordPort({ rest, clock, channelId, ...port }) }
+}
+
+export function bubble(source: string, more: Partial<Bubble> = {}): Bubble {
+  return { ...renderDiscord(source), source, isPlain: false, buttons: [], ...more }
+}
+
+const chat = { id: channelId }
+export const editing = { chat, signal: new AbortController().signal }
+export const posting = { ...editing, silent: false, key: 'k' }
+
+/** How a call ended: `done`, or the kind of failure. Nothing of it may tell a token. */
+export async function ending(call: Promise<unknown> | undefined): Promise<object> {
+  try {
+    await call
+    return { type: 'done' }
+  } catch (error) {
+    tellsNothing(error)
+    return error instanceof Error ? error : { type: String(error) }
+  }
+}
+
+/** However deep one looks. */
+export function tellsNothing(error: unknown): void {
+  const said = inspect(error, { depth: 20, showHidden: true })
+  expect(said).not.toMatch(/very-secret|interaction-token/)
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/very-secret|interaction-token/)
+}
+
+/** Lets requests arrive: until something is so, and no longer than real time allows. */
+export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + 5000
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,235 @@
+import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@reply/testing'
+import { Client, GatewayIntentBits } from 'discord.js'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  type DiscordChannel,
+  type DiscordChannelOptions,
+  discordChannel,
+  discordRestOptions,
+  type Inbound,
+} from '../src/index.ts'
+import { channelId, person, type Started, start, tellsNothing, token, until } from './bot.ts'
+
+interface Hearing extends Started {
+  readonly channel: DiscordChannel
+  readonly client: Client
+  readonly heard: Inbound[]
+  readonly errors: Error[]
+}
+
+const stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()))
+})
+
+const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
+const intents = [Guilds, GuildMessages, DirectMessages, MessageContent]
+
+/** The real discord.js, logged in. */
+async function hear(
+  onInbound: (inbound: Inbound) => unknown = () => {},
+  given: Partial<DiscordChannelOptions> = {},
+  options: Partial<DiscordOptions> & { readonly intents?: number[] } = {},
+): Promise<Hearing> {
+  const started = await start(options)
+  const { discord, rest, clock } = started
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const client = new Client({ intents: options.intents ?? intents, rest: { ...discordRestOptions, api: discord.url } })
+  stops.push(() => client.destroy())
+  const channel = discordChannel({
+    ...{ rest, clock, client, updates: 'gateway', onError: (error: Error) => errors.push(error) },
+    onInbound: (inbound) => {
+      heard.push(inbound)
+      return onInbound(inbound)
+    },
+    ...given,
+  })
+  stops.push(() => channel.stop())
+  channel.start()
+  await client.login(token)
+  await until(() => client.isReady())
+  return { ...started, channel, client, heard, errors }
+}
+
+const button = { type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }] }
+
+async function ask({ rest }: Started, components: readonly unknown[] = [button]): Promise<string> {
+  const posted = await rest.post(`/channels/${channelId}/messages`, { body: { content: '?', components } })
+  return (posted as { id: string }).id
+}
+
+describe('over the gateway, by the real discord.js, is heard', () => {
+  test('a text: who, where, in answer to what', async () => {
+    const { discord, heard } = await hear()
+    const first = discord.say(channelId, 'Hi', { from: person })
+    const second = discord.say(channelId, '/stop now', { from: person, replyTo: first })
+    await until(() => heard.length === 2)
+    const actor = { id: person.id, name: 'Ada' }
+    expect(heard).toMatchObject([
+      { type: 'text', chat: { id: channelId }, actor, text: 'Hi', messageRef: { id: first }, isCommand: false },
+      { type: 'text', text: '/stop now', messageRef: { id: second }, replyTo: { id: first }, isCommand: true },
+    ])
+  })
+
+  test('a press, whose answer the person alone sees', async () => {
+    const hearing = await hear(async (inbound) => {
+      if (inbound.type === 'press') await inbound.answer('Taken *so*.')
+      if (inbound.type === 'press') await inbound.answer('Twice.')
+    })
+    const messageId = await ask(hearing)
+    const press = await hearing.discord.press(channelId, messageId, 'Yes', { from: person }).settled
+    expect([press.status, press.texts]).toEqual(['answered', ['Taken \\*so\\*.']])
+    expect(hearing.heard).toMatchObject([
+      { type: 'press', token: 'tok', chat: { id: channelId }, actor: { name: 'Ada' }, messageRef: { id: messageId } },
+    ])
+    expect(hearing.discord.count('callback')).toBe(1)
+  })
+
+  test('a direct message, which discord.js itself would have lost', async () => {
+    const channels = [{ id: channelId, kind: 'direct' as const }]
+    const { discord, heard } = await hear(() => {}, {}, { channels })
+    discord.say(channelId, 'Hi')
+    await until(() => heard.length === 1)
+    expect(heard).toMatchObject([{ type: 'text', text: 'Hi' }])
+  })
+
+  test('what was missed while the connection was gone', async () => {
+    const { discord, heard } = await hear()
+    discord.dropGateway()
+    await until(() => discord.connected === 0)
+    discord.say(channelId, 'Hi')
+    await until(() => heard.length === 1)
+  })
+
+  test('nothing without the right to read', async () => {
+    const { discord, heard } = await hear(() => {}, {}, { intents: [Guilds, GuildMessages] })
+    discord.say(channelId, 'Hi')
+    discord.say(channelId, 'Hi <@700000000000000001>')
+    await until(() => heard.length === 1)
+    expect(heard).toMatchObject([{ text: 'Hi <@700000000000000001>' }])
+  })
+})
+
+test('others of the same bot keep their buttons and commands', async () => {
+  const hearing = await hear(() => {}, { commands: ['ask'] })
+  const { discord, client, heard } = hearing
+  const theirs = { type: 1, components: [{ type: 2, style: 2, label: 'Theirs', custom_id: 'theirs' }] }
+  client.on('interactionCreate', (interaction) => {
+    if (interaction.isButton() && interaction.customId === 'theirs') void interaction.deferUpdate()
+    if (interaction.isCommand() && interaction.commandName === 'weather') void interaction.reply('Rain.')
+  })
+  const messageId = await ask(hearing, [theirs])
+  await discord.press(channelId, messageId, 'Theirs').settled
+  const weather = await discord.command(channelId, 'weather').settled
+  expect([weather.texts, heard]).toEqual([['Rain.'], []])
+  const asked = await discord.command(channelId, 'ask', ['Why?']).settled
+  expect(asked.texts).toEqual(['✅'])
+  expect(heard).toMatchObject([{ type: 'text', text: '/ask Why?', isCommand: true }])
+})
+
+describe('a press', () => {
+  async function press(hearing: Hearing): Promise<DiscordInteraction> {
+    const messageId = await ask(hearing)
+    return hearing.discord.press(channelId, messageId, 'Yes')
+  }
+
+  test('that the host fails at is answered all the same, and told', async () => {
+    const hearing = await hear(() => Promise.reject(new Error('broken')))
+    const pressed = await (await press(hearing)).settled
+    expect([pressed.status, pressed.texts]).toEqual(['deferred', []])
+    const message = `A press in channel ${channelId} failed: broken`
+    expect(hearing.errors).toMatchObject([{ type: 'inbound', message }])
+  })
+
+  test('that takes long is taken in time, and told later', async () => {
+    let release = (): void => {}
+    const hearing = await hear(async (inbound) => {
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      if (inbound.type === 'press') await inbound.answer('At last.')
+    })
+    const pressed = await press(hearing)
+    await until(() => hearing.heard.length === 1)
+    await hearing.clock.advance(2000)
+    expect((await pressed.settled).status).toBe('deferred')
+    release()
+    expect((await pressed.told(1)).texts).toEqual(['At last.'])
+    expect(hearing.discord.calls.filter(({ name }) => name === 'followUp')).toMatchObject([
+      { body: { flags: 64, allowed_mentions: { parse: [] } } },
+    ])
+  })
+
+  test('that comes too late is a failure that is told, without its token', async () => {
+    const { channel, errors } = await hear(() => {}, { updates: 'own' })
+    const user = { id: person.id, username: 'ada' }
+    const d = { id: '1', token: 'interaction-token-old', application_id: '2', type: 3, channel_id: channelId, user }
+    await channel.handleEvent({ t: 'INTERACTION_CREATE', d: { ...d, data: { custom_id: 'reply:tok' } } })
+    expect(errors).toMatchObject([{ type: 'answer', message: /10062 Unknown interaction/ }])
+    for (const error of errors) tellsNothing(error)
+  })
+})
+
+test("a text's answer is a message that answers it, and calls nobody", async () => {
+  const { discord } = await hear((inbound) => inbound.type === 'text' && inbound.answer('No such *option*, @everyone.'))
+  const asked = discord.say(channelId, 'Purple')
+  await until(() => discord.screen(channelId).length === 2)
+  const [, answer] = discord.screen(channelId)
+  expect(answer).toMatchObject({ text: 'No such *option*, @\u200beveryone.', replyTo: asked })
+  expect(discord.rung(channelId)).toEqual([])
+})
+
+test('is heard once, and no more after stop', async () => {
+  const { discord, channel, heard } = await hear()
+  discord.say(channelId, 'one')
+  await until(() => heard.length === 1)
+  await channel.stop()
+  discord.say(channelId, 'two')
+  const author = { id: '5', username: 'ada' }
+  const d = { id: '77', channel_id: channelId, author, content: 'three', type: 0 }
+  await Promise.all([1, 2].map(() => channel.handleEvent({ t: 'MESSAGE_CREATE', d })))
+  expect(heard.map((one) => one.type === 'text' && one.text)).toEqual(['one', 'three'])
+})
+
+test.each([
+  ['a bot', { author: { id: '5', username: 'bot', bot: true } }],
+  ['a webhook', { webhook_id: '9' }],
+  ['somebody who joined', { type: 7 }],
+  ['a picture', { content: '' }],
+])('what %s says is not heard', async (_, more) => {
+  const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })
+  const author = { id: '5', username: 'ada' }
+  const d = { id: '77', channel_id: channelId, author, content: 'x', type: 0, ...more }
+  await channel.handleEvent({ t: 'MESSAGE_CREATE', d })
+  await channel.handleEvent({ t: 'TYPING_START', d: {} })
+  await channel.handleEvent('nothing')
+  expect([heard, errors]).toEqual([[], []])
+})
+
+test('an event that cannot be read is passed over, and told', async () => {
+  const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })
+  await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { id: 5 } })
+  await channel.handleEvent({ t: 'INTERACTION_CREATE', d: {} })
+  expect([heard, errors.map((error) => 'type' in error && error.type)]).toEqual([[], ['malformed', 'malformed']])
+})
+
+test('options that cannot be are refused at once', async () => {
+  const { rest } = await start()
+  const make = (given: Partial<DiscordChannelOptions>) => () =>
+    discordChannel({ rest, updates: 'own', onInbound: () => {}, ...given })
+  expect(make({ updates: 'gateway' })).toThrow(/needs a client/)
+  expect(make({ updates: 'http' })).toThrow(/publicKey/)
+  expect(make({ updates: 'http', publicKey: 'abc' })).toThrow(/64 hexadecimal digits/)
+  const channel = make({})()
+  expect(() => channel.sinkFor({ chat: { id: 'general' } })).toThrow(/"general" is no channelId/)
+  expect(() => channel.sinkFor({ chat: { id: channelId } }, { thread: true })).toThrow(/made of a message/)
+  expect(await channel.sinkFor({ chat: { id: channelId } }).settled()).toMatchObject({ shown: 0, undelivered: [] })
+})
+
+test('a wrong token is told by discord.js, and not by us', async () => {
+  const discord = await startDiscord({ token: 'another' })
+  stops.push(() => discord.close())
+  const client = new Client({ intents, rest: { ...discordRestOptions, api: discord.url } })
+  await expect(client.login(token)).rejects.toMatchObject({ code: 'TokenInvalid' })
+})

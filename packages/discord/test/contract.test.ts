@@ -1,0 +1,69 @@
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing'
+import { describe, test, vi } from 'vitest'
+import { createDiscordPort, renderDiscord } from '../src/index.ts'
+import { channelId, clientOf, token, watched } from './bot.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const old = 'Maximum number of edits to messages older than 1 hour reached. Try again later'
+const faults: Readonly<Partial<Record<StageFault, DiscordFault>>> = {
+  'rate-limited': { type: 'rate-limited', retryAfterS: 3 },
+  refused: { type: 'status', status: 403, code: 50013, message: 'Missing Permissions' },
+  unreachable: { type: 'status', status: 502 },
+  unanswered: { type: 'accept-then-drop' },
+  fixed: { type: 'status', status: 403, code: 30046, message: old },
+}
+
+/** A channel of the fake Discord, reached by the real client. */
+async function stageOf(): Promise<Stage> {
+  const clock = createHandClock()
+  const discord = await startDiscord({ token, clock })
+  let isBare = true
+  // Most clauses post without a pacer, as no channel would take it: here the time that it takes passes by itself.
+  const { client, inFlight, rest } = watched(clientOf(discord, clock), async () => {
+    if (inFlight() === 1 && isBare) await clock.advance(1100)
+  })
+  return {
+    port: createDiscordPort({ rest: client, channelId, clock }),
+    render: renderDiscord,
+    chat: { id: channelId },
+    clock,
+    pass: async (ms) => {
+      isBare = false
+      await clock.advance(ms, rest)
+    },
+    screen: () => discord.screen(channelId).flatMap((message) => (message.from === 'bot' ? [seen(message)] : [])),
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
+    failNext: (fault) => {
+      const befalling = faults[fault]
+      if (befalling) discord.inject(befalling)
+    },
+    say: (text) => ({ id: discord.say(channelId, text) }),
+    deleteMessage: (id) => discord.remove(channelId, id),
+    notifications: () => discord.notifications(channelId),
+    secrets: [token],
+    close: () => discord.close(),
+  }
+}
+
+/** What a button carries is ours behind a prefix, which presses come back without. */
+function seen({ messageId, text, isSilent, rows, replyTo }: DiscordMessage): ReturnType<Stage['screen']>[number] {
+  const buttons = rows.map((row) =>
+    row.flatMap((each) =>
+      each.type === 'button' ? [{ label: each.label, data: each.customId.replace(/^reply:/, '') }] : [],
+    ),
+  )
+  return { id: messageId, text, isSilent, buttons, replyTo }
+}
+
+const skip: ContractOptions['skip'] = {
+  'tells that its markup is refused, or does without': 'Discord refuses no markup',
+  'shows a reply once when the first post is unparsable': 'Discord refuses no markup',
+  'writes a preview that is no message': 'Discord has no stream of its own',
+}
+
+describe('a channel', () => {
+  const clauses = portContract({ name: 'a channel', setup: stageOf, skip })
+  test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+})

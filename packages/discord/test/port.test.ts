@@ -1,0 +1,253 @@
+import { REST } from '@discordjs/rest'
+import type { DiscordFault } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { createDiscordPort, discordLimits } from '../src/index.ts'
+import { bubble, channelId, editing, ending, open, posting, start, tellsNothing, token, until } from './bot.ts'
+
+describe('a post', () => {
+  test('says what its Markdown says, calls nobody, and unfolds no links', async () => {
+    const { discord, port } = await open()
+    await port.post(bubble('**a** `b` @everyone <@800000000000000001> https://a.b'), posting)
+    const [shown] = discord.screen(channelId)
+    expect(shown).toMatchObject({ source: expect.stringContaining('**a** `b`'), isSilent: false })
+    expect(discord.rung(channelId)).toEqual([])
+    expect(discord.calls).toMatchObject([{ body: { allowed_mentions: { parse: [] }, flags: 4, enforce_nonce: true } }])
+  })
+
+  test('calls nobody even if the words would', async () => {
+    const { discord, port } = await open()
+    const text = '@everyone <@800000000000000001> <@&1>'
+    await port.post(bubble('', { text, plain: text, length: text.length }), posting)
+    const ref = await port.post(bubble('a'), { ...posting, key: 'b' })
+    await port.edit?.(ref, bubble('', { text }), editing)
+    expect([discord.screen(channelId)[1]?.source, discord.rung(channelId)]).toEqual([text, []])
+  })
+
+  test('answers a message, silently, with buttons', async () => {
+    const { discord, port } = await open()
+    const asked = discord.say(channelId, 'Why?')
+    const buttons = [[{ label: 'Yes', data: 'y' }], [{ label: 'No', data: 'n' }]]
+    await port.post(bubble('?', { buttons }), { ...posting, silent: true, replyTo: { id: asked } })
+    const [, posted] = discord.screen(channelId)
+    const row = (label: string, customId: string) => [{ type: 'button', label, customId, style: 2 }]
+    expect(posted).toMatchObject({
+      replyTo: asked,
+      isSilent: true,
+      rows: [row('Yes', 'reply:y'), row('No', 'reply:n')],
+    })
+  })
+
+  test('goes out though what it answers is gone', async () => {
+    const { discord, port } = await open()
+    await port.post(bubble('a'), { ...posting, replyTo: { id: '100000000000000099' } })
+    expect(discord.screen(channelId)).toMatchObject([{ text: 'a', replyTo: undefined }])
+  })
+
+  test('of one key is there once, however long that is', async () => {
+    const { discord, port } = await open()
+    const key = 'a-key-that-is-longer-than-a-nonce-may-be'
+    const [first, again] = [
+      await port.post(bubble('a'), { ...posting, key }),
+      await port.post(bubble('a'), { ...posting, key }),
+    ]
+    expect([first.id, discord.screen(channelId).length]).toEqual([again.id, 1])
+  })
+
+  test('has what opens a dialog below its buttons', async () => {
+    const { discord, port } = await open()
+    const questions = [{ header: '', question: 'Why?', options: [], multiple: false, custom: true }]
+    const buttons = [[{ label: 'Yes', data: 'y' }]]
+    await port.post(bubble('?', { buttons, form: { token: 'f', label: 'Answer …', questions } }), posting)
+    expect(discord.screen(channelId)[0]?.rows[1]).toEqual([
+      { type: 'button', label: 'Answer …', customId: 'reply:f', style: 1 },
+    ])
+  })
+})
+
+test('an edit takes the buttons away that it does not name', async () => {
+  const { discord, port } = await open()
+  const ref = await port.post(bubble('a', { buttons: [[{ label: 'Yes', data: 'y' }]] }), posting)
+  await port.edit?.(ref, bubble('b'), editing)
+  expect(discord.screen(channelId)).toMatchObject([{ text: 'b', rows: [] }])
+})
+
+test('a message that is gone is removed already', async () => {
+  const { discord, port } = await open()
+  const ref = await port.post(bubble('a'), posting)
+  await port.remove?.(ref, editing)
+  expect(discord.screen(channelId)).toEqual([])
+  expect(await ending(port.remove?.(ref, editing))).toEqual({ type: 'done' })
+})
+
+test('a file has its name, its words and its key', async () => {
+  const { discord, port } = await open()
+  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'const ä = 1', caption: 'code, *here*' }
+  const first = await port.upload?.(file, { ...posting, silent: true })
+  expect(await port.upload?.(file, posting)).toEqual(first)
+  const [posted, ...more] = discord.screen(channelId)
+  expect([posted, more]).toMatchObject([{ text: 'code, *here*', isSilent: true, files: [{ name: 'a.ts' }] }, []])
+  expect(Buffer.from(posted?.files[0]?.bytes ?? []).toString()).toBe('const ä = 1')
+})
+
+test('signs on the message of a person are one at a time', async () => {
+  const { discord, port, clock } = await open({ allowances: { react: { count: 5, perMs: 1000 } } })
+  const ref = { id: discord.say(channelId, 'Go') }
+  const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
+    await port.react?.(ref, sign, editing)
+    await clock.advance(1000)
+    return discord.screen(channelId)[0]?.reactions
+  }
+  expect([await shown('seen'), await shown('done'), await shown(undefined)]).toEqual([['👀'], ['✅'], []])
+})
+
+test('typing shows, and goes out by itself', async () => {
+  const { discord, port, clock } = await open()
+  await port.typing?.(true, editing)
+  await port.typing?.(false, editing)
+  expect([discord.typing(channelId), discord.count('typing')]).toEqual([true, 1])
+  await clock.advance(10_000)
+  expect(discord.typing(channelId)).toBe(false)
+})
+
+const refused = (status: number, code: number, message = ''): DiscordFault => ({
+  type: 'status',
+  status,
+  code,
+  message,
+})
+
+test.each<[string, DiscordFault, string]>([
+  ['a flood', { type: 'rate-limited', retryAfterS: 7 }, 'rate-limited'],
+  ['a flood of others', { type: 'rate-limited', retryAfterS: 7, scope: 'shared' }, 'rate-limited'],
+  ['a missing right', refused(403, 50013), 'refused'],
+  ['a channel that is hidden', refused(403, 50001), 'refused'],
+  ['a person who takes nothing', refused(403, 50007), 'refused'],
+  ['words that a filter forbids', refused(400, 200000), 'refused'],
+  ['a wrong form', refused(400, 50035, 'Invalid Form Body'), 'refused'],
+  ['a channel that is gone', refused(404, 10003), 'gone'],
+  ['a message that is gone', refused(404, 10008), 'gone'],
+  ['a message that is too old', refused(403, 30046), 'fixed'],
+  ['a thread that was put away', refused(400, 50083), 'fixed'],
+  ['an overload', refused(503, 130000), 'unreachable'],
+  ['a failure of theirs', refused(500, 0), 'unreachable'],
+  ['a gateway that gave up', { type: 'status', status: 504, isTaken: true }, 'ambiguous'],
+  ['a web page', { type: 'html' }, 'unreachable'],
+  ['a break before', { type: 'refuse' }, 'ambiguous'],
+  ['a break after', { type: 'accept-then-drop' }, 'ambiguous'],
+])('%s fails by its kind', async (_, fault, type) => {
+  const { port } = await open({ faults: [fault] })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
+})
+
+test.each([
+  ['user', 'chat'],
+  ['global', 'client'],
+  ['shared', 'chat'],
+] as const)('a flood of scope %s says for how long, for the %s', async (given, scope) => {
+  const { port } = await open({ faults: [{ type: 'rate-limited', retryAfterS: 7, scope: given }] })
+  const failure = await ending(port.post(bubble('a'), posting))
+  expect(failure).toMatchObject({ type: 'rate-limited', scope })
+  expect((failure as { retryAfterMs: number }).retryAfterMs).toBeGreaterThanOrEqual(7000)
+})
+
+test('a bucket that is empty is not asked: the client knows it from the headers', async () => {
+  const { discord, port } = await open()
+  for (const key of ['1', '2', '3', '4', '5']) await port.post(bubble(key), { ...posting, key })
+  expect(await ending(port.post(bubble('6'), { ...posting, key: '6' }))).toMatchObject({ type: 'rate-limited' })
+  expect([discord.count('post'), discord.invalidCalls()]).toEqual([5, 0])
+})
+
+test('an edit of what is not ours, or old, fails by its kind', async () => {
+  const { discord, port, clock } = await open()
+  const theirs = { id: discord.say(channelId, 'x') }
+  expect(await ending(port.edit?.(theirs, bubble('a'), editing))).toMatchObject({ type: 'fixed' })
+  const ref = await port.post(bubble('a'), posting)
+  await clock.advance(3_600_001)
+  expect(await ending(port.edit?.(ref, bubble('b'), editing))).toMatchObject({ type: 'fixed' })
+})
+
+test.each(['stall', 'accept-then-stall'] as const)('%s: it is given up, and nobody knows', async (type) => {
+  const { discord, port, clock } = await open({ faults: [{ type }] })
+  const posted = ending(port.post(bubble('a'), posting))
+  await until(() => discord.calls.length === 1)
+  await clock.advance(30_000)
+  expect(await posted).toMatchObject({ type: 'ambiguous' })
+  expect(clock.pending).toBe(0)
+})
+
+test('a server that is not there was told nothing', async () => {
+  const { discord, port } = await open()
+  await discord.close()
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
+})
+
+test('a wrong token is refused, also when the client has forgotten it', async () => {
+  const { rest, clock } = await start()
+  rest.setToken('another-very-secret-token')
+  const port = createDiscordPort({ rest, channelId, clock })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused', message: /401/ })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused', message: /token/ })
+})
+
+describe('a client that repeats by itself', () => {
+  test('posts nothing twice', async () => {
+    const { discord, clock } = await start({ faults: [{ type: 'status', status: 504, isTaken: true, times: 2 }] })
+    const rest = new REST({ api: discord.url }).setToken(token)
+    const port = createDiscordPort({ rest, channelId, clock })
+    expect(await ending(port.post(bubble('a'), posting))).toEqual({ type: 'done' })
+    expect([discord.screen(channelId).length, discord.count('post')]).toEqual([1, 3])
+  })
+
+  test('and waits is given up, and sends nothing late', async () => {
+    const faults: readonly DiscordFault[] = [{ type: 'rate-limited', retryAfterS: 1 }]
+    const { discord, clock } = await start({ faults })
+    const port = createDiscordPort({ rest: new REST({ api: discord.url }).setToken(token), channelId, clock })
+    const posted = ending(port.post(bubble('a'), posting))
+    await until(() => discord.calls.length === 1 && discord.calls[0]?.status === 429)
+    await clock.advance(30_000)
+    const failure = await posted
+    expect(failure).toMatchObject({ type: 'ambiguous' })
+    tellsNothing(failure)
+  })
+})
+
+describe('a thread', () => {
+  test('is made of the message that asked, once, and all goes there', async () => {
+    const { discord, rest, clock } = await start()
+    const messageId = discord.say(channelId, 'Why?')
+    const make = () => createDiscordPort({ rest, channelId, clock, thread: { messageId, name: 'Why?\n\nSo' } })
+    const port = make()
+    const ref = await port.post(bubble('a'), { ...posting, replyTo: { id: messageId } })
+    await port.typing?.(true, editing)
+    await port.edit?.(ref, bubble('b'), editing)
+    // After a restart it is found again.
+    await make().edit?.(ref, bubble('c'), editing)
+    expect(discord.threads(channelId)).toEqual([{ id: messageId, name: 'Why? So' }])
+    expect(discord.screen(messageId)).toMatchObject([{ text: 'c', replyTo: undefined }])
+    expect([discord.typing(messageId), discord.screen(channelId).length]).toEqual([true, 1])
+    expect(discord.calls.filter(({ name }) => name === 'thread').map(({ code }) => code)).toEqual([undefined, 160004])
+  })
+
+  test('is none where there can be none: it is the channel then', async () => {
+    const { discord, rest, clock } = await start({ channels: [{ id: channelId, kind: 'direct' }] })
+    const messageId = discord.say(channelId, 'Why?')
+    const port = createDiscordPort({ rest, channelId, clock, thread: { messageId, name: '' } })
+    await port.post(bubble('a'), { ...posting, replyTo: { id: messageId } })
+    expect(discord.screen(channelId)).toMatchObject([{}, { text: 'a', replyTo: messageId }])
+  })
+
+  test('that may not be made is a refusal, and tried again with the next', async () => {
+    const faults: readonly DiscordFault[] = [{ call: 'thread', ...refused(403, 50013) }]
+    const { discord, rest, clock } = await start({ faults })
+    const messageId = discord.say(channelId, 'Why?')
+    const port = createDiscordPort({ rest, channelId, clock, thread: { messageId, name: 'x' } })
+    expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused' })
+    expect(await ending(port.post(bubble('a'), posting))).toEqual({ type: 'done' })
+  })
+})
+
+test('the budget keeps under what the headers say', () => {
+  const { perChat, editIntervalMs, editWindowMs = 0 } = discordLimits
+  expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
+  expect([editIntervalMs, editWindowMs < 3_600_000]).toEqual([500, true])
+})

@@ -1,0 +1,170 @@
+import { createServer } from 'node:http'
+import type { FakeDiscord } from '@reply/testing'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type DiscordChannelOptions, discordChannel, type Inbound, type WebhookRequest } from '../src/index.ts'
+import { channelId, person, type Started, start, until } from './bot.ts'
+
+const stops: (() => void)[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop()
+})
+
+async function open(
+  onInbound: (inbound: Inbound) => unknown = () => {},
+  given: Partial<DiscordChannelOptions> = {},
+): Promise<Started & { heard: Inbound[]; channel: ReturnType<typeof discordChannel>; url: string }> {
+  const started = await start()
+  const { rest, clock, discord } = started
+  const heard: Inbound[] = []
+  const channel = discordChannel({
+    ...{ rest, clock, updates: 'http', publicKey: discord.publicKey, commands: ['ask'], ...given },
+    onInbound: (inbound) => {
+      heard.push(inbound)
+      return onInbound(inbound)
+    },
+  })
+  const server = createServer(channel.listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return { ...started, heard, channel, url: `http://127.0.0.1:${address.port}/` }
+}
+
+const components = [{ type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }] }]
+
+const pressed = (id: string, token = 'reply:tok'): string =>
+  JSON.stringify({
+    ...{ id, token: 'interaction-token', application_id: '2', type: 3, channel_id: channelId },
+    ...{
+      user: { id: person.id, username: 'ada' },
+      message: { id: '9' },
+      data: { custom_id: token, component_type: 2 },
+    },
+  })
+
+function signed(discord: FakeDiscord, body: string, more: Partial<WebhookRequest> = {}): WebhookRequest {
+  return { method: 'POST', headers: discord.signed(body), body: new TextEncoder().encode(body), ...more }
+}
+
+describe("Discord's own requests are heard, over HTTP", () => {
+  test('after it has found that the endpoint answers, and that forgeries are refused', async () => {
+    const { discord, rest, heard, url } = await open((inbound) => inbound.type === 'press' && inbound.answer('Taken.'))
+    await discord.setEndpoint(url)
+    expect(heard).toEqual([])
+    await rest.post(`/channels/${channelId}/messages`, { body: { content: '?', components } })
+    const [message] = discord.screen(channelId)
+    const press = await discord.press(channelId, message?.messageId ?? '', 'Yes', { from: person }).settled
+    expect([press.texts, press.reason]).toEqual([['Taken.'], undefined])
+    expect(heard).toMatchObject([{ type: 'press', token: 'tok', actor: { id: person.id, name: 'Ada' } }])
+    // It was answered in the answer itself.
+    expect(discord.count('callback')).toBe(0)
+  })
+
+  test('a command is a text, and what takes long is taken in time', async () => {
+    const { discord, heard, url, clock } = await open(async (inbound) => {
+      if (inbound.type !== 'text') return
+      await new Promise<void>((resolve) => void clock.after(4000, resolve))
+      await inbound.answer('Done.')
+    })
+    await discord.setEndpoint(url)
+    const asked = discord.command(channelId, 'ask', ['Why', 'so?'], { from: person })
+    await until(() => heard.length === 1)
+    await clock.advance(2000)
+    expect((await asked.settled).texts).toEqual(['✅'])
+    await clock.advance(2000)
+    expect((await asked.told(2)).texts).toEqual(['✅', 'Done.'])
+    expect(heard).toMatchObject([{ type: 'text', text: '/ask Why so?', isCommand: true }])
+  })
+})
+
+test('a replay is taken, and does nothing', async () => {
+  const { channel, discord, heard } = await open()
+  const request = signed(discord, pressed('77'))
+  const answers = [await channel.webhook(request), await channel.webhook(request)]
+  const body = { type: 'application/json', text: '{"type":6}' }
+  expect([answers, heard.length]).toEqual([
+    [
+      { status: 200, body },
+      { status: 200, body },
+    ],
+    1,
+  ])
+})
+
+describe('refused', () => {
+  test.each<[string, (discord: FakeDiscord) => WebhookRequest, number]>([
+    ['no signature', (discord) => signed(discord, pressed('1'), { headers: {} }), 401],
+    [
+      'a signature of another body',
+      (discord) => signed(discord, pressed('1'), { headers: discord.signed(pressed('2')) }),
+      401,
+    ],
+    [
+      'a signature of nobody',
+      (discord) => {
+        const headers = { ...discord.signed(pressed('1')), 'x-signature-ed25519': '0'.repeat(128) }
+        return signed(discord, pressed('1'), { headers })
+      },
+      401,
+    ],
+    [
+      'another time',
+      (discord) => {
+        const headers = discord.signed(pressed('1'))
+        const timestamp = String(Number(headers['x-signature-timestamp']) + 1)
+        return signed(discord, pressed('1'), { headers: { ...headers, 'x-signature-timestamp': timestamp } })
+      },
+      401,
+    ],
+    [
+      'two signatures',
+      (discord) => {
+        const headers = discord.signed(pressed('1'))
+        const both = [headers['x-signature-ed25519'] ?? '', 'b']
+        return signed(discord, pressed('1'), { headers: { ...headers, 'x-signature-ed25519': both } })
+      },
+      401,
+    ],
+    [
+      'an old one, sent again',
+      (discord) => signed(discord, pressed('1'), { headers: discord.signed(pressed('1'), Date.now() - 301_000) }),
+      401,
+    ],
+    [
+      'one of the future',
+      (discord) => signed(discord, pressed('1'), { headers: discord.signed(pressed('1'), Date.now() + 302_000) }),
+      401,
+    ],
+    ['another method', (discord) => signed(discord, '', { method: 'GET' }), 405],
+    ['no JSON', (discord) => signed(discord, '{'), 400],
+    ['no interaction', (discord) => signed(discord, '{"type":3}'), 400],
+    ["another's button", (discord) => signed(discord, pressed('1', 'theirs')), 400],
+    ['too many bytes', (discord) => signed(discord, pressed('1', `reply:${'x'.repeat(2000)}`)), 413],
+  ])('%s', async (_, request, status) => {
+    const { channel, discord, heard } = await open(() => {}, { maxBytes: 1000 })
+    expect(await channel.webhook(request(discord))).toEqual({ status })
+    expect(heard).toEqual([])
+  })
+
+  test('over HTTP as well, before anything is read', async () => {
+    const { url, discord, heard } = await open(() => {}, { maxBytes: 1000 })
+    const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
+    const long = 'x'.repeat(100_000)
+    expect(await send({ method: 'GET' })).toBe(405)
+    expect(await send({ method: 'POST', body: pressed('1') })).toBe(401)
+    expect(await send({ method: 'POST', headers: discord.signed(long), body: long })).toBe(413)
+    expect(await send({ method: 'POST', headers: discord.signed(pressed('1')), body: pressed('1') })).toBe(200)
+    expect(heard).toHaveLength(1)
+  })
+})
+
+test('there is none without a key', async () => {
+  const { rest } = await start()
+  const own = discordChannel({ rest, updates: 'own', onInbound: () => {} })
+  const request = { method: 'POST', headers: {}, body: new Uint8Array() }
+  await expect(own.webhook(request)).rejects.toMatchObject({ type: 'invalid' })
+})

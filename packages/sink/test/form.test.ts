@@ -1,0 +1,96 @@
+import type { Ask } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import {
+  type AskInput,
+  type AskState,
+  answerWith,
+  emptyLedger,
+  type Form,
+  type Inbound,
+  type Taken,
+  takeAsk,
+  words,
+} from '../src/index.ts'
+import { layout } from '../src/layout.ts'
+import { asks, questionOf } from './make.ts'
+
+const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }
+const three = asks([questionOf(), questionOf({ multiple: true }), questionOf({ custom: true })])
+
+function take(ask: Ask, input: AskInput, state: AskState = fresh): Taken | undefined {
+  return takeAsk(ask, input, { state, words })
+}
+
+function filledIn(values: readonly (readonly string[])[], state: AskState = fresh, token = 's3cret.0.f') {
+  return take(three, { token, values }, state)
+}
+
+describe('the press of what opens a form', () => {
+  test('gives all questions that are left from there on', () => {
+    const taken = take(three, { token: 's3cret.1.f' }, { ...fresh, answers: [['Red']] })
+    const form = { token: 's3cret.1.f', label: words.fillIn, questions: three.questions.slice(1) }
+    expect(taken).toMatchObject({ type: 'form', form })
+  })
+
+  test('is none for questions that are still to come, or of an ask that is closed', () => {
+    expect(take(three, { token: 's3cret.1.f' })?.type).toBe('error')
+    const closed = asks([questionOf()], { status: 'withdrawn' })
+    expect(take(closed, { token: 's3cret.0.f' })?.type).toBe('error')
+  })
+
+  test('opens it for the person, and answers nothing', async () => {
+    const opened: Form[] = []
+    const form: Form = { token: 's3cret.0.f', label: 'Answer', questions: [] }
+    const taken = { type: 'form', form, state: fresh, ask: three, undo: () => {} } as const
+    const answer = answerWith({
+      opencode: { answer: () => Promise.reject(new Error()), reject: () => Promise.reject(new Error()) },
+      running: () => [{ sink: { take: () => taken }, stream: { abort: () => Promise.reject(new Error()) } }],
+    })
+    const press: Inbound = {
+      ...{ type: 'press', chat: { id: '7' }, actor: { id: '5', name: 'Ada' }, token: 's3cret.0.f' },
+      messageRef: { id: '1' },
+      open: async (given) => void opened.push(given),
+      answer: () => Promise.reject(new Error('answered')),
+    }
+    expect([await answer(press), opened]).toEqual([true, [form]])
+  })
+})
+
+describe('what a form was filled in with', () => {
+  test('answers all questions at once, by labels, numbers and words', () => {
+    expect(filledIn([['red'], ['1', 'Blue'], ['something darker']])).toMatchObject({
+      type: 'answer',
+      answer: [['Red'], ['Red', 'Blue'], ['something darker']],
+    })
+  })
+
+  test('of the first questions alone leaves the others to be asked', () => {
+    const taken = filledIn([['Red'], ['Green']])
+    expect(taken).toMatchObject({ type: 'more', state: { answers: [['Red'], ['Green']] } })
+    const state = taken?.type === 'more' ? taken.state : fresh
+    const last = filledIn([['mine']], state, 's3cret.2.f')
+    expect(last).toMatchObject({ type: 'answer', answer: [['Red'], ['Green'], ['mine']] })
+  })
+
+  test.each<[string, readonly (readonly string[])[], string]>([
+    ['nothing', [], words.alreadyResolved],
+    ['an empty answer', [['Red'], [' '], ['x']], 'Reply with the numbers, as in 1, 3.'],
+    ['two where one is wanted', [['Red', 'Blue'], ['Red'], ['x']], words.oneOnly],
+    ['words where none are', [['mine'], ['Red'], ['x']], '"mine" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
+  ])('is refused when it is %s', (_, values, error) => {
+    expect(filledIn(values)).toEqual({ type: 'error', error })
+  })
+})
+
+test('a status is written small where the platform has a way to', () => {
+  const text = (small?: (line: string) => string): string | undefined => {
+    const limits = {
+      ...{ maxLength: 100, edits: true, editIntervalMs: 0, perChat: { calls: 1, perMs: 1 }, idempotent: false },
+      ...(small && { small }),
+    }
+    const render = (source: string) => ({ text: source, plain: source, length: source.length })
+    const cards = [{ type: 'status', key: 'status', source: 'bash: a*b' }] as const
+    return layout(cards, { render, limits, mode: 'live', words, ledger: emptyLedger })[0]?.bubble.text
+  }
+  expect([text(), text((line) => `<small>${line}</small>`)]).toEqual(['*bash: a\\*b*', '<small>bash: a\\*b</small>'])
+})

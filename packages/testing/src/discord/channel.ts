@@ -1,0 +1,85 @@
+/** A place where messages are: a channel of a server, a direct message, a thread. */
+export interface DiscordChannel {
+  /** 17 to 19 digits. */
+  readonly id: string
+  /** Default "text". */
+  readonly kind?: 'text' | 'direct' | 'thread'
+  /** Of a thread: where it hangs. */
+  readonly parentId?: string
+  readonly name?: string
+  /** The bot may see it and not write there. Default false. */
+  readonly isClosed?: boolean
+  /** Of a thread: nothing there can be changed. Default false. */
+  readonly isArchived?: boolean
+}
+
+export interface DiscordUser {
+  /** 17 to 19 digits. */
+  readonly id: string
+  /** Default "Person". */
+  readonly name?: string
+}
+
+/** A button, or a select, of a message. */
+export type DiscordComponent =
+  | { readonly type: 'button'; readonly label: string; readonly customId: string; readonly style: number }
+  | {
+      readonly type: 'select'
+      readonly customId: string
+      readonly options: readonly DiscordOption[]
+      readonly min: number
+      readonly max: number
+    }
+
+export interface DiscordOption {
+  readonly label: string
+  readonly value: string
+  readonly description?: string
+}
+
+export interface StoredFile {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** A message in a channel. */
+export interface Post {
+  readonly id: string
+  readonly from: 'bot' | DiscordUser
+  readonly at: number
+  readonly editedAt?: number
+  readonly editedTimes: number
+  readonly content: string
+  readonly flags: number
+  readonly rows: readonly (readonly DiscordComponent[])[]
+  /** The components as they were sent: a client gets them back. */
+  readonly components: readonly unknown[]
+  readonly files: readonly StoredFile[]
+  readonly replyTo?: string
+  readonly nonce?: string
+  readonly reactions: readonly { readonly from: 'bot' | string; readonly emoji: string }[]
+}
+
+/** A channel and all that is in it. */
+export interface Channel {
+  readonly id: string
+  readonly kind: 'text' | 'direct' | 'thread'
+  readonly parentId: string | undefined
+  readonly name: string
+  readonly posts: Map<string, Post>
+  typingUntil: number
+  isClosed: boolean
+  isArchived: boolean
+  /** Messages of the bot's that made a sound. */
+  loud: number
+  /** People that its messages called by name. */
+  rung: readonly string[]
+}
+
+export function createChannel({ id, kind = 'text', parentId, name, isClosed, isArchived }: DiscordChannel): Channel {
+  return {
+    ...{ id, kind, parentId, name: name ?? kind, posts: new Map(), typingUntil: 0, loud: 0, rung: [] },
+    isClosed: isClosed ?? false,
+    isArchived: isArchived ?? false,
+  }
+}

@@ -1,0 +1,80 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import type { DiscordComponent, DiscordOption } from './channel.ts'
+import { limits } from './limits.ts'
+import { listIn } from './payload.ts'
+import { invalidForm, tooLong } from './refusal.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The rows below a message, checked. https://discord.com/developers/docs/components/reference */
+export function rowsOf(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {
+  if (components.length > limits.rows) throw tooMany('components', limits.rows)
+  const rows = components.map((row, index) => rowOf(fieldsOf(row), `components.${index}`))
+  const ids = rows.flat().map(({ customId }) => customId)
+  const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index)
+  if (twice >= 0)
+    throw invalidForm('components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
+  return rows
+}
+
+function rowOf(row: Fields, path: string): readonly DiscordComponent[] {
+  if (row.type !== 1) throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (1,).')
+  const inside = listIn(row, 'components').map((each, index) => {
+    const fields = fieldsOf(each)
+    const at = `${path}.components.${index}`
+    if (fields.type === 2) return buttonOf(fields, at)
+    if (fields.type === 3) return selectOf(fields, at)
+    throw invalidForm(`${at}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (2, 3, 5, 6, 7, 8).')
+  })
+  if (inside.length === 0)
+    throw invalidForm(`${path}.components`, 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 5 in length.')
+  const most = inside.some(({ type }) => type === 'select') ? 1 : limits.buttons
+  if (inside.length > most) throw tooMany(`${path}.components`, most)
+  return inside
+}
+
+function buttonOf(fields: Fields, path: string): DiscordComponent {
+  const label = textOf(fields, 'label', { path, most: limits.label })
+  return { type: 'button', label, customId: customIdOf(fields, path), style: Number(fields.style) }
+}
+
+export function selectOf(fields: Fields, path: string): Extract<DiscordComponent, { type: 'select' }> {
+  const options = listIn(fields, 'options').map((each, index) => optionOf(fieldsOf(each), `${path}.options.${index}`))
+  if (options.length === 0 || options.length > limits.options)
+    throw invalidForm(`${path}.options`, 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 25 in length.')
+  const values = options.map(({ value }) => value)
+  if (new Set(values).size < values.length)
+    throw invalidForm(`${path}.options`, 'SELECT_COMPONENT_OPTION_VALUE_DUPLICATED', 'The option value is already used')
+  if (typeof fields.placeholder === 'string' && fields.placeholder.length > limits.placeholder)
+    throw tooLong(`${path}.placeholder`, limits.placeholder)
+  const min = typeof fields.min_values === 'number' ? fields.min_values : 1
+  const max = typeof fields.max_values === 'number' ? fields.max_values : 1
+  if (max > options.length || max < 1 || min > max)
+    throw invalidForm(`${path}.max_values`, 'BASE_TYPE_BAD_LENGTH', 'It must fit the number of options.')
+  return { type: 'select', customId: customIdOf(fields, path), options, min, max }
+}
+
+function optionOf(fields: Fields, path: string): DiscordOption {
+  const label = textOf(fields, 'label', { path, most: limits.option })
+  const value = textOf(fields, 'value', { path, most: limits.option })
+  const { description } = fields
+  if (typeof description !== 'string') return { label, value }
+  return { label, value, description: textOf(fields, 'description', { path, most: limits.option }) }
+}
+
+export function customIdOf(fields: Fields, path: string): string {
+  return textOf(fields, 'custom_id', { path, most: limits.customId })
+}
+
+/** A text that must be there, and not be longer than that. */
+export function textOf(fields: Fields, name: string, { path, most }: { readonly path: string; readonly most: number }) {
+  const value = fields[name]
+  const at = path === '' ? name : `${path}.${name}`
+  if (typeof value !== 'string' || value === '') throw invalidForm(at, 'BASE_TYPE_REQUIRED', 'This field is required')
+  if (value.length > most) throw tooLong(at, most)
+  return value
+}
+
+export function tooMany(path: string, most: number): Error {
+  return invalidForm(path, 'BASE_TYPE_MAX_LENGTH', `Must be ${most} or fewer in length.`)
+}

@@ -1,0 +1,61 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import { TestingError } from '../error.ts'
+import { fieldsOf } from '../recorded/frames.ts'
+
+/** Where interactions go instead of the gateway. */
+export interface Endpoint {
+  /** As Discord's portal shows it: 32 bytes in hex. */
+  readonly publicKey: string
+  /** The headers that Discord signs a body with. Left out: now. */
+  signed(body: string, atMs?: number): Readonly<Record<string, string>>
+  /** Undefined where there is none. */
+  readonly url: string | undefined
+  /** Checked as Discord does it: it must answer a PING, and refuse one with a wrong signature. */
+  set(url: string): Promise<void>
+  /** Undefined for one that said nothing in its answer. */
+  deliver(interaction: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>> | undefined>
+}
+
+export function createEndpoint(clock: Clock): Endpoint {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const publicHex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
+  let current: string | undefined
+  return {
+    publicKey: publicHex,
+    signed: (body, atMs = clock.now()) => headersOf(body, atMs, privateKey),
+    get url() {
+      return current
+    },
+    set,
+    deliver: async (interaction) => {
+      if (current === undefined) return undefined
+      const { status, answer } = await post(current, JSON.stringify(interaction))
+      return status === 200 ? answer : undefined
+    },
+  }
+
+  async function set(url: string): Promise<void> {
+    const ping = JSON.stringify({ id: '1', application_id: '1', type: 1, version: 1, token: 'ping' })
+    const forged = await post(url, ping, { 'x-signature-ed25519': '0'.repeat(128) })
+    const { status, answer } = await post(url, ping)
+    if (forged.status !== 401 || status !== 200 || answer?.type !== 1) {
+      const said = `it answered a PING with ${status}, and a forged one with ${forged.status}`
+      throw new TestingError('discord', `Discord would not take ${url} for interactions: ${said}.`)
+    }
+    current = url
+  }
+
+  async function post(url: string, body: string, more: Readonly<Record<string, string>> = {}) {
+    const headers = { 'content-type': 'application/json', ...headersOf(body, clock.now(), privateKey), ...more }
+    const response = await fetch(url, { method: 'POST', body, headers })
+    const text = await response.text()
+    return { status: response.status, answer: text === '' ? undefined : fieldsOf(JSON.parse(text)) }
+  }
+}
+
+function headersOf(body: string, atMs: number, key: KeyObject): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(atMs / 1000))
+  const signature = sign(null, Buffer.from(timestamp + body), key).toString('hex')
+  return { 'x-signature-ed25519': signature, 'x-signature-timestamp': timestamp }
+}

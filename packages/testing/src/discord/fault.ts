@@ -1,0 +1,74 @@
+import type { DiscordCallName } from './routes/all.ts'
+
+/** What goes wrong with a call. */
+export type DiscordFault = ToCalls &
+  /** 429: of the call's bucket, of all calls, or of others who share it. What it names is frozen for as long. */
+  (
+    | {
+        readonly type: 'rate-limited'
+        readonly retryAfterS: number
+        /** Default `user`. */
+        readonly scope?: 'user' | 'global' | 'shared'
+      }
+    /** An answer that refuses. Nothing was done, unless it `isTaken`: a gateway that gives up on a server which goes on. */
+    | {
+        readonly type: 'status'
+        readonly status: number
+        readonly code?: number
+        readonly message?: string
+        readonly isTaken?: boolean
+      }
+    /** 502 and a web page instead of JSON: nothing was done. */
+    | { readonly type: 'html' }
+    /** The connection breaks before the call is taken. */
+    | { readonly type: 'refuse' }
+    /** The call is taken and the connection breaks before the answer: did it happen or not? */
+    | { readonly type: 'accept-then-drop' }
+    /** Not taken, and never answered: the client has to give up. */
+    | { readonly type: 'stall' }
+    /** Taken, and never answered. */
+    | { readonly type: 'accept-then-stall' }
+  )
+
+/** Which calls a fault befalls. */
+interface ToCalls {
+  /** Default: any that has to do with messages: not typing. */
+  readonly call?: DiscordCallName | readonly DiscordCallName[]
+  /** Default: any. */
+  readonly channelId?: string
+  /** The first of the calls that match which it befalls, from 1. Default 1. */
+  readonly nth?: number
+  /** How many it befalls, one after the other. Default 1. */
+  readonly times?: number
+}
+
+export interface FaultPlan {
+  add(fault: DiscordFault): void
+  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
+  next(call: DiscordCallName, channelId: string): DiscordFault | undefined
+}
+
+export function createFaultPlan(faults: readonly DiscordFault[]): FaultPlan {
+  const plan = faults.map((fault) => ({ fault, seen: 0 }))
+  return {
+    add: (fault) => {
+      plan.push({ fault, seen: 0 })
+    },
+    next: (call, channelId) => {
+      let due: DiscordFault | undefined
+      for (const entry of plan) {
+        if (!befalls(entry.fault, call, channelId)) continue
+        entry.seen += 1
+        const { nth = 1, times = 1 } = entry.fault
+        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
+      }
+      return due
+    },
+  }
+}
+
+function befalls(fault: DiscordFault, call: DiscordCallName, channelId: string): boolean {
+  if (fault.channelId !== undefined && fault.channelId !== channelId) return false
+  if (fault.call === undefined) return call !== 'typing' && call !== 'me'
+  return typeof fault.call === 'string' ? fault.call === call : fault.call.includes(call)
+}

@@ -1,0 +1,133 @@
+import type { Clock } from '../clock.ts'
+import { fieldsOf } from '../recorded/frames.ts'
+import { limits } from './limits.ts'
+import { type DiscordModal, modalOf } from './modal.ts'
+import { refusals } from './refusal.ts'
+
+/** Something that a person did and waits for an answer to. It changes as the bot answers, or doesn't. */
+export interface DiscordInteraction {
+  readonly id: string
+  /**
+   * `waiting`: what the person sees is a spinner. `deferred`: taken, and nothing is said yet. `answered`: with words, a dialog,
+   * or nothing. `failed`: nothing came within 3 s: "This interaction failed".
+   */
+  readonly status: 'waiting' | 'deferred' | 'answered' | 'failed'
+  /** What the person alone was told, in order. */
+  readonly texts: readonly string[]
+  /** Why an endpoint's answer was none: the person sees only that it failed. */
+  readonly reason: string | undefined
+  /** The dialog that opened. */
+  readonly modal: DiscordModal | undefined
+  /** Resolves with the first answer, or when there was none in time. */
+  readonly settled: Promise<DiscordInteraction>
+  /** Resolves when something more was said. */
+  told(count: number): Promise<DiscordInteraction>
+}
+
+/** An interaction that Discord knows by its token. */
+export interface Known {
+  readonly token: string
+  readonly interaction: DiscordInteraction
+  /** The first answer. Throws a `Refusal`. */
+  answer(body: Readonly<Record<string, unknown>>): void
+  /** A further one, of what its text says. Throws a `Refusal`. */
+  followUp(body: Readonly<Record<string, unknown>>): void
+  fail(reason: string): void
+}
+
+export interface Interactions {
+  open(id: string, token: string): Known
+  byToken(token: string): Known | undefined
+  close(): void
+}
+
+/** Each is answered once, while it is young, and further for a quarter of an hour. */
+export function createInteractions(clock: Clock): Interactions {
+  const known = new Map<string, Known>()
+  const stops = new Set<() => void>()
+  return {
+    open,
+    byToken: (token) => known.get(token),
+    close: () => {
+      for (const stop of stops) stop()
+    },
+  }
+
+  function open(id: string, token: string): Known {
+    const openedAt = clock.now()
+    let status: DiscordInteraction['status'] = 'waiting'
+    const texts: string[] = []
+    let modal: DiscordModal | undefined
+    let reason: string | undefined
+    const listeners: (() => void)[] = []
+    const settled = when(() => status !== 'waiting')
+    const stop = clock.after(limits.firstMs, () => {
+      stops.delete(stop)
+      if (status === 'waiting') become('failed')
+    })
+    stops.add(stop)
+    const interaction: DiscordInteraction = {
+      id,
+      get status() {
+        return status
+      },
+      texts,
+      get reason() {
+        return reason
+      },
+      get modal() {
+        return modal
+      },
+      settled,
+      told: (count) => when(() => texts.length >= count),
+    }
+    const one: Known = { token, interaction, answer, followUp, fail }
+    known.set(token, one)
+    return one
+
+    function answer(body: Readonly<Record<string, unknown>>): void {
+      if (status === 'failed' || clock.now() - openedAt > limits.firstMs) throw refusals.unknownInteraction()
+      if (status !== 'waiting') throw refusals.acknowledged()
+      const given = fieldsOf(body.data)
+      if (body.type === 9) modal = modalOf(given)
+      else if (body.type === 4) tell(given)
+      else if (body.type !== 5 && body.type !== 6) throw refusals.notFound()
+      become(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
+    }
+
+    function followUp(body: Readonly<Record<string, unknown>>): void {
+      if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
+        throw refusals.unknownWebhook()
+      tell(body)
+      become('answered')
+    }
+
+    function fail(why: string): void {
+      reason = why
+      become('failed')
+    }
+
+    function tell(body: Readonly<Record<string, unknown>>): void {
+      const { content } = body
+      if (typeof content !== 'string' || content === '') throw refusals.empty()
+      texts.push(content)
+    }
+
+    function become(next: DiscordInteraction['status']): void {
+      status = next
+      stop()
+      stops.delete(stop)
+      for (const listener of listeners.splice(0)) listener()
+    }
+
+    function when(isSo: () => boolean): Promise<DiscordInteraction> {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          if (isSo()) resolve(interaction)
+          else listeners.push(look)
+        }
+        look()
+      })
+    }
+  }
+}

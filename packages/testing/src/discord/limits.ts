@@ -1,0 +1,63 @@
+/** So many calls in one window of time, which begins with the first of them. */
+export interface DiscordAllowance {
+  readonly count: number
+  readonly perMs: number
+}
+
+/**
+ * What Discord allows. [docs]: its pages; [told]: what clients see in the headers, Discord promises nothing; [chosen]: some
+ * number is needed, and none is known.
+ */
+export const limits = {
+  /** UTF-16 units of a message. [docs] */
+  content: 2000,
+  /** Rows below a message, and buttons in one. [docs] */
+  rows: 5,
+  buttons: 5,
+  /** UTF-16 units of a button's label. [docs] */
+  label: 80,
+  /** UTF-16 units of what a component carries. [docs] */
+  customId: 100,
+  /** Options of a select, and UTF-16 units of a label, value or description. [docs] */
+  options: 25,
+  option: 100,
+  placeholder: 150,
+  /** Components of a modal, and UTF-16 units of its title. [docs] */
+  fields: 5,
+  title: 45,
+  /** UTF-16 units of a field's label, its description, what an empty text field shows, and what is written into one. [docs] */
+  fieldLabel: 45,
+  fieldDescription: 100,
+  fieldPlaceholder: 100,
+  field: 4000,
+  /** UTF-16 units. [docs] */
+  nonce: 25,
+  threadName: 100,
+  /** Files of a message, and bytes of one. [docs] */
+  files: 10,
+  file: 10 * 1024 * 1024,
+  /** Calls of all kinds, but answers to interactions. [docs] */
+  global: { count: 50, perMs: 1000 },
+  /** How long a nonce is known: "the past few minutes" [docs], [chosen]. */
+  nonceMs: 5 * 60_000,
+  /** How old a message may be to be edited freely. [docs] */
+  editMs: 60 * 60_000,
+  /** How long "typing" shows. [docs] */
+  typingMs: 10_000,
+  /** An interaction is answered first within that, and further within this. [docs] */
+  firstMs: 3000,
+  tokenMs: 15 * 60_000,
+} as const satisfies Record<string, number | DiscordAllowance>
+
+/** What each kind of call takes in one channel. [told] */
+export const buckets = {
+  post: { count: 5, perMs: 5000 },
+  edit: { count: 5, perMs: 5000 },
+  remove: { count: 5, perMs: 1000 },
+  typing: { count: 5, perMs: 5000 },
+  react: { count: 1, perMs: 250 },
+  thread: { count: 50, perMs: 300_000 },
+  followUp: { count: 5, perMs: 2000 },
+} as const satisfies Record<string, DiscordAllowance>
+
+export type DiscordBucket = keyof typeof buckets

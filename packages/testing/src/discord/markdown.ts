@@ -1,0 +1,96 @@
+/** What Discord's client makes of one kind of mark; the first that matches where it stands is taken. */
+interface Rule {
+  readonly pattern: RegExp
+  /** Only where a line begins. */
+  readonly atStart?: true
+  read(found: RegExpExecArray, inside: Inside): string | undefined
+}
+
+interface Inside {
+  /** Lines begin here: quotes, headings and lists are known. */
+  readonly isBlock: boolean
+  readonly isQuote: boolean
+}
+
+const line: Inside = { isBlock: false, isQuote: true }
+
+/**
+ * The rules as its client has them, in its order: they are patterns, not a grammar, and differ from those of GitHub.
+ * https://support.discord.com/hc/en-us/articles/210298617
+ */
+const rules: readonly Rule[] = [
+  { pattern: /^```(?:([a-z0-9_+\-.#]+?)\n)?\n*([^\n][\s\S]*?)\n*```/i, read: (found) => `\n${found[2]}\n` },
+  {
+    pattern: /^(?: *>>> ([\s\S]*)|( *>(?!>>) [^\n]*(?:\n *>(?!>>) [^\n]*)*\n?))/,
+    atStart: true,
+    read: ([, all, some], inside) =>
+      inside.isQuote ? undefined : reads(all ?? some?.replace(/^ *> /gm, '') ?? '', { isBlock: true, isQuote: true }),
+  },
+  {
+    pattern: /^ *#{1,3}\s+((?!#+)[^\n]+?)#*\s*(?:\n|$)/,
+    atStart: true,
+    read: ([, text = '']) => `${reads(text, line)}\n`,
+  },
+  { pattern: /^-# +(?!-#)([^\n]+?) *(?:\n|$)/, atStart: true, read: ([, text = '']) => `${reads(text, line)}\n` },
+  {
+    pattern: /^( *)(?:([*-])|(\d+\.)) +(?=\S)/,
+    atStart: true,
+    read: ([, indent, , number]) => `${indent}${number ?? '•'} `,
+  },
+  { pattern: /^\\([^0-9A-Za-z\s])/, read: ([, letter]) => letter },
+  {
+    pattern: /^(`+)([\s\S]*?[^`])\1(?!`)/,
+    read: ([, , text = '']) => text.replace(/^ (?= *`)|(` *) $/g, '$1'),
+  },
+  { pattern: /^<(https?:\/\/[^\s>]+)>/, read: ([, url]) => url },
+  {
+    pattern:
+      /^\[((?:\[[^\]]*\]|[^[\]]|\](?=[^[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['"][\s\S]*?['"])?\s*\)/,
+    // A label that looks like an address could lie.
+    read: ([, label = '', url = '']) =>
+      /^https?:\/\//.test(url) && !/https?:\/\//.test(label) && label.trim() !== '' ? reads(label, line) : undefined,
+  },
+  { pattern: /^https?:\/\/[^\s<]+[^<.,:;"')\]\s]/, read: ([url]) => url },
+  { pattern: /^<(?:@[!&]?|#|t:|a?:\w+:)\d+(?::\w)?>/, read: () => '@mention' },
+  { pattern: /^~~([\s\S]+?)~~(?!_)/, read: ([, text = '']) => reads(text, line) },
+  { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = '']) => reads(text, line) },
+]
+
+/** Of these the longest is taken, and of two as long the first. */
+const emphases: readonly RegExp[] = [
+  /^_((?:__|\\[\s\S]|[^\\_])+?)_(?!\w)|^\*(?=\S)((?:\*\*|\s+(?:[^*\s]|\*\*)|[^\s*])+?)\*(?!\*)/,
+  /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
+  /^__((?:\\[\s\S]|[^\\])+?)__(?!_)/,
+]
+
+/** What a person reads of a message, its markup applied. Lists have bullets; code is its text. */
+export function readDiscord(content: string): string {
+  return reads(content, { isBlock: true, isQuote: false }).trim()
+}
+
+function reads(source: string, inside: Inside): string {
+  let text = ''
+  for (let at = 0; at < source.length; ) {
+    const rest = source.slice(at)
+    const isStart = inside.isBlock && (at === 0 || source.charAt(at - 1) === '\n')
+    const [length, shown] = first(rest, isStart, inside) ?? emphasis(rest) ?? [1, rest.charAt(0)]
+    text += shown
+    at += length
+  }
+  return text
+}
+
+function first(rest: string, isStart: boolean, inside: Inside): readonly [number, string] | undefined {
+  for (const { pattern, atStart, read } of rules) {
+    const found = atStart && !isStart ? null : pattern.exec(rest)
+    const shown = found ? read(found, inside) : undefined
+    if (found && shown !== undefined) return [found[0].length, shown]
+  }
+  return undefined
+}
+
+function emphasis(rest: string): readonly [number, string] | undefined {
+  const found = emphases.map((pattern) => pattern.exec(rest)).filter((each) => each !== null)
+  const [longest] = found.toSorted((a, b) => b[0].length - a[0].length)
+  return longest && [longest[0].length, reads(longest[1] ?? longest[2] ?? '', line)]
+}

@@ -1,0 +1,25 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import { listIn } from './payload.ts'
+
+const written = /@everyone|@here|<@[!&]?(\d+)>/g
+
+/** Code names nobody. */
+const code = /```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g
+
+/**
+ * Whom a message's words call: `@everyone`, `@here`, or the mark of a person or role. Only what `allowed_mentions` lets
+ * through; all, where it is left out. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ */
+export function rungBy(content: string, allowed: unknown): readonly string[] {
+  const found = content.replace(code, '').matchAll(written)
+  return [...found].filter(([mark, id]) => isAllowed(mark, id, allowed)).map(([mark]) => mark)
+}
+
+function isAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
+  if (allowed === undefined || allowed === null) return true
+  const fields = fieldsOf(allowed)
+  const parse = listIn(fields, 'parse')
+  if (id === undefined) return parse.includes('everyone')
+  const kind = mark.startsWith('<@&') ? 'roles' : 'users'
+  return parse.includes(kind) || listIn(fields, kind).includes(id)
+}

@@ -1,0 +1,74 @@
+import { fieldsOf } from '../recorded/frames.ts'
+import type { DiscordOption } from './channel.ts'
+import { customIdOf, selectOf, textOf, tooMany } from './component.ts'
+import { limits } from './limits.ts'
+import { listIn } from './payload.ts'
+import { invalidForm, tooLong } from './refusal.ts'
+
+/** A dialog that a person has before them. */
+export interface DiscordModal {
+  readonly customId: string
+  readonly title: string
+  readonly fields: readonly DiscordField[]
+  /** Text between the fields. */
+  readonly texts: readonly string[]
+}
+
+export type DiscordField = {
+  readonly label: string
+  readonly description?: string
+  readonly customId: string
+  readonly isRequired: boolean
+} & (
+  | { readonly type: 'select'; readonly options: readonly DiscordOption[]; readonly min: number; readonly max: number }
+  | { readonly type: 'text'; readonly most: number }
+)
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The dialog that an answer opens, checked. https://discord.com/developers/docs/components/reference#label */
+export function modalOf(given: Fields): DiscordModal {
+  const components = listIn(given, 'components')
+  if (components.length === 0) throw invalidForm('data.components', 'BASE_TYPE_REQUIRED', 'This field is required')
+  if (components.length > limits.fields) throw tooMany('data.components', limits.fields)
+  const fields: DiscordField[] = []
+  const texts: string[] = []
+  for (const [index, each] of components.entries()) {
+    const component = fieldsOf(each)
+    const path = `data.components.${index}`
+    if (component.type === 10) texts.push(textOf(component, 'content', { path, most: limits.content }))
+    else if (component.type === 18) fields.push(fieldOf(component, path))
+    else throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (10, 18).')
+  }
+  const ids = fields.map(({ customId }) => customId)
+  if (new Set(ids).size < ids.length)
+    throw invalidForm('data.components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
+  const title = textOf(given, 'title', { path: 'data', most: limits.title })
+  return { customId: customIdOf(given, 'data'), title, fields, texts }
+}
+
+function fieldOf(given: Fields, path: string): DiscordField {
+  const label = textOf(given, 'label', { path, most: limits.fieldLabel })
+  const { description } = given
+  if (typeof description === 'string' && description.length > limits.fieldDescription)
+    throw tooLong(`${path}.description`, limits.fieldDescription)
+  const inside = fieldsOf(given.component)
+  const at = `${path}.component`
+  const named = {
+    label,
+    ...(typeof description === 'string' && { description }),
+    customId: customIdOf(inside, at),
+    isRequired: inside.required !== false,
+  }
+  if (inside.type === 3) {
+    const { options, min, max } = selectOf(inside, at)
+    return { ...named, type: 'select', options, min: named.isRequired ? Math.max(1, min) : 0, max }
+  }
+  if (inside.type !== 4) throw invalidForm(`${at}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (3, 4).')
+  if (inside.label !== undefined)
+    throw invalidForm(`${at}.label`, 'BASE_TYPE_BAD', 'A text input in a label has none of its own.')
+  if (typeof inside.placeholder === 'string' && inside.placeholder.length > limits.fieldPlaceholder)
+    throw tooLong(`${at}.placeholder`, limits.fieldPlaceholder)
+  const most = typeof inside.max_length === 'number' ? inside.max_length : limits.field
+  return { ...named, type: 'text', most }
+}

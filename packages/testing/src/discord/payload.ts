@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+import { fieldsOf } from '../recorded/frames.ts'
+import { readMultipart } from '../telegram/multipart.ts'
+import type { StoredFile } from './channel.ts'
+import { Refusal } from './refusal.ts'
+
+/** What a call carries: JSON, or a form with JSON and files. */
+export interface Payload {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly files: readonly StoredFile[]
+}
+
+export const noPayload: Payload = { fields: {}, files: [] }
+
+export async function readPayload(request: IncomingMessage): Promise<Payload> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const body = Buffer.concat(chunks)
+  const type = request.headers['content-type'] ?? ''
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1]
+  if (boundary === undefined) return { fields: parsed(body.toString('utf8')), files: [] }
+  const { fields, files } = readMultipart(body, boundary)
+  return { fields: parsed(fields.payload_json ?? ''), files: [...files.values()] }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  if (text === '') return {}
+  try {
+    return fieldsOf(JSON.parse(text))
+  } catch {
+    throw new Refusal(400, 50109, 'The request body contains invalid JSON.')
+  }
+}
+
+export function textIn({ fields }: Payload, name: string): string | undefined {
+  const value = fields[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+export function numberIn({ fields }: Payload, name: string): number | undefined {
+  const value = fields[name]
+  return typeof value === 'number' ? value : undefined
+}
+
+export function listIn(fields: Readonly<Record<string, unknown>>, name: string): readonly unknown[] {
+  const value = fields[name]
+  return Array.isArray(value) ? value : []
+}

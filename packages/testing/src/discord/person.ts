@@ -1,0 +1,187 @@
+import { TestingError } from '../error.ts'
+import type { Channel, DiscordComponent, DiscordUser, Post } from './channel.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Gateway } from './gateway.ts'
+import type { DiscordInteraction, Known } from './interaction.ts'
+import type { DiscordField, DiscordModal } from './modal.ts'
+import { channelOf, guildId, messageOf, userOf } from './wire.ts'
+import { putPost, type World } from './world.ts'
+
+export interface DiscordFrom {
+  /** Default: the person 800000000000000001. */
+  readonly from?: DiscordUser
+}
+
+/** What people in the channels can do. What can't be done is a `TestingError`: a person sees no such thing. */
+export interface Person {
+  /** Writes a message; the bot is told over the gateway. Returns its id. */
+  say(channelId: string, text: string, options?: DiscordFrom & { readonly replyTo?: string }): string
+  /** Presses the button of this label, or that carries this. The bot has 3 s to answer. */
+  press(channelId: string, messageId: string, button: string, options?: DiscordFrom): DiscordInteraction
+  /**
+   * Fills in the dialog that an interaction opened, by the labels of its fields, and sends it off. A select takes the labels
+   * of its options.
+   */
+  submit(opened: DiscordInteraction, values: Readonly<Record<string, string | readonly string[]>>): DiscordInteraction
+  /** Runs a command of the bot's, with what was given to it. */
+  command(channelId: string, name: string, values?: readonly string[], options?: DiscordFrom): DiscordInteraction
+  /** Deletes a message; the bot is not told. */
+  remove(channelId: string, messageId: string): void
+  /** Nobody writes there any more but people; or the bot may again. */
+  shut(channelId: string, isClosed?: boolean): void
+  /** Puts a thread away: nothing there can be changed until something is written. */
+  archive(channelId: string): void
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const somebody: DiscordUser = { id: '800000000000000001' }
+
+export interface PersonOptions {
+  readonly world: World
+  readonly gateway: Gateway
+  readonly endpoint: Endpoint
+}
+
+export function channelOr(world: World, channelId: string): Channel {
+  const channel = world.channel(channelId)
+  if (!channel)
+    throw new TestingError('discord', `There is no channel ${channelId}: add it to startDiscord's channels.`)
+  return channel
+}
+
+export function createPerson({ world, gateway, endpoint }: PersonOptions): Person {
+  /** Where each dialog was opened, and by whom. */
+  const dialogs = new Map<
+    string,
+    { readonly channel: Channel; readonly from: DiscordUser; readonly message?: Fields }
+  >()
+  return {
+    say: (channelId, text, { from = somebody, replyTo } = {}) => {
+      const channel = channelOr(world, channelId)
+      const reply = replyTo === undefined ? {} : { replyTo: postOr(channel, replyTo).id }
+      const post = putPost(world, channel, {
+        ...{ from, content: text, flags: 0, rows: [], components: [], files: [], ...reply },
+      })
+      const isDirect = channel.kind === 'direct'
+      const place = isDirect ? {} : { guild_id: guildId, member: { nick: null, roles: [] } }
+      gateway.dispatch('MESSAGE_CREATE', { ...messageOf(post, channel, world.me), ...place }, { isDirect })
+      return post.id
+    },
+    press: (channelId, messageId, button, { from = somebody } = {}) => {
+      const channel = channelOr(world, channelId)
+      const post = postOr(channel, messageId)
+      const { customId } = buttonIn(post, button)
+      const message = messageOf(post, channel, world.me)
+      return act(channel, from, { type: 3, message, data: { custom_id: customId, component_type: 2 } })
+    },
+    submit: (opened, values) => {
+      const { modal } = opened
+      const dialog = dialogs.get(opened.id)
+      if (!modal || !dialog) throw new TestingError('discord', `The interaction ${opened.id} opened no dialog.`)
+      const { channel, from, message } = dialog
+      const submitted = { custom_id: modal.customId, components: filledIn(modal, values) }
+      return act(channel, from, { type: 5, data: submitted, ...(message && { message }) })
+    },
+    command: (channelId, name, values = [], { from = somebody } = {}) => {
+      const options = values.map((value, index) => ({ name: `option-${index}`, type: 3, value }))
+      const command = { id: world.nextId(), name, type: 1, options }
+      return act(channelOr(world, channelId), from, { type: 2, data: command })
+    },
+    remove: (channelId, messageId) => {
+      const channel = channelOr(world, channelId)
+      channel.posts.delete(postOr(channel, messageId).id)
+      world.changed(channel)
+    },
+    shut: (channelId, isClosed = true) => {
+      channelOr(world, channelId).isClosed = isClosed
+    },
+    archive: (channelId) => {
+      channelOr(world, channelId).isArchived = true
+    },
+  }
+
+  function act(channel: Channel, from: DiscordUser, what: Fields): DiscordInteraction {
+    const id = world.nextId()
+    const token = `interaction-token-${id}`
+    const known = world.interactions.open(id, token)
+    const user = userOf(from)
+    const isDirect = channel.kind === 'direct'
+    const who = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
+    const interaction: Fields = {
+      ...{ id, token, version: 1, application_id: world.me.id, channel_id: channel.id, channel: channelOf(channel) },
+      ...{
+        app_permissions: '0',
+        locale: 'en-US',
+        entitlements: [],
+        authorizing_integration_owners: {},
+        ...who,
+        ...what,
+      },
+      attachment_size_limit: 10_485_760,
+    }
+    const message = messageIn(what)
+    dialogs.set(id, { channel, from, ...(message && { message }) })
+    if (endpoint.url === undefined) gateway.dispatch('INTERACTION_CREATE', interaction, { isDirect })
+    else void deliver(interaction, known)
+    return known.interaction
+  }
+
+  /** What an endpoint fails at, and what it says wrong, is to the person as if nothing had come. */
+  async function deliver(interaction: Fields, known: Known): Promise<void> {
+    try {
+      const answer = await endpoint.deliver(interaction)
+      if (answer && known.interaction.status === 'waiting') known.answer(answer)
+    } catch (error) {
+      known.fail(String(error))
+    }
+  }
+}
+
+function messageIn({ message }: Fields): Fields | undefined {
+  return typeof message === 'object' && message !== null ? { ...message } : undefined
+}
+
+function postOr(channel: Channel, messageId: string): Post {
+  const post = channel.posts.get(messageId)
+  if (post) return post
+  const there = [...channel.posts.keys()].join(', ') || 'none'
+  throw new TestingError('discord', `Channel ${channel.id} shows no message ${messageId}; it shows ${there}.`)
+}
+
+function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent, { type: 'button' }> {
+  const buttons = rows.flat().filter((each) => each.type === 'button')
+  const found = buttons.find(({ label }) => label === wanted) ?? buttons.find(({ customId }) => customId === wanted)
+  if (found) return found
+  const there = buttons.map(({ label }) => `"${label}"`).join(', ') || 'none'
+  throw new TestingError('discord', `Message ${id} has no button "${wanted}"; it has ${there}.`)
+}
+
+/** As Discord sends it: all fields, those that are empty too. */
+function filledIn(
+  modal: DiscordModal,
+  values: Readonly<Record<string, string | readonly string[]>>,
+): readonly Fields[] {
+  const unknown = Object.keys(values).find((label) => !modal.fields.some((field) => field.label === label))
+  if (unknown !== undefined) {
+    const there = modal.fields.map(({ label }) => `"${label}"`).join(', ')
+    throw new TestingError('discord', `The dialog has no field "${unknown}"; it has ${there}.`)
+  }
+  return modal.fields.map((field, index) => {
+    const given = [values[field.label] ?? []].flat()
+    return { type: 18, id: index + 1, component: fieldOf(field, given) }
+  })
+}
+
+function fieldOf(field: DiscordField, given: readonly string[]): Fields {
+  const { customId: custom_id, label, isRequired } = field
+  if (isRequired && given.length === 0) throw new TestingError('discord', `The field "${label}" must be filled in.`)
+  if (field.type === 'text') return { type: 4, custom_id, value: given.join('\n').slice(0, field.most) }
+  const values = given.map((wanted) => {
+    const option = field.options.find((one) => one.label === wanted)
+    if (!option) throw new TestingError('discord', `The field "${label}" has no option "${wanted}".`)
+    return option.value
+  })
+  if (values.length > field.max) throw new TestingError('discord', `The field "${label}" takes ${field.max} at most.`)
+  return { type: 3, custom_id, values }
+}

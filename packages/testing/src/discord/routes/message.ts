@@ -1,0 +1,122 @@
+import { fieldsOf } from '../../recorded/frames.ts'
+import type { Channel } from '../channel.ts'
+import { rowsOf } from '../component.ts'
+import { limits } from '../limits.ts'
+import { rungBy } from '../mention.ts'
+import { listIn, numberIn, type Payload, textIn } from '../payload.ts'
+import { invalidForm, refusals, tooLong } from '../refusal.ts'
+import { messageOf } from '../wire.ts'
+import { channelIn, postIn, putPost } from '../world.ts'
+import type { Call } from './all.ts'
+
+/** Of a post, Discord keeps these flags and no others: no embeds, no sound. */
+const keptFlags = (1 << 2) | (1 << 12)
+
+export function post({ world, payload, channelId }: Call): unknown {
+  const channel = channelIn(world, channelId)
+  const content = contentIn(payload)
+  const rows = rowsOf(listIn(payload.fields, 'components'))
+  const nonce = nonceIn(payload)
+  if (content === '' && payload.files.length === 0) throw refusals.empty()
+  for (const [index, { bytes }] of payload.files.entries()) {
+    if (index >= limits.files) throw tooLong('attachments', limits.files)
+    if (bytes.length > limits.file) throw invalidForm('files', 'FILE_TOO_LARGE', 'The file is too large.')
+  }
+  const replyTo = repliedIn(payload, channel)
+  // https://discord.com/developers/docs/resources/message#create-message: the message of that nonce is given once more.
+  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? world.posted(channel, nonce) : undefined
+  if (known) return messageOf(known, channel, world.me)
+  const put = putPost(world, channel, {
+    ...{ from: 'bot', content, rows, files: payload.files },
+    components: listIn(payload.fields, 'components'),
+    flags: (numberIn(payload, 'flags') ?? 0) & keptFlags,
+    ...(nonce !== undefined && { nonce }),
+    ...(replyTo !== undefined && { replyTo }),
+  })
+  channel.rung = [...channel.rung, ...rungBy(content, payload.fields.allowed_mentions)]
+  channel.isArchived = false
+  return messageOf(put, channel, world.me)
+}
+
+/** What is not named stays as it is; components that are named are all there are. */
+export function edit({ world, payload, channelId, messageId }: Call): unknown {
+  const channel = channelIn(world, channelId)
+  const post = postIn(channel, messageId)
+  if (post.from !== 'bot') throw refusals.anotherAuthor()
+  if (channel.isArchived) throw refusals.archived()
+  const content = payload.fields.content === undefined ? post.content : contentIn(payload)
+  if (content === '' && post.files.length === 0) throw refusals.empty()
+  const components = payload.fields.components === undefined ? post.components : listIn(payload.fields, 'components')
+  const rows = rowsOf(components)
+  if (world.clock.now() - post.at > limits.editMs) throw refusals.tooOld()
+  const edited = {
+    ...{ ...post, content, components, rows },
+    editedAt: world.clock.now(),
+    editedTimes: post.editedTimes + 1,
+  }
+  channel.posts.set(post.id, edited)
+  world.changed(channel)
+  return messageOf(edited, channel, world.me)
+}
+
+export function remove({ world, channelId, messageId }: Call): undefined {
+  const channel = channelIn(world, channelId)
+  const { id, from } = postIn(channel, messageId)
+  if (from !== 'bot') throw refusals.missingPermissions()
+  if (channel.isArchived) throw refusals.archived()
+  channel.posts.delete(id)
+  world.changed(channel)
+}
+
+export function typing({ world, channelId }: Call): undefined {
+  const channel = channelIn(world, channelId)
+  channel.typingUntil = world.clock.now() + limits.typingMs
+  world.changed(channel)
+}
+
+export function react({ world, channelId, messageId, rest, method }: Call): undefined {
+  const channel = channelIn(world, channelId)
+  const post = postIn(channel, messageId)
+  const emoji = decodeURIComponent(rest)
+  if (!/^\p{Emoji_Presentation}$|^\p{Extended_Pictographic}\ufe0f?$/u.test(emoji)) throw refusals.unknownEmoji()
+  const others = post.reactions.filter((each) => each.from !== 'bot' || each.emoji !== emoji)
+  const own = method === 'PUT' ? [{ from: 'bot' as const, emoji }] : []
+  channel.posts.set(post.id, { ...post, reactions: [...others, ...own] })
+  world.changed(channel)
+}
+
+function contentIn(payload: Payload): string {
+  const content = (textIn(payload, 'content') ?? '').trim()
+  if (content.length > limits.content) throw tooLong('content', limits.content)
+  return content
+}
+
+function nonceIn({ fields: { nonce } }: Payload): string | undefined {
+  if (nonce === undefined) return undefined
+  const text = String(nonce)
+  if (text.length > limits.nonce) throw tooLong('nonce', limits.nonce)
+  return text
+}
+
+/** Undefined when it needn't be there and isn't. */
+function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
+  if (fields.message_reference === undefined) return undefined
+  const { message_id: id, fail_if_not_exists: mustExist } = fieldsOf(fields.message_reference)
+  if (typeof id === 'string' && channel.posts.has(id)) return id
+  if (mustExist === false) return undefined
+  throw invalidForm('message_reference', 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'Unknown message')
+}
+
+/** A thread has the id of the message that it hangs on, which is how Discord finds it. */
+export function thread({ world, payload, channelId, messageId }: Call): unknown {
+  const parent = channelIn(world, channelId)
+  if (parent.kind !== 'text') throw refusals.wrongChannel()
+  const { id } = postIn(parent, messageId)
+  const name = textIn(payload, 'name') ?? ''
+  if (name === '' || name.length > limits.threadName)
+    throw invalidForm('name', 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 100 in length.')
+  if (world.threadOf(id)) throw refusals.hasThread()
+  const made = world.add({ id, kind: 'thread', parentId: parent.id, name })
+  world.changed(parent)
+  return { id: made.id, type: 11, name, parent_id: parent.id }
+}

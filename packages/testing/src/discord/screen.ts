@@ -1,0 +1,38 @@
+import type { Channel, DiscordComponent } from './channel.ts'
+import { readDiscord } from './markdown.ts'
+
+/** A message as a person sees it. */
+export interface DiscordMessage {
+  readonly messageId: string
+  readonly from: 'bot' | 'user'
+  /** As it reads, its markup applied. */
+  readonly text: string
+  /** As it was sent. */
+  readonly source: string
+  /** Rows of buttons and selects. */
+  readonly rows: readonly (readonly DiscordComponent[])[]
+  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[]
+  readonly replyTo: string | undefined
+  readonly isSilent: boolean
+  readonly editedTimes: number
+  /** Emoji, of the bot and of people. */
+  readonly reactions: readonly string[]
+}
+
+/** A message that nobody's phone rings for. */
+export const silentFlag = 1 << 12
+
+export function screenOf(channel: Channel): readonly DiscordMessage[] {
+  return [...channel.posts.values()].map((post) => ({
+    messageId: post.id,
+    from: post.from === 'bot' ? 'bot' : 'user',
+    text: readDiscord(post.content),
+    source: post.content,
+    rows: post.rows,
+    files: post.files,
+    replyTo: post.replyTo,
+    isSilent: (post.flags & silentFlag) !== 0,
+    editedTimes: post.editedTimes,
+    reactions: post.reactions.map(({ emoji }) => emoji),
+  }))
+}

@@ -1,0 +1,148 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type Answer, done, refused, send, tooMany, withBucket } from './answer.ts'
+import type { DiscordFault, FaultPlan } from './fault.ts'
+import { limits } from './limits.ts'
+import { noPayload, type Payload, readPayload } from './payload.ts'
+import { Refusal, refusals } from './refusal.ts'
+import { type DiscordCallName, type Found, routeOf } from './routes/all.ts'
+import type { World } from './world.ts'
+
+/** A call as it came, and how it was answered. */
+export interface DiscordCall {
+  readonly at: number
+  readonly name: DiscordCallName
+  readonly channelId: string
+  /** What it carried; of files the names. */
+  readonly body: Readonly<Record<string, unknown>>
+  readonly files: readonly string[]
+  readonly status?: number
+  /** Discord's own, of an error. */
+  readonly code?: number
+  readonly fault?: DiscordFault['type']
+}
+
+export interface ServerOptions {
+  readonly world: World
+  readonly token: string
+  readonly plan: FaultPlan
+  readonly calls: DiscordCall[]
+  /** Where the gateway is. */
+  readonly gatewayUrl: () => string
+}
+
+const page = '<html><body><h1>502 Bad Gateway</h1></body></html>'
+
+/** Discord's REST server, under `/api/v10`. */
+export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOptions): Server {
+  const server = createServer((request, response) => {
+    // A client that goes away in the middle of what is written.
+    response.on('error', () => {})
+    take(request, response).catch(() => response.destroy())
+  })
+  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  server.keepAliveTimeout = 0
+  server.requestTimeout = 0
+  return server
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', url = '/' } = request
+    const path = (url.split('?')[0] ?? '').replace(/^\/api\/v10(?=\/)/, '')
+    const isKnown = request.headers.authorization === `Bot ${token}`
+    if (method === 'GET' && path === '/gateway/bot')
+      return send(response, isKnown ? done(gatewayOf(gatewayUrl())) : refused(refusals.unauthorized()))
+    const found = routeOf(method, path)
+    if (!found) return send(response, refused(refusals.notFound()))
+    if (!found.route.isOpen && !isKnown) return send(response, refused(refusals.unauthorized()))
+    const read = await readPayload(request).catch((error: unknown) => refused(error))
+    const payload = 'files' in read ? read : noPayload
+    const { name } = found.route
+    const { channelId } = found
+    const fault = plan.next(name, channelId)
+    const call: DiscordCall = {
+      ...{ at: world.clock.now(), name, channelId, body: payload.fields },
+      files: payload.files.map((file) => file.name),
+      ...(fault && { fault: fault.type }),
+    }
+    const index = calls.push(call) - 1
+    const record = (answer: Answer): Answer => {
+      calls[index] = { ...call, status: answer.status, ...(answer.code !== undefined && { code: answer.code }) }
+      return answer
+    }
+    const run = (): Answer => record('files' in read ? runIn(found, read, method) : read)
+    suffer(fault, { found, response, run, record })
+  }
+
+  /** Does to a call what its fault says. */
+  function suffer(fault: DiscordFault | undefined, { found, response, run, record }: Suffering): void {
+    switch (fault?.type) {
+      case undefined:
+        return send(response, run())
+      case 'rate-limited': {
+        const { retryAfterS, scope = 'user' } = fault
+        const frozen = scope === 'global' ? 'global' : bucketName(found)
+        if (frozen) world.buckets.freeze(frozen, retryAfterS * 1000)
+        return send(response, record(tooMany(retryAfterS * 1000, scope, scope === 'shared' ? 40062 : 0)))
+      }
+      case 'status': {
+        const { status, code = 0, message = 'Failed', isTaken } = fault
+        const answer = refused(new Refusal(status, code, message))
+        if (isTaken) run()
+        else record(answer)
+        return send(response, answer)
+      }
+      case 'html':
+        return send(response, record({ status: 502, body: page, type: 'text/html' }))
+      case 'refuse':
+        response.socket?.destroy()
+        return
+      case 'accept-then-drop':
+        run()
+        response.socket?.destroy()
+        return
+      case 'stall':
+        return
+      case 'accept-then-stall':
+        run()
+        return
+      default:
+        return fault satisfies never
+    }
+  }
+
+  function runIn(found: Found, payload: Payload, method: string): Answer {
+    const { route, ...place } = found
+    const now = world.clock.now()
+    const global = route.isOpen ? undefined : world.buckets.take('global', limits.global)
+    if (global?.isEmpty) return tooMany(global.resetAfterMs, 'global')
+    const allowance = route.bucket && world.allowances[route.bucket]
+    const bucket = allowance && world.buckets.take(bucketName(found) ?? '', allowance)
+    if (bucket?.isEmpty) return withBucket(tooMany(bucket.resetAfterMs, 'user'), bucket, now)
+    const answer = answerOf(() => route.run({ world, payload, method, ...place }))
+    return bucket ? withBucket(answer, bucket, now) : answer
+  }
+}
+
+interface Suffering {
+  readonly found: Found
+  readonly response: ServerResponse
+  readonly run: () => Answer
+  readonly record: (answer: Answer) => Answer
+}
+
+function answerOf(run: () => unknown): Answer {
+  try {
+    return done(run())
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** Each kind of call has one in each channel. */
+function bucketName({ route, channelId, rest }: Found): string | undefined {
+  return route.bucket && `${route.bucket} ${channelId || rest}`
+}
+
+function gatewayOf(url: string): unknown {
+  const session_start_limit = { total: 1000, remaining: 999, reset_after: 0, max_concurrency: 1 }
+  return { url, shards: 1, session_start_limit }
+}

@@ -1,0 +1,134 @@
+import type { Server } from 'node:http'
+import { type Clock, realClock } from '../clock.ts'
+import { TestingError } from '../error.ts'
+import type { DiscordChannel } from './channel.ts'
+import { createEndpoint } from './endpoint.ts'
+import { createFaultPlan, type DiscordFault } from './fault.ts'
+import { createGateway } from './gateway.ts'
+import { type DiscordAllowance, type DiscordBucket, limits } from './limits.ts'
+import { channelOr, createPerson, type Person } from './person.ts'
+import type { DiscordCallName } from './routes/all.ts'
+import { type DiscordMessage, screenOf } from './screen.ts'
+import { createRest, type DiscordCall } from './server.ts'
+import { createWorld } from './world.ts'
+
+export interface DiscordOptions {
+  /** The bot's. */
+  readonly token: string
+  /** Budgets, lifetimes and ids run on it. Default: the system's. */
+  readonly clock?: Clock
+  /** What goes wrong. Default nothing. */
+  readonly faults?: readonly DiscordFault[]
+  /** The channels that there are. Default: whatever id a call names is a text channel. */
+  readonly channels?: readonly DiscordChannel[]
+  /** What calls take that take less, or more, than usual. */
+  readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>>
+  /** So long a nonce is known, in ms. Default 300,000. */
+  readonly nonceMs?: number
+}
+
+/** Discord's REST API and its gateway, and the people that the bot talks to. */
+export interface FakeDiscord extends Person {
+  /** For `new REST({ api })`, and a `Client`'s `rest`. */
+  readonly url: string
+  readonly token: string
+  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  readonly calls: readonly DiscordCall[]
+  /** How many calls of this kind there were, whatever was answered. */
+  count(name: DiscordCallName): number
+  /** What a person in the channel sees now. */
+  screen(channelId: string): readonly DiscordMessage[]
+  /** Threads that hang on messages of a channel, by name. */
+  threads(channelId: string): readonly { readonly id: string; readonly name: string }[]
+  /** How many of the bot's messages made a sound there. Edits and silent messages make none. */
+  notifications(channelId: string): number
+  /** Whom the bot's messages there called: `@everyone`, `<@123>`; what `allowed_mentions` kept quiet is not among them. */
+  rung(channelId: string): readonly string[]
+  /** Whether somebody is seen typing there now. */
+  typing(channelId: string): boolean
+  /** Calls that count towards a ban: 401, 403, and 429 but for shared ones. */
+  invalidCalls(): number
+  /** One more fault; it counts calls from now on. */
+  inject(fault: DiscordFault): void
+  /** Told of a channel each time that something changed in it. What it returns stops it. */
+  observe(observer: (channelId: string) => void): () => void
+  /** How many clients the gateway has. */
+  readonly connected: number
+  /** Breaks the gateway's connections off; clients come back. */
+  dropGateway(): void
+  /** For signatures: as the portal shows it. */
+  readonly publicKey: string
+  /** The headers that Discord signs a body with, now or at that time. */
+  signed(body: string, atMs?: number): Readonly<Record<string, string>>
+  /** Interactions go there from now on, if it answers as it should; a `TestingError` if not. */
+  setEndpoint(url: string): Promise<void>
+  /** Breaks off what is open and stops listening. */
+  close(): Promise<void>
+}
+
+/** Starts a fake Discord on loopback. Any number may run at once. */
+export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord> {
+  const { token, clock = realClock, faults = [], channels, allowances, nonceMs = limits.nonceMs } = options
+  const calls: DiscordCall[] = []
+  const observers = new Set<(channelId: string) => void>()
+  const plan = createFaultPlan(faults)
+  const onChange = (channelId: string): void => {
+    for (const observer of observers) observer(channelId)
+  }
+  const world = createWorld({ clock, channels, allowances, nonceMs, onChange })
+  let port = 0
+  const gatewayUrl = (): string => `ws://127.0.0.1:${port}/gateway`
+  const gateway = createGateway({ token, me: world.me, url: gatewayUrl })
+  const endpoint = createEndpoint(clock)
+  const server = createRest({ world, token, plan, calls, gatewayUrl })
+  server.on('upgrade', gateway.upgrade)
+  port = await listen(server)
+  return {
+    ...createPerson({ world, gateway, endpoint }),
+    url: `http://127.0.0.1:${port}/api`,
+    token,
+    calls,
+    count: (name) => calls.filter((call) => call.name === name).length,
+    screen: (channelId) => screenOf(channelOr(world, channelId)),
+    threads: (channelId) => world.threads(channelId).map(({ id, name }) => ({ id, name })),
+    notifications: (channelId) => channelOr(world, channelId).loud,
+    rung: (channelId) => channelOr(world, channelId).rung,
+    typing: (channelId) => channelOr(world, channelId).typingUntil > clock.now(),
+    invalidCalls: () => calls.filter(({ status, code }) => isInvalid(status) && code !== 40062).length,
+    inject: (fault) => plan.add(fault),
+    observe: (observer) => {
+      observers.add(observer)
+      return () => observers.delete(observer)
+    },
+    get connected() {
+      return gateway.connected
+    },
+    dropGateway: gateway.drop,
+    publicKey: endpoint.publicKey,
+    signed: endpoint.signed,
+    setEndpoint: endpoint.set,
+    close: () => {
+      world.interactions.close()
+      gateway.close()
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function isInvalid(status: number | undefined): boolean {
+  return status === 401 || status === 403 || status === 429
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address.port)
+      else reject(new TestingError('discord', 'The fake Discord got no port on 127.0.0.1.'))
+    })
+  })
+}

@@ -1,0 +1,90 @@
+import type { Clock } from '../clock.ts'
+import { type Buckets, createBuckets } from './bucket.ts'
+import { type Channel, createChannel, type DiscordChannel, type Post } from './channel.ts'
+import { createInteractions, type Interactions } from './interaction.ts'
+import { buckets, type DiscordAllowance, type DiscordBucket } from './limits.ts'
+import { refusals } from './refusal.ts'
+import { silentFlag } from './screen.ts'
+import { createSnowflakes } from './snowflake.ts'
+import type { Me } from './wire.ts'
+
+/** All that the fake knows. */
+export interface World {
+  readonly clock: Clock
+  readonly me: Me
+  readonly buckets: Buckets
+  readonly allowances: Readonly<Record<DiscordBucket, DiscordAllowance>>
+  readonly interactions: Interactions
+  /** Undefined for one that there isn't. */
+  channel(id: string): Channel | undefined
+  /** The thread that hangs on a message. */
+  threadOf(messageId: string): Channel | undefined
+  /** Of a channel. */
+  threads(parentId: string): readonly Channel[]
+  add(channel: DiscordChannel): Channel
+  nextId(): string
+  /** The message that a nonce was given with lately. */
+  posted(channel: Channel, nonce: string): Post | undefined
+  /** Tells observers that a person in the channel sees something else now. */
+  changed(channel: Channel): void
+}
+
+export interface WorldOptions {
+  readonly clock: Clock
+  readonly channels?: readonly DiscordChannel[] | undefined
+  readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>> | undefined
+  readonly nonceMs: number
+  readonly onChange: (channelId: string) => void
+}
+
+export function createWorld({ clock, channels, allowances, nonceMs, onChange }: WorldOptions): World {
+  const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
+  const add = (options: DiscordChannel): Channel => {
+    const channel = createChannel(options)
+    known.set(options.id, channel)
+    return channel
+  }
+  return {
+    clock,
+    me: { id: '700000000000000001', username: 'reply' },
+    buckets: createBuckets(clock),
+    allowances: { ...buckets, ...allowances },
+    interactions: createInteractions(clock),
+    channel: (id) => known.get(id) ?? (channels === undefined ? add({ id }) : undefined),
+    threadOf: (messageId) => known.get(messageId),
+    threads: (parentId) => [...known.values()].filter((channel) => channel.parentId === parentId),
+    add,
+    nextId: createSnowflakes(clock),
+    posted: ({ posts }, nonce) =>
+      [...posts.values()].find((post) => post.nonce === nonce && clock.now() - post.at < nonceMs),
+    changed: ({ id }) => onChange(id),
+  }
+}
+
+/** A channel that the bot may write to. */
+export function channelIn(world: World, id: string): Channel {
+  const channel = world.channel(id)
+  if (!channel) throw refusals.unknownChannel()
+  if (channel.isClosed) throw refusals.missingPermissions()
+  return channel
+}
+
+export function postIn(channel: Channel, id: string): Post {
+  const post = channel.posts.get(id)
+  if (!post) throw refusals.unknownMessage()
+  return post
+}
+
+/** Puts a message into a channel. Typing there is over with it. */
+export function putPost(
+  world: World,
+  channel: Channel,
+  post: Omit<Post, 'id' | 'at' | 'editedTimes' | 'reactions'>,
+): Post {
+  const put: Post = { ...post, id: world.nextId(), at: world.clock.now(), editedTimes: 0, reactions: [] }
+  channel.posts.set(put.id, put)
+  if (put.from === 'bot') channel.typingUntil = 0
+  if (put.from === 'bot' && (put.flags & silentFlag) === 0) channel.loud += 1
+  world.changed(channel)
+  return put
+}

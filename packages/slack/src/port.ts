@@ -48,7 +48,7 @@ export function createSlackPort(
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
   const status =
     threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
-  const stream = threadTs === undefined ? undefined : streamIn(threadTs)
+  let stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
     ...{ limits: limits(), post, edit, remove, upload: file, react },
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
@@ -71,7 +71,11 @@ export function createSlackPort(
   function streamIn(thread: string): AppendStream | undefined {
     if (!channel.startsWith('D') && !recipient) return undefined
     const isWorking = (): boolean => status?.isOn === true
-    return createStream({ call, channelId: channel, threadTs: thread, recipient, features, isWorking, clock })
+    const onMisplaced = (): void => {
+      stream = undefined
+    }
+    const who = { call, channelId: channel, threadTs: thread, recipient }
+    return createStream({ ...who, features, isWorking, onMisplaced, clock })
   }
 
   async function post(bubble: Bubble, { replyTo }: PostOptions): Promise<MessageRef> {

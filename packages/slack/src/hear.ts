@@ -33,8 +33,8 @@ export interface HearingOptions {
 /** Gives the host what a body tells of, once, and resolves when that is done or has taken long enough. Never rejects. */
 export type HearBody = (body: unknown) => Promise<void>
 
-/** Nothing spins after a press on Slack: there is no hurry. */
-const pressMs = 600_000
+/** Nothing spins after a press on Slack, but words that come much later are not understood. */
+const pressMs = 60_000
 
 type Opening = Extract<Heard, { type: 'open' }>
 

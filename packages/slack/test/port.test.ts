@@ -147,6 +147,7 @@ const error = (word: string): SlackFault => ({ type: 'error', error: word })
 
 test.each<[string, SlackFault, string]>([
   ['a flood', { type: 'rate-limited', retryAfterS: 7 }, 'rate-limited'],
+  ['a flood that does not say for how long', { type: 'status', code: 429 }, 'rate-limited'],
   ['a missing right', error('restricted_action'), 'refused'],
   ['an archived channel', error('is_archived'), 'refused'],
   ['a channel that is gone', error('channel_not_found'), 'gone'],

@@ -1,4 +1,5 @@
 import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import type { SlackFields } from './api.ts'
 
 /** Invisible, and of no width: between `<` and `!` it makes words of what would ring. */
 const joiner = '\u2060'
@@ -48,6 +49,11 @@ export function quieted(source: string): string {
   const text = wellFormed(source)
   if (!/[<@!]/.test(text)) return text
   return text.replace(markup, `<${joiner}`).replace(names, `@${joiner}`).replace(links, `$1${joiner}`)
+}
+
+/** Words in a block, which Slack formats in no way. */
+export function plainText(text: string): SlackFields {
+  return { type: 'plain_text', text, emoji: false }
 }
 
 /** For Slack's own markup, in which three characters have a meaning. */

@@ -77,6 +77,8 @@ export function refusalOf(error: unknown): Refusal | undefined {
   if (!isObject(error)) return undefined
   if ('retryAfter' in error && typeof error.retryAfter === 'number')
     return { type: 'limited', retryAfterS: error.retryAfter }
+  // The client's own words for a 429 that does not say for how long.
+  if (error instanceof Error && error.message.startsWith('Retry header')) return { type: 'limited', retryAfterS: 30 }
   if ('statusCode' in error && typeof error.statusCode === 'number') return { type: 'status', code: error.statusCode }
   if (!('data' in error) || !isObject(error.data) || !('error' in error.data)) return undefined
   const { data } = error

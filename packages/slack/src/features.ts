@@ -65,3 +65,17 @@ const lacking: ReadonlySet<string> = new Set([
 export function isLacking(word: string | undefined): boolean {
   return word !== undefined && lacking.has(word)
 }
+
+/** Words that say that there are no streams for that person in that channel, as where two workspaces share it. */
+const misplaced: ReadonlySet<string> = new Set([
+  'channel_type_not_supported',
+  'method_not_supported_for_channel_type',
+  'missing_recipient_user_id',
+  'missing_recipient_team_id',
+  'user_not_found',
+  'team_not_found',
+])
+
+export function isMisplaced(word: string | undefined): boolean {
+  return word !== undefined && misplaced.has(word)
+}

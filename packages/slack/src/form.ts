@@ -1,7 +1,7 @@
 import type { Form, FormQuestion, Words } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, titleLength, valueLength } from './limits.ts'
-import { clipped } from './render.ts'
+import { clipped, plainText } from './render.ts'
 
 /**
  * A form as its button carries it, so that it survives a restart. What is too long goes without descriptions; if that does not
@@ -43,8 +43,8 @@ export function modalOf(
   return {
     type: 'modal',
     callback_id: 'reply.form',
-    title: plain(clipped(form.label, titleLength)),
-    submit: plain(clipped(words.pickDone, titleLength)),
+    title: plainText(clipped(form.label, titleLength)),
+    submit: plainText(clipped(words.pickDone, titleLength)),
     private_metadata: metadataOf(form, place),
     blocks: form.questions.flatMap((question, index) => fieldsOf(question, { index, words })),
   }
@@ -69,13 +69,13 @@ function fieldsOf(
 ): readonly SlackFields[] {
   const { custom, options } = question
   const name = [question.header, question.question].filter((one, at, all) => one !== '' && all.indexOf(one) === at)
-  const label = plain(clipped(name.join(': ') || '…', fieldLength))
+  const label = plainText(clipped(name.join(': ') || '…', fieldLength))
   const isFree = options.length === 0
   const picking = { type: 'input', block_id: fields.picked(index), label, optional: custom, element: picker(question) }
   const writing = {
     type: 'input',
     block_id: fields.written(index),
-    label: isFree ? label : plain(words.other),
+    label: isFree ? label : plainText(words.other),
     optional: !isFree,
     element: { type: 'plain_text_input', action_id: 'written', multiline: isFree },
   }
@@ -87,15 +87,11 @@ function picker({ options, multiple }: FormQuestion): SlackFields {
   const isShort = options.length <= mostBoxes
   const type = multiple ? (isShort ? 'checkboxes' : 'multi_static_select') : isShort ? 'radio_buttons' : 'static_select'
   const choices = options.slice(0, mostOptions).map(({ label, description }, index) => ({
-    text: plain(clipped(label || '…', labelLength)),
+    text: plainText(clipped(label || '…', labelLength)),
     value: String(index),
-    ...(description !== '' && { description: plain(clipped(description, labelLength)) }),
+    ...(description !== '' && { description: plainText(clipped(description, labelLength)) }),
   }))
   return { type, action_id: 'picked', options: choices }
-}
-
-function plain(text: string): SlackFields {
-  return { type: 'plain_text', text, emoji: false }
 }
 
 /** What was filled in: which options, by their place, and which words. */

@@ -33,16 +33,17 @@ export interface HearingOptions {
 /** Gives the host what a body tells of, once, and resolves when that is done or has taken long enough. Never rejects. */
 export type HearBody = (body: unknown) => Promise<void>
 
-/** Nothing spins after a press on Slack: there is no hurry. */
-const pressMs = 600_000
+/** Nothing spins after a press on Slack, but words that come much later are not understood. */
+const pressMs = 60_000
 
 type Opening = Extract<Heard, { type: 'open' }>
-type Filled = Extract<Heard, { type: 'filled' }>
 
 export function createHearing(options: HearingOptions): HearBody {
   const { api, onInbound, onError, clock, handleMs, words, threads } = options
   const features = featuresOf(api)
   const { forms } = features
+  /** What to do about a form that was too long for its button, when the process that knew it has ended. */
+  const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
   const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
   return async (body) => {
     const read = readBody(body)
@@ -75,7 +76,7 @@ export function createHearing(options: HearingOptions): HearBody {
     const { state, form: carried, ...press } = heard
     const form = carried ?? forms.get(heard.token)
     if (form) return { ...press, type: 'press', values: valuesOf(form, state), answer }
-    await answer(lost(heard))
+    await answer(inWords)
     return undefined
   }
 
@@ -84,7 +85,7 @@ export function createHearing(options: HearingOptions): HearBody {
     const { form: carried, token, trigger, chat, messageRef } = opening
     const form = carried ?? forms.get(token)
     const tell = answerOnce((text) => whisper(opening, text), failing(opening))
-    if (!form) return await tell(lost(opening))
+    if (!form) return await tell(inWords)
     // Its dialog may carry less of it than its button.
     remember(features, form)
     const place = { channel: chat.id, thread: chat.thread, message: messageRef.id }
@@ -93,11 +94,6 @@ export function createHearing(options: HearingOptions): HearBody {
     } catch (error) {
       failing(opening)(error)
     }
-  }
-
-  /** It was too long for its button, and the process that knew it has ended. */
-  function lost(_: Opening | Filled): string {
-    return `${words.alreadyResolved} ${words.replyWith({ options: 0, multiple: false, custom: true })}`
   }
 
   /** To who pressed alone. */

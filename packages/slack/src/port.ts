@@ -44,10 +44,11 @@ export function createSlackPort(
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
   const { api, channelId: channel, threadTs, recipient, timeoutMs = 30_000, clock = systemClock } = options
   const features = featuresOf(api)
+  const signed = new Map<string, 'seen' | 'done'>()
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
   const status =
     threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
-  const stream = threadTs === undefined ? undefined : streamIn(threadTs)
+  let stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
     ...{ limits: limits(), post, edit, remove, upload: file, react },
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
@@ -70,7 +71,11 @@ export function createSlackPort(
   function streamIn(thread: string): AppendStream | undefined {
     if (!channel.startsWith('D') && !recipient) return undefined
     const isWorking = (): boolean => status?.isOn === true
-    return createStream({ call, channelId: channel, threadTs: thread, recipient, features, isWorking, clock })
+    const onMisplaced = (): void => {
+      stream = undefined
+    }
+    const who = { call, channelId: channel, threadTs: thread, recipient }
+    return createStream({ ...who, features, isWorking, onMisplaced, clock })
   }
 
   async function post(bubble: Bubble, { replyTo }: PostOptions): Promise<MessageRef> {
@@ -93,17 +98,21 @@ export function createSlackPort(
     return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo) })
   }
 
-  /** One sign takes the place of the other. */
+  /** One sign takes the place of the other. What another process set is not known: at the end it is taken away as well. */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
-    const about = { verb: 'react' }
-    if (sign) {
+    const before = signed.get(id)
+    if (sign && sign !== before) {
       const fields = { channel, timestamp: id, name: signs[sign] }
-      await unless('already_reacted', call('reactions.add', fields, about))
+      await unless('already_reacted', call('reactions.add', fields, { verb: 'react' }))
+      signed.set(id, sign)
     }
-    for (const name of Object.values(signs)) {
-      if (sign && name === signs[sign]) continue
-      await unless('no_reaction', call('reactions.remove', { channel, timestamp: id, name }, about))
+    const stale = before ? [before] : sign === 'seen' ? [] : (['seen', 'done'] as const)
+    for (const one of stale) {
+      if (one === sign) continue
+      const fields = { channel, timestamp: id, name: signs[one] }
+      await unless('no_reaction', call('reactions.remove', fields, { verb: 'react' }))
     }
+    if (!sign) signed.delete(id)
   }
 
   function content(bubble: Bubble): SlackFields {

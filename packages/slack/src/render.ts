@@ -1,4 +1,5 @@
 import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import type { SlackFields } from './api.ts'
 
 /** Invisible, and of no width: between `<` and `!` it makes words of what would ring. */
 const joiner = '\u2060'
@@ -44,9 +45,15 @@ export function renderSlack(source: string): Rendered {
 }
 
 /** The same text, which rings nobody. */
-export function quieted(text: string): string {
+export function quieted(source: string): string {
+  const text = wellFormed(source)
   if (!/[<@!]/.test(text)) return text
   return text.replace(markup, `<${joiner}`).replace(names, `@${joiner}`).replace(links, `$1${joiner}`)
+}
+
+/** Words in a block, which Slack formats in no way. */
+export function plainText(text: string): SlackFields {
+  return { type: 'plain_text', text, emoji: false }
 }
 
 /** For Slack's own markup, in which three characters have a meaning. */
@@ -56,9 +63,14 @@ export function escaped(text: string): string {
 
 /** As many characters, no letter cut in two. */
 export function clipped(text: string, most: number): string {
-  if (text.length <= most) return text
+  if (text.length <= most) return wellFormed(text)
   const end = text.slice(0, most - 1)
-  return `${/[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end}…`
+  return wellFormed(`${/[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end}…`)
+}
+
+/** Half a letter is refused by the client, which can't write it in a form. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
 function same(content: string): string {

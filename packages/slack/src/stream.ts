@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import { type AppendStream, type MessageRef, PortError, type StreamPiece, type Task } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
-import { type Features, isLacking } from './features.ts'
+import { type Features, isLacking, isMisplaced } from './features.ts'
 import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from './limits.ts'
 import { clipped } from './render.ts'
 
@@ -20,6 +20,8 @@ export interface StreamOptions {
   readonly features: Features
   /** Whether the reply goes on after a stream is closed. */
   readonly isWorking: () => boolean
+  /** There are none here, though the workspace has them. */
+  readonly onMisplaced: () => void
   readonly clock: Clock
 }
 
@@ -36,7 +38,7 @@ const statuses = { pending: 'pending', running: 'in_progress', done: 'complete',
 
 /** Slack's own streams, of chunks alone: what begins as chunks can't go on as text. */
 export function createStream(options: StreamOptions): AppendStream {
-  const { call, channelId: channel, threadTs, recipient, features, isWorking, clock } = options
+  const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced, clock } = options
   /** By message, as long as it is open. */
   const open = new Map<string, Told>()
   return {
@@ -88,13 +90,15 @@ export function createStream(options: StreamOptions): AppendStream {
     times.splice(0, times.length, ...recent, now)
   }
 
-  /** A workspace that has no streams is not asked again: it gets messages, which are edited. */
+  /** A workspace or a channel that has no streams is not asked again: it gets messages, which are edited. */
   async function sure<T>(called: Promise<T>): Promise<T> {
     try {
       return await called
     } catch (error) {
-      if (!(error instanceof PortError) || !isLacking(saysOf(error))) throw error
-      features.streams = false
+      const word = saysOf(error)
+      if (!(error instanceof PortError) || !(isLacking(word) || isMisplaced(word))) throw error
+      if (isLacking(word)) features.streams = false
+      else onMisplaced()
       throw new PortError('unreachable', `${error.message}. There are no streams here.`, { cause: error })
     }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { Attachment, MessageRef } from '@reply/sink'
+import { type Attachment, type MessageRef, PortError } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import type { Call } from './call.ts'
 import { fallbackLength } from './limits.ts'
@@ -28,7 +28,7 @@ export async function upload(
   }
   const { files } = await call('files.uploadV2', options, { verb: 'upload' })
   const file = idIn(files)
-  if (file === undefined) return { id: '' }
+  if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack named no file.`)
   for (let look = 0; look < looks; look++) {
     if (look > 0) await new Promise<void>((resolve) => void clock.after(lookMs, resolve))
     const ts = await messageOf(file, { call, channelId })

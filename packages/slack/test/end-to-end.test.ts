@@ -163,9 +163,24 @@ test('two questions, one with several answers, are answered in a dialog', async 
   expect(slack.whispers.at(-1)?.text).toContain('Blue, Cheese, Olives, Basil')
 })
 
-test("a sub-agent's permission is given by a button, once", async () => {
+test("a sub-agent's permission is given by a button, once, and by none of another channel", async () => {
   slack.say('C2', `Go. ${scenarioToken('delegate')}`, { mention: true })
   const ask = await seen('C2', asking)
+  const [once] = ask.controls.flat()
+  const element = {
+    type: 'button',
+    action_id: once?.actionId,
+    value: once?.value,
+    text: { type: 'plain_text', text: 'Mine' },
+  }
+  const blocks = [{ type: 'actions', elements: [element] }]
+  const { ts } = {
+    ts: '',
+    ...(await clientOf(slack).apiCall('chat.postMessage', { channel: 'C9', text: '?', blocks })),
+  }
+  await slack.press('C9', ts, 'Mine')
+  const told = (): readonly string[] => slack.whispers.flatMap((one) => (one.channel === 'C9' ? [one.text] : []))
+  await vi.waitFor(() => expect(told()).toEqual(['This was already resolved.']), 5000)
   expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(false)
   await Promise.all([slack.press('C2', ask.ts, 'Allow once'), slack.press('C2', ask.ts, 'Reject')])
   const { reply, screen } = await end('C2')

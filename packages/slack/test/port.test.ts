@@ -2,7 +2,7 @@ import type { SlackFault } from '@reply/testing'
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
 import { createSlackPort, slackLimits } from '../src/index.ts'
-import { editing, ending, open, posting, start, token, until } from './app.ts'
+import { clientOf, editing, ending, open, posting, start, token, until } from './app.ts'
 
 const ours = ({ slack }: Awaited<ReturnType<typeof open>>) => slack.screen('C1').filter(({ from }) => from === 'bot')
 
@@ -60,6 +60,11 @@ test('signs on the message of a person take turns', async () => {
   expect(await shown('seen')).toEqual(['eyes'])
   expect(await shown('seen')).toEqual(['eyes'])
   expect([await shown('done'), await shown(undefined)]).toEqual([['white_check_mark'], []])
+  expect(slack.calls.map(({ method }) => method.split('.')[1])).toEqual(['add', 'add', 'remove', 'remove'])
+  const api = clientOf(slack)
+  await api.reactions.add({ channel: 'C1', timestamp: root, name: 'eyes' })
+  await createSlackPort({ api, channelId: 'C1', threadTs: root }).react?.({ id: root }, 'done', editing)
+  expect(slack.screen('C1')[0]?.reactions).toEqual(['white_check_mark'])
 })
 
 describe('what it is doing', () => {
@@ -142,6 +147,7 @@ const error = (word: string): SlackFault => ({ type: 'error', error: word })
 
 test.each<[string, SlackFault, string]>([
   ['a flood', { type: 'rate-limited', retryAfterS: 7 }, 'rate-limited'],
+  ['a flood that does not say for how long', { type: 'status', code: 429 }, 'rate-limited'],
   ['a missing right', error('restricted_action'), 'refused'],
   ['an archived channel', error('is_archived'), 'refused'],
   ['a channel that is gone', error('channel_not_found'), 'gone'],

@@ -113,6 +113,14 @@ describe('there are none', () => {
     expect(slack.calls).toHaveLength(1)
   })
 
+  test('in a channel that Slack has none for, but in others', async () => {
+    const { stream, port, api, slack } = await begin()
+    slack.inject({ method: 'chat.startStream', type: 'error', error: 'team_not_found' })
+    expect(await ending(openOne(stream))).toMatchObject({ type: 'unreachable' })
+    expect(port.stream).toBeUndefined()
+    expect(createSlackPort({ api, channelId: 'D1', threadTs: '1' }).stream).toBeDefined()
+  })
+
   test('for nobody in a channel, but in a direct message', async () => {
     const { api } = await open()
     expect(createSlackPort({ api, channelId: 'C1', threadTs: '1' }).stream).toBeUndefined()

@@ -58,6 +58,8 @@ function heardIn(
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
   const words = readText(mark === undefined ? text : text.replace(mark, '')).trim()
+  // A name alone, or a picture.
+  if (words === '') return undefined
   return {
     type: 'text',
     // What is said to the channel begins a thread.

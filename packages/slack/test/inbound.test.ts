@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readText } from '../src/inbound/event.ts'
+import { readForm, readMetadata } from '../src/inbound/form.ts'
+import { readBody, readRequest } from '../src/inbound.ts'
+
+test.each([
+  ['a &lt; b &amp;&amp; c &gt; d', 'a < b && c > d'],
+  ['see <https://a.b/?x=1&amp;y=2|this page>', 'see https://a.b/?x=1&y=2'],
+  ['<https://a.b>', 'https://a.b'],
+  ['<mailto:a@b.c|a@b.c>', 'a@b.c'],
+  ['<@U1> and <@U2|ada>', '@U1 and @ada'],
+  ['<#C1|general> and <#C2>', '#general and #C2'],
+  ['<!here> <!subteam^S1|@team>', '@here @team'],
+  ['if (a &lt; b) <b', 'if (a < b) <b'],
+])('%s is read as %s', (written, read) => {
+  expect(readText(written)).toBe(read)
+})
+
+const said = { type: 'message', channel: 'C1', ts: '1.1', user: 'U1', text: '<@UBOT>  /stop now' }
+const body = (event: object) => ({
+  ...{ type: 'event_callback', event_id: 'E1', team_id: 'T1' },
+  ...{ authorizations: [{ user_id: 'UBOT' }], event: { ...said, ...event } },
+})
+
+describe('a message', () => {
+  test('to the bot has not its name, but the workspace of who wrote it', () => {
+    expect(readBody(body({ user_team: 'T2' }))).toEqual({
+      id: 'C1/1.1',
+      heard: {
+        ...{ type: 'text', text: '/stop now', isCommand: true, isAddressed: true, teamId: 'T2' },
+        ...{ chat: { id: 'C1', thread: '1.1' }, actor: { id: 'U1', name: 'U1' }, messageRef: { id: '1.1' } },
+      },
+    })
+  })
+
+  test('is known by its place, whichever event tells of it', () => {
+    const ids = [body({}), body({ type: 'app_mention' })].map((one) => readBody({ ...one, event_id: 'E2' })?.id)
+    expect(ids).toEqual(['C1/1.1', 'C1/1.1'])
+  })
+
+  test('without words is none', () => {
+    expect(readBody(body({ text: '<@UBOT>' }))?.heard).toBeUndefined()
+    expect(readBody(body({ text: undefined, subtype: 'file_share' }))?.heard).toBeUndefined()
+  })
+})
+
+test('buttons and dialogs of others are passed over', () => {
+  const user = { id: 'U1' }
+  const place = { channel: { id: 'C1' }, message: { ts: '1.1' }, trigger_id: 't' }
+  const acted = (action: object) => readBody({ type: 'block_actions', user, ...place, actions: [action] })
+  expect(acted({ action_id: 'theirs', block_id: 'b', value: 'v' })).toEqual({ id: 't', heard: undefined })
+  expect(acted({ action_id: 'reply.form', block_id: 'b', value: '{"x":1}' })).toEqual({ id: 't', heard: undefined })
+  const view = { id: 'V1', callback_id: 'theirs', private_metadata: '', state: { values: {} } }
+  expect(readBody({ type: 'view_submission', user, view })).toEqual({ id: 'V1', heard: undefined })
+  expect(readBody({ type: 'block_actions', user, view, actions: [] })?.heard).toBeUndefined()
+  expect(readBody({ type: 'shortcut' })?.heard).toBeUndefined()
+})
+
+describe('whatever comes', () => {
+  const event = fc.record({
+    type: fc.constantFrom('message', 'app_mention', 'agent_session_stopped', 'x'),
+    channel: fc.anything(),
+    ts: fc.anything(),
+    text: fc.anything(),
+    user: fc.anything(),
+  })
+  const bodies = fc.oneof(
+    fc.anything(),
+    fc.record({ type: fc.constant('event_callback'), event_id: fc.anything(), event }),
+    fc.record({
+      type: fc.constantFrom('block_actions', 'view_submission'),
+      user: fc.anything(),
+      actions: fc.anything(),
+      view: fc.anything(),
+    }),
+  )
+
+  test('is read, or passed over', () => {
+    fc.assert(
+      fc.property(bodies, (value) => void readBody(value)),
+      { numRuns: 1000 },
+    )
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => void readRequest(bytes)),
+      { numRuns: 300 },
+    )
+    const texts = fc.oneof(fc.string(), fc.json())
+    fc.assert(
+      fc.property(texts, (text) => {
+        readForm(text)
+        readMetadata(text)
+        readRequest(new TextEncoder().encode(`payload=${text}`))
+        expect(readText(text).length).toBeLessThanOrEqual(text.length + 1)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

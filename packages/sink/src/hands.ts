@@ -1,5 +1,4 @@
-import type { Clock } from '@reply/core'
-import type { Entry, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { type ChannelPort, type Chat, type MessageRef, PortError, type Render } from './port.ts'
 import type { Operation } from './reconcile.ts'
 import type { Words } from './words.ts'
@@ -10,7 +9,6 @@ export interface HandsOptions {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly words: Words
-  readonly clock: Clock
   readonly signal: AbortSignal
 }
 
@@ -25,7 +23,6 @@ export async function perform(
     case 'post':
       return await post(operation, ledger, options)
     case 'edit':
-      refuseOld(operation.entry, options)
       if (operation.entry.ref) await port.edit?.(operation.entry.ref, operation.slot.bubble, { chat, signal })
       return undefined
     case 'remove':
@@ -48,13 +45,6 @@ async function post(operation: Post, ledger: Ledger, options: HandsOptions): Pro
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
   if (slot.file && port.upload) return await port.upload(slot.file, posting)
   return await port.post(slot.bubble, posting)
-}
-
-/** Platforms may take an edit that comes too late, and show nothing of it. */
-function refuseOld({ at }: Entry, { port, clock }: HandsOptions): void {
-  const { editWindowMs = Number.POSITIVE_INFINITY } = port.limits
-  if (clock.now() - at < editWindowMs) return
-  throw new PortError('fixed', `It was posted ${clock.now() - at} ms ago, and can be edited for ${editWindowMs} ms.`)
 }
 
 /** Without `remove` as little is left of it as can be. */

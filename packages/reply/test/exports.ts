@@ -1,3 +1,5 @@
+import { whatsappFakeNames, whatsappNames } from './whatsapp-exports.ts'
+
 /** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
 export const publicNames: Readonly<Record<string, readonly string[]>> = {
   reply: [
@@ -194,6 +196,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'unsupported',
     'unsupportedReason',
     'usage',
+    ...whatsappFakeNames,
   ],
   console: [
     'AskPort',
@@ -355,5 +358,5 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
   ],
   slack: ['SlackError', 'SlackErrorType'],
   discord: ['DiscordError', 'DiscordErrorType'],
-  whatsapp: ['WhatsAppError', 'WhatsAppErrorType'],
+  whatsapp: whatsappNames,
 }

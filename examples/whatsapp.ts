@@ -53,6 +53,7 @@ const channel = whatsappChannel({
 const server = createServer(channel.listener).listen(Number(PORT))
 console.error(`Listening on port ${PORT}; Meta needs an https address that leads here. Control-C ends it.`)
 process.once('SIGINT', async () => {
+  await channel.stop()
   server.close()
   await opencode.close()
 })

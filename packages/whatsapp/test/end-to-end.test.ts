@@ -33,7 +33,7 @@ import { token } from './cloud.ts'
 vi.setConfig({ testTimeout: 40_000 })
 
 /** WhatsApp's seconds pass faster than those of the server and the model. */
-const speed = 15
+const speed = 8
 const begunAt = Date.now()
 const clock: Clock = {
   now: () => begunAt + (Date.now() - begunAt) * speed,

@@ -1,4 +1,5 @@
 import { fakeSlackNames, slackNames } from './exports/slack.ts'
+import { whatsappFakeNames, whatsappNames } from './whatsapp-exports.ts'
 
 /** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
 export const publicNames: Readonly<Record<string, readonly string[]>> = {
@@ -197,6 +198,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'unsupported',
     'unsupportedReason',
     'usage',
+    ...whatsappFakeNames,
   ],
   console: [
     'AskPort',
@@ -359,5 +361,5 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
   ],
   slack: slackNames,
   discord: ['DiscordError', 'DiscordErrorType'],
-  whatsapp: ['WhatsAppError', 'WhatsAppErrorType'],
+  whatsapp: whatsappNames,
 }

@@ -34,7 +34,7 @@ const mayImport: Readonly<Record<string, { readonly values: readonly string[]; r
 const homes: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
-  zod: /\/src\/(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
+  zod: /\/src\/(\w+\/)?(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
   marked: /^packages\/sink\/src\/markdown\.ts$/,
   'string-width': /^packages\/console\/src\/line\.ts$/,
@@ -48,7 +48,7 @@ const homes: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where the outside world is let in, and a cast says what was checked, or what it is trusted to be. */
-const isEdge = ({ path }: SourceFile): boolean => /\/src\/(decode|config|inbound)(\/|\.)/.test(path)
+const isEdge = ({ path }: SourceFile): boolean => /\/src\/(\w+\/)?(decode|config|inbound)(\/|\.)/.test(path)
 
 /** Casts beyond the edge, by file, each with its reason. */
 const castsElsewhere: Readonly<Record<string, string>> = {
@@ -136,7 +136,7 @@ describe('a source file', () => {
 
 describe('a channel', () => {
   const channels = sources.filter(
-    (file) => /\/src\/port(\.ts|\/)/.test(file.path) && mayImport[file.package]?.values.includes('@reply/sink'),
+    (file) => /\/src\/(\w+\/)?port(\.ts|\/)/.test(file.path) && mayImport[file.package]?.values.includes('@reply/sink'),
   )
 
   test.each([...new Set(channels.map((file) => file.package))].map((name) => [name]))(

@@ -7,7 +7,7 @@ import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
 import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
 import { createNative } from './native.ts'
-import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
+import { aged, edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
 import { createReaction } from './reaction.ts'
@@ -137,7 +137,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       waiting = undefined
       stopTimer()
       const now = clock.now()
-      const known = withSecrets(ledger, reply, options.secret)
+      const known = aged(withSecrets(ledger, reply, options.secret), { now, editWindowMs: limits.editWindowMs })
       if (known !== ledger) await keep(known)
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       typing.set(isTyping, doing)

@@ -1,5 +1,4 @@
-import type { Clock } from '@reply/core'
-import type { Entry, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import {
   type AppendStream,
   type ChannelPort,
@@ -19,7 +18,6 @@ export interface HandsOptions {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly words: Words
-  readonly clock: Clock
   readonly signal: AbortSignal
   /** What grows is streamed. */
   readonly stream?: AppendStream | undefined
@@ -63,16 +61,14 @@ async function post(operation: Post, ledger: Ledger, options: HandsOptions): Pro
 
 async function edit(
   { entry, slot, flowing }: Extract<Operation, { type: 'edit' }>,
-  options: HandsOptions,
+  { port, chat, signal, stream }: HandsOptions,
 ): Promise<void> {
-  const { port, chat, signal, stream } = options
   const { ref } = entry
   if (!ref) return
   const editing = { chat, signal }
   if (stream && flowing === 'append') return await stream.append(ref, pieceOf(slot, entry.stream), editing)
   if (stream && flowing === 'close') return await stream.close(ref, pieceOf(slot, entry.stream), editing)
   if (flowing === 'end') return await closeAnyway(stream, ref, editing)
-  refuseOld(entry, options)
   await port.edit?.(ref, slot.bubble, editing)
 }
 
@@ -84,13 +80,6 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
     const { type } = toPortError(error)
     if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') throw error
   }
-}
-
-/** Platforms may take an edit that comes too late, and show nothing of it. */
-function refuseOld({ at }: Entry, { port, clock }: HandsOptions): void {
-  const { editWindowMs = Number.POSITIVE_INFINITY } = port.limits
-  if (clock.now() - at < editWindowMs) return
-  throw new PortError('fixed', `It was posted ${clock.now() - at} ms ago, and can be edited for ${editWindowMs} ms.`)
 }
 
 /** Without `remove` as little is left of it as can be. */

@@ -153,6 +153,20 @@ function fixed(ledger: Ledger, entry: Entry): Ledger {
   return entry.isUnsure || isUnknown ? { ...next, doubtful: next.doubtful + 1 } : next
 }
 
+/** What is too old to be edited is not tried: platforms may take such an edit, and show nothing of it. */
+export function aged(
+  ledger: Ledger,
+  {
+    now,
+    editWindowMs = Number.POSITIVE_INFINITY,
+  }: { readonly now: number; readonly editWindowMs?: number | undefined },
+): Ledger {
+  const old = ledger.entries.filter(
+    ({ state, isFixed, at }) => state === 'shown' && !isFixed && now - at >= editWindowMs,
+  )
+  return old.reduce(fixed, ledger)
+}
+
 /** Under its id an older text may have been posted, which stays. The last message of all is posted anew. */
 function outdated(ledger: Ledger, entry: Entry): Ledger {
   if (ledger.entries.at(-1)?.key === entry.key) return emptied(ledger, entry)

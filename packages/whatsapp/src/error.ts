@@ -10,6 +10,7 @@ import type { MessageRef } from '@reply/sink'
  */
 export type WhatsAppErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 'stale' | 'delivery'
 
+/** What an error carries beside its words. */
 export interface WhatsAppErrorOptions extends ErrorOptions {
   /** With `delivery`: which message it was. */
   readonly messageRef?: MessageRef | undefined

@@ -48,7 +48,7 @@ async function rest(): Promise<void> {
 }
 
 describe('the port', () => {
-  test('gives each post an id of its own in Baileys’ form, the same for each try', async () => {
+  test("gives each post an id of its own in Baileys' form, the same for each try", async () => {
     const { baileys, port } = open()
     const first = await port.post(bubble('One.'), posting)
     expect(await port.post(bubble('One.'), posting)).toEqual(first)
@@ -216,7 +216,7 @@ describe('the channel', () => {
     expect(heard).toHaveLength(1)
   })
 
-  test('passes over what can’t be read, and tells', async () => {
+  test("passes over what can't be read, and tells", async () => {
     const { heard, errors, channel } = listen()
     const { baileys } = listen()
     const socket = baileys.connect()
@@ -226,7 +226,7 @@ describe('the channel', () => {
     await rest()
     expect([heard, errors.map(({ name, message }) => `${name} ${message}`)]).toEqual([
       [],
-      Array(2).fill('WhatsAppError A message can’t be read; it was passed over.'),
+      Array(2).fill("WhatsAppError A message can't be read; it was passed over."),
     ])
   })
 

@@ -129,7 +129,7 @@ test('a press answers once; the buttons stay, and whoever presses them later is 
   await sink.stop()
 })
 
-test('a press of another ask’s secret answers nothing', async () => {
+test("a press of another ask's secret answers nothing", async () => {
   const given: unknown[] = []
   let answer = async (_: Inbound): Promise<boolean> => false
   const { whatsapp, client, clock, channel, ours } = await open((inbound) => answer(inbound))

@@ -104,9 +104,9 @@ test('who has a name and no number is written to by their id', async () => {
 
 describe('a failure is', () => {
   test.each<[string, number, number, Partial<PortError>]>([
-    ['the pair’s rate', 429, 131056, { type: 'rate-limited', retryAfterMs: 6000, scope: 'chat' }],
-    ['the number’s rate', 429, 130429, { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }],
-    ['the account’s rate', 400, 80007, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
+    ["the pair's rate", 429, 131056, { type: 'rate-limited', retryAfterMs: 6000, scope: 'chat' }],
+    ["the number's rate", 429, 130429, { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }],
+    ["the account's rate", 400, 80007, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
     ['the 24 hours', 400, 131047, { type: 'refused', message: expect.stringMatching(/24 h.*template/) }],
     ['no such person', 400, 131026, { type: 'refused', message: expect.stringMatching(/not on WhatsApp/) }],
     [
@@ -144,7 +144,7 @@ describe('a failure is', () => {
     expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type })
   })
 
-  test('nobody’s answer within its time', async () => {
+  test("nobody's answer within its time", async () => {
     const { whatsapp, port, bubble, clock } = await open(
       { faults: [{ type: 'accept-then-stall' }] },
       { timeoutMs: 1000 },
@@ -169,7 +169,7 @@ describe('a failure is', () => {
   })
 })
 
-test('a client that can’t be is refused at once, and tells no token', async () => {
+test("a client that can't be is refused at once, and tells no token", async () => {
   const make = (more: object) => async () => createCloudClient({ token, phoneNumberId: '1', ...more })
   expect(await ending(make({ token: ' ' })())).toMatchObject({
     type: 'invalid',

@@ -1,5 +1,5 @@
 import { type Reply, textOf } from '@reply/core'
-import type { Delivery, Sink } from '@reply/sink'
+import { type Delivery, memoryStore, type Sink } from '@reply/sink'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
@@ -235,4 +235,29 @@ test('a text of an hour is edited as long as WhatsApp shows edits, and then goes
   expect(letters(answer.map(({ text }) => text).join(''))).toBe(letters(said(60)))
   expect([answer.length, baileys.lateEdits]).toEqual([4, []])
   await sink.stop()
+})
+
+test('a process that dies between a post and its answer says nothing twice after a restart', async () => {
+  const clock = createHandClock(beginning)
+  const baileys = createFakeBaileys({ clock, faults: [{ type: 'accept-then-drop' }] })
+  const store = memoryStore()
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+  }
+  const timeline = await timelines('plain')
+  const final = timeline.states.at(-1)?.reply ?? expect.fail('no state')
+  const first = baileysSink({ socket: baileys.connect(), jid, clock, store })
+  first.replyStarted?.({ type: 'replyStarted', reply: final })
+  await clock.advance(100, rest)
+  await first.stop()
+  expect([baileys.screen(jid).length, baileys.isConnected]).toEqual([1, false])
+  const second = baileysSink({ socket: baileys.connect(), jid, clock, store })
+  const { delivery, reply } = await play(
+    { ...timeline, states: [{ atMs: 0, reply: final }] },
+    { clock, sink: second, rest },
+  )
+  const texts = baileys.screen(jid).map(({ text }) => text)
+  expect(shownTimes({ delivery, reply, texts, floods: 0 }).filter((times) => times !== 1)).toEqual([])
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+  expect(baileys.count('text')).toBeGreaterThan(baileys.screen(jid).length)
 })

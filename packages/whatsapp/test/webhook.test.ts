@@ -142,7 +142,7 @@ test.each<[string, object, object | undefined]>([
     },
     { type: 'press', token: 'tok', messageRef: { id: 'wamid.m' } },
   ],
-  ['a template’s button', { type: 'button', button: { payload: 'tok', text: 'Yes' } }, { type: 'press', token: 'tok' }],
+  ["a template's button", { type: 'button', button: { payload: 'tok', text: 'Yes' } }, { type: 'press', token: 'tok' }],
   ['a picture with words', { type: 'image', image: { id: '1', caption: 'Look.' } }, { type: 'text', text: 'Look.' }],
   ['a picture without', { type: 'image', image: { id: '1' } }, undefined],
   ['a reaction', { type: 'reaction', reaction: { message_id: 'wamid.x', emoji: '👍' } }, undefined],
@@ -161,7 +161,7 @@ test.each<[string, object, object | undefined]>([
   expect(opened.errors).toEqual([])
 })
 
-test('what can’t be read is told, and what comes with it is heard', async () => {
+test("what can't be read is told, and what comes with it is heard", async () => {
   const opened = await open()
   const body = bodyOf(value([{ id: 1 }, text('b')]), { messages: [] })
   expect(await opened.channel.webhook(signed(opened, body))).toEqual({ status: 200 })
@@ -222,7 +222,7 @@ describe('refused', () => {
   })
 })
 
-describe('a message that can’t be delivered after all', () => {
+describe("a message that can't be delivered after all", () => {
   test('is told, with what to do', async () => {
     const { whatsapp, url, errors, client, clock } = await open()
     await whatsapp.setWebhook(url, verifyToken)
@@ -236,7 +236,7 @@ describe('a message that can’t be delivered after all', () => {
     expect(whatsapp.screen(person)).toEqual([])
   })
 
-  test('is told with WhatsApp’s own words where nothing else is known', async () => {
+  test("is told with WhatsApp's own words where nothing else is known", async () => {
     const opened = await open()
     const statuses = [
       {
@@ -256,6 +256,27 @@ describe('a message that can’t be delivered after all', () => {
       'The Cloud API reports 130429 Rate limit hit',
     ])
   })
+})
+
+test('a channel that was stopped lets Meta tell it again, and ends what it began', async () => {
+  let release = (): void => {}
+  const opened = await open({
+    onInbound: () =>
+      new Promise<void>((resolve) => {
+        release = resolve
+      }),
+  })
+  const first = opened.channel.webhook(signed(opened, bodyOf(value([text('one')]))))
+  await new Promise((resolve) => setImmediate(resolve))
+  let isOver = false
+  const stopped = opened.channel.stop().then(() => {
+    isOver = true
+  })
+  expect(await opened.channel.webhook(signed(opened, bodyOf(value([text('two')]))))).toEqual({ status: 503 })
+  expect(isOver).toBe(false)
+  release()
+  await stopped
+  expect(await first).toEqual({ status: 200 })
 })
 
 test('there is no channel without secrets', async () => {

@@ -5,12 +5,14 @@ export interface BaileysQuoted {
   readonly message: { conversation: string }
 }
 
+/** What is sent, in Baileys' own names: a text or an edit, a removal, a reaction, a file. */
 export type BaileysContent =
   | { text: string; linkPreview: null; edit?: BaileysQuoted['key'] }
   | { delete: BaileysQuoted['key'] }
   | { react: { text: string; key: BaileysQuoted['key'] } }
   | { document: Buffer; fileName: string; mimetype: string; caption: string }
 
+/** How it is sent. */
 export interface BaileysSendOptions {
   /** The message's own id. Who has one of that id already takes no other. */
   messageId?: string

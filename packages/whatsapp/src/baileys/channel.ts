@@ -5,6 +5,7 @@ import { createBaileysHearing } from './hear.ts'
 import { lineOf } from './line.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 
+/** The sink's options, and who hears. */
 export interface BaileysChannelOptions extends Omit<BaileysSinkOptions, 'socket' | 'jid' | 'replyTo' | 'onError'> {
   /**
    * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next:

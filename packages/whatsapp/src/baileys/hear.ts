@@ -40,7 +40,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     for (const message of messages) {
       const told = toHeard(message, own)
       if (told) last = last.then(() => hear(told.id, told.heard && inboundOf(told.heard)))
-      else onError(new WhatsAppError('malformed', 'A message can’t be read; it was passed over.'))
+      else onError(new WhatsAppError('malformed', "A message can't be read; it was passed over."))
     }
   }
 

@@ -15,6 +15,7 @@ import { toBaileysPortError } from './failure.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
 import { keyOf, lineOf } from './line.ts'
 
+/** For a port to one chat. */
 export interface BaileysPortOptions {
   /** The socket, or what gives the one of the moment. */
   readonly socket: BaileysSource

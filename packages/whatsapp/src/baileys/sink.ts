@@ -13,6 +13,7 @@ import { renderWhatsApp } from '../render.ts'
 import type { BaileysSource } from './api.ts'
 import { createBaileysPort } from './port.ts'
 
+/** For a sink in one chat. */
 export interface BaileysSinkOptions {
   /** What `makeWASocket()` gives, or a function that gives the one of the moment. Sinks on the same share its pace. */
   readonly socket: BaileysSource

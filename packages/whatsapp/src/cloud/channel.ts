@@ -9,10 +9,11 @@ import {
   type WebhookRequest,
 } from '@reply/sink'
 import { WhatsAppError } from '../error.ts'
-import { createCloudHearing } from './hear.ts'
+import { createCloudHearing, type HearCloud } from './hear.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 import { createCloudWebhook } from './webhook.ts'
 
+/** The sink's options, and what a webhook needs. */
 export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' | 'replyTo' | 'onError'> {
   /** The app's, of its basic settings: what Meta sends is signed with it. */
   readonly appSecret: string
@@ -33,6 +34,7 @@ export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' |
   readonly maxBytes?: number | undefined
 }
 
+/** Where a sink writes: what an inbound says of it. */
 export interface WhatsAppPlace {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
@@ -49,6 +51,8 @@ export interface WhatsAppChannel {
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same as a listener of `node:http`. */
   listener(request: IncomingMessage, response: ServerResponse): void
+  /** Hears nothing more: requests are answered 503, so that Meta tells it again. Resolves when what came is handled. Sinks are stopped by who has them. */
+  stop(): Promise<void>
 }
 
 /** The Cloud API. Throws `WhatsAppError` of type `invalid` for options that can't be. */
@@ -59,8 +63,23 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   requireSecret('verifyToken', verifyToken)
   const { phoneNumberId } = client
   const hear = createCloudHearing({ client, onInbound, onError, clock, handleMs, maxAgeMs, timeoutMs: 30_000 })
-  const webhook = createCloudWebhook({ appSecret, verifyToken, phoneNumberId, hear, maxBytes })
-  return { sinkFor, webhook: webhook.take, listener: webhook.listener }
+  const busy = new Set<Promise<void>>()
+  let isStopped = false
+  const secrets = { appSecret, verifyToken, phoneNumberId }
+  const webhook = createCloudWebhook({ ...secrets, hear: hearing, isStopped: () => isStopped, maxBytes })
+  return { sinkFor, webhook: webhook.take, listener: webhook.listener, stop }
+
+  async function hearing(events: Parameters<HearCloud>[0]): Promise<void> {
+    const handled = hear(events)
+    busy.add(handled)
+    await handled
+    busy.delete(handled)
+  }
+
+  async function stop(): Promise<void> {
+    isStopped = true
+    await Promise.all(busy)
+  }
 
   function sinkFor({ chat, replyTo }: WhatsAppPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
     const { policy, words, store } = options

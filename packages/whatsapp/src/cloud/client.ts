@@ -2,6 +2,7 @@ import { WhatsAppError } from '../error.ts'
 import { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './api.ts'
 import { toMediaId, toPosted, toRefusal } from './decode.ts'
 
+/** Whose number it is, and where it is called. */
 export interface CloudClientOptions {
   /** A system user's, with `whatsapp_business_messaging`. */
   readonly token: string

@@ -29,14 +29,14 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
     131026,
     {
       type: 'refused',
-      cure: 'It can’t be delivered: the number is not on WhatsApp, its app is too old, or its owner has not accepted WhatsApp’s terms or blocked this number.',
+      cure: "It can't be delivered: the number is not on WhatsApp, its app is too old, or its owner has not accepted WhatsApp's terms or blocked this number.",
     },
   ],
   [
     131030,
     {
       type: 'refused',
-      cure: 'A test number writes to the numbers alone that its app’s page lists: add this one there.',
+      cure: "A test number writes to the numbers alone that its app's page lists: add this one there.",
     },
   ],
   [
@@ -55,10 +55,10 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   ],
   [
     190,
-    { type: 'refused', cure: 'The token has expired or was revoked: make a system user’s, which does not expire.' },
+    { type: 'refused', cure: "The token has expired or was revoked: make a system user's, which does not expire." },
   ],
   [0, { type: 'refused', cure: 'The token was not accepted: make a new one.' }],
-  [10, { type: 'refused', cure: 'The token lacks whatsapp_business_messaging, or the number is another account’s.' }],
+  [10, { type: 'refused', cure: "The token lacks whatsapp_business_messaging, or the number is another account's." }],
   [2, { type: 'unreachable' }],
   [131000, { type: 'unreachable' }],
   [131016, { type: 'unreachable' }],

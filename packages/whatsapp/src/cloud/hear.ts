@@ -49,7 +49,7 @@ export function createCloudHearing(options: CloudHearing): HearCloud {
         return onError(new WhatsAppError('delivery', message, id === undefined ? {} : { messageRef: { id } }))
       }
       case 'malformed':
-        return onError(new WhatsAppError('malformed', 'A webhook tells something that can’t be read.'))
+        return onError(new WhatsAppError('malformed', "A webhook tells something that can't be read."))
       default:
         return event satisfies never
     }

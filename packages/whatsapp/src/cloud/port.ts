@@ -14,6 +14,7 @@ import { toCloudPortError } from './failure.ts'
 import { interactiveOf } from './interactive.ts'
 import { buttonsBodyLength, captionLength, cloudLimits, textLength } from './limits.ts'
 
+/** For a port to one person. */
 export interface CloudPortOptions {
   readonly client: CloudClient
   /** Who it is written to, as an inbound names the chat: a number, or a business-scoped user id. */
@@ -27,7 +28,7 @@ export interface CloudPortOptions {
   readonly clock?: Clock | undefined
 }
 
-/** The Cloud API's hands for one person. Every call is made once; whoever repeats is the sink. */
+/** The Cloud API's hands for one person. Nothing is repeated that may have been done; that is the sink's to decide. */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs = 30_000, clock = systemClock } = options
   const port: ChannelPort = { limits: cloudLimits, post, upload, react }

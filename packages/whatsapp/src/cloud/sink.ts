@@ -13,6 +13,7 @@ import { renderWhatsApp } from '../render.ts'
 import type { CloudClient } from './api.ts'
 import { createCloudPort } from './port.ts'
 
+/** For a sink to one person. */
 export interface WhatsAppSinkOptions {
   /** `createCloudClient({ token, phoneNumberId })`. Sinks on one client share its pace. */
   readonly client: CloudClient

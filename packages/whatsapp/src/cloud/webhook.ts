@@ -8,6 +8,8 @@ export interface CloudWebhookOptions {
   readonly verifyToken: string
   readonly phoneNumberId: string
   readonly hear: HearCloud
+  /** Nothing is taken any more: Meta tells it again, maybe to who comes next. */
+  readonly isStopped: () => boolean
   /** Bytes that a body may have. */
   readonly maxBytes: number
 }
@@ -16,11 +18,12 @@ export interface CloudWebhookOptions {
 const signatureHeader = 'x-hub-signature-256'
 
 export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
-  const { appSecret, verifyToken, phoneNumberId, hear, maxBytes } = options
+  const { appSecret, verifyToken, phoneNumberId, hear, isStopped, maxBytes } = options
   const token = digest(verifyToken)
   return createWebhook({ refuse, take, maxBytes })
 
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
+    if (isStopped()) return { status: 503 }
     const method = head.method.toUpperCase()
     if (method === 'GET') return isVerified(head) ? undefined : { status: 403 }
     if (method !== 'POST') return { status: 405 }

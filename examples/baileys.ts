@@ -1,0 +1,66 @@
+// WhatsApp by a linked device: a message is a prompt, questions are answered by numbers or words, /stop aborts, /new begins anew.
+//   WHATSAPP_NUMBER=491701234567 WHATSAPP_USERS=222@lid,4917…@s.whatsapp.net OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/baileys.ts
+import { connect } from '@reply/core'
+import { answerWith, baileysChannel, type Running } from '@reply/whatsapp'
+import { makeWASocket, useMultiFileAuthState } from 'baileys'
+
+const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
+if (!number) throw new Error('Set WHATSAPP_NUMBER to that of the account, with its country and nothing but digits.')
+
+// Whoever is here can run commands on your computer; everybody else is not heard.
+const users = new Set(WHATSAPP_USERS.split(','))
+const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const sessions = new Map<string, string>()
+const running = new Map<string, Running>()
+const answer = answerWith({
+  opencode,
+  running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
+})
+
+const channel = baileysChannel({
+  onError: ({ message }) => console.error(message),
+  onInbound: async (inbound) => {
+    const { id } = inbound.chat
+    if (!users.has(inbound.actor.id))
+      return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in WHATSAPP_USERS.`)
+    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(id)?.stream.abort()
+    if ((await answer(inbound)) || inbound.type !== 'text') return
+    if (inbound.text === '/new') sessions.delete(id)
+    if (inbound.isCommand) return
+    if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
+    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+    const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
+    running.set(id, { sink, stream })
+    const { sessionID } = await stream.result
+    running.delete(id)
+    sessions.set(id, sessionID)
+    const { undelivered } = await sink.settled()
+    for (const { key, reason } of undelivered) console.error(`Not shown: ${key} (${reason})`)
+  },
+})
+
+const { state, saveCreds } = await useMultiFileAuthState('.whatsapp-login')
+let isLeaving = false
+
+/** A socket that is closed stays so: the channel is given the next one, and its sinks go on over that. */
+function link(to: string): void {
+  const socket = makeWASocket({ auth: state })
+  channel.setSocket(socket)
+  socket.ev.on('creds.update', saveCreds)
+  socket.ev.on('connection.update', async ({ connection, qr, lastDisconnect }) => {
+    if (qr && !state.creds.registered)
+      console.error(`Linked devices → with number: ${await socket.requestPairingCode(to)}`)
+    if (connection === 'open') console.error('Linked. Control-C ends it.')
+    if (connection !== 'close' || isLeaving) return
+    console.error(`Closed: ${lastDisconnect?.error?.message ?? 'nobody said why'}. Again in 5 s.`)
+    setTimeout(() => link(to), 5000)
+  })
+}
+
+link(number)
+process.once('SIGINT', async () => {
+  isLeaving = true
+  await channel.stop()
+  await opencode.close()
+  process.exit()
+})

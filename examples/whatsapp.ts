@@ -1,0 +1,59 @@
+// WhatsApp by the Cloud API: a message is a prompt, questions are answered by buttons or words, /stop aborts, /new begins anew.
+//   WHATSAPP_TOKEN=… WHATSAPP_PHONE_NUMBER_ID=… WHATSAPP_APP_SECRET=… WHATSAPP_VERIFY_TOKEN=… WHATSAPP_USERS=491701234567 \
+//   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/whatsapp.ts
+import { createServer } from 'node:http'
+import { connect } from '@reply/core'
+import { answerWith, createCloudClient, type Running, whatsappChannel } from '@reply/whatsapp'
+
+const { WHATSAPP_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096', PORT = '8080', ...env } = process.env
+const required = (name: string): string => {
+  const value = env[name]
+  if (!value) throw new Error(`Set ${name}: packages/whatsapp/README.md says where it is found.`)
+  return value
+}
+
+// Whoever is here can run commands on your computer; everybody else is not heard.
+const users = new Set(WHATSAPP_USERS.split(','))
+const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const sessions = new Map<string, string>()
+const running = new Map<string, Running>()
+const answer = answerWith({
+  opencode,
+  running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
+})
+
+const channel = whatsappChannel({
+  client: createCloudClient({
+    token: required('WHATSAPP_TOKEN'),
+    phoneNumberId: required('WHATSAPP_PHONE_NUMBER_ID'),
+  }),
+  appSecret: required('WHATSAPP_APP_SECRET'),
+  verifyToken: required('WHATSAPP_VERIFY_TOKEN'),
+  onError: ({ message }) => console.error(message),
+  onInbound: async (inbound) => {
+    const { id } = inbound.chat
+    if (!users.has(inbound.actor.id))
+      return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in WHATSAPP_USERS.`)
+    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(id)?.stream.abort()
+    if ((await answer(inbound)) || inbound.type !== 'text') return
+    if (inbound.text === '/new') sessions.delete(id)
+    if (inbound.isCommand) return
+    if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
+    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+    const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
+    running.set(id, { sink, stream })
+    const { sessionID } = await stream.result
+    running.delete(id)
+    sessions.set(id, sessionID)
+    const { undelivered } = await sink.settled()
+    for (const { key, reason } of undelivered) console.error(`Not shown: ${key} (${reason})`)
+  },
+})
+
+const server = createServer(channel.listener).listen(Number(PORT))
+console.error(`Listening on port ${PORT}; Meta needs an https address that leads here. Control-C ends it.`)
+process.once('SIGINT', async () => {
+  await channel.stop()
+  server.close()
+  await opencode.close()
+})

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { answerWith, type FakeOptions, type Inbound } from '../src/index.ts'
+import { asks, call, questionOf, replyWith, settledWith, text, viewOf } from './make.ts'
+import { createScene, type Scene } from './scene.ts'
+
+const never: Omit<FakeOptions, 'clock'> = { limits: { edits: false }, lacks: ['edit', 'remove'] }
+const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
+
+describe('where nothing can be edited', () => {
+  test('an ask with several answers has no buttons, which could show nothing of what is picked', () => {
+    const reply = replyWith([], { phase: 'blocked', asks: [asks([questionOf({ multiple: true })])] })
+    const state = { secret: 's', answers: [], picked: [] }
+    const shown = { breaks: [], posted: new Map(), told: new Set<string>(), noticeCount: 0, heartbeats: 0 }
+    const asked = (edits: boolean) =>
+      viewOf(reply, { edits, shown: { ...shown, asks: new Map([['que_1', state]]) } } as Parameters<typeof viewOf>[1])
+        .cards[0]
+    expect(asked(true)).toMatchObject({ buttons: [[{}], [{}], [{}], [{}]] })
+    expect(asked(false)).toMatchObject({ buttons: [], source: expect.stringContaining('Reply with the numbers') })
+  })
+
+  test('a text is whole when something came after it, and stands before the ask', async () => {
+    const scene = createScene({ fake: never })
+    const said = { ...text('Let me ask.', { status: 'open' }), id: 'prt_a' }
+    scene.show(replyWith([said]))
+    await scene.pass(2000)
+    expect(textsOf(scene)).toEqual([])
+    scene.show(replyWith([said, call('question')], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(5000)
+    expect(textsOf(scene)).toEqual(['Let me ask.', expect.stringContaining('Which one?')])
+  })
+})
+
+describe('where each message rings', () => {
+  const loud: Omit<FakeOptions, 'clock'> = { limits: { silent: false } }
+
+  test('a status is no message of its own', async () => {
+    const scene = createScene({ fake: loud })
+    scene.show(replyWith([call('bash', { title: 'npm test' })]))
+    await scene.pass(20_000)
+    expect([textsOf(scene), scene.fake.isTyping()]).toEqual([[], true])
+  })
+
+  test('it stands below a text that grows', async () => {
+    const scene = createScene({ fake: loud })
+    scene.show(replyWith([text('It is', { status: 'open' })]))
+    await scene.pass(20_000)
+    expect(textsOf(scene)).toEqual([expect.stringMatching(/^It is\n\n.*Writing/)])
+  })
+})
+
+describe('where a message can be edited for a while', () => {
+  const brief: Omit<FakeOptions, 'clock'> = { limits: { editWindowMs: 300_000 } }
+  const grown = (words: string) => ({ ...text(words, { status: 'open' }), id: 'prt_a' })
+
+  test('the status leaves it in time, and the text goes on in another', async () => {
+    const scene = createScene({ fake: brief })
+    scene.show(replyWith([grown('One.')]))
+    await scene.pass(238_000)
+    expect(textsOf(scene)[0]).toMatch(/^One\.\n\n.*Writing/)
+    await scene.pass(10_000)
+    expect(textsOf(scene)).toEqual(['One.'])
+    await scene.pass(60_000)
+    scene.show(settledWith([{ ...text('One. Two.'), id: 'prt_a' }], {}, 308_000))
+    const delivery = await scene.end()
+    expect(textsOf(scene).slice(0, 2)).toEqual(['One.', 'Two.'])
+    expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+  })
+
+  test('what comes too late is not even tried: a platform may take it and show nothing of it', async () => {
+    const scene = createScene({ fake: brief })
+    scene.show(replyWith([grown('One.')]))
+    await scene.pass(1000)
+    await scene.pass(300_000)
+    const edits = scene.fake.calls.filter(({ verb }) => verb === 'edit').length
+    scene.show(settledWith([{ ...text('Another.'), id: 'prt_a' }], {}, 302_000))
+    await scene.end()
+    expect(scene.fake.calls.filter(({ verb }) => verb === 'edit')).toHaveLength(edits)
+    expect(textsOf(scene).join(' ')).toContain('Another.')
+  })
+})
+
+test('a press that is seen as a message is answered for what went wrong alone', async () => {
+  const told: unknown[] = []
+  const answer = async (words?: string): Promise<void> => void told.push(words)
+  const press: Inbound = {
+    ...{ type: 'press', chat: { id: '7' }, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } },
+    isMessage: true,
+    answer,
+  }
+  const scene = createScene()
+  scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+  await scene.pass(5000)
+  const given: unknown[] = []
+  const answering = answerWith({
+    opencode: { answer: async (_, value) => void given.push(value), reject: async () => {} },
+    running: () => [{ sink: scene.sink(), stream: { abort: async () => replyWith([]) } }],
+  })
+  const token = scene.fake.screen()[0]?.buttons[0]?.[0]?.data ?? ''
+  await answering({ ...press, token })
+  expect([given, told]).toEqual([[[['Red']]], []])
+  await answering({ ...press, token })
+  expect(told).toEqual(['This was already resolved.'])
+})

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { createFakeBaileys, createHandClock, type FakeSocketEvents, type SocketFault } from '../src/index.ts'
+
+const jid = '4917000000002@s.whatsapp.net'
+const group = '120363000000000000@g.us'
+
+function open(faults: readonly SocketFault[] = []) {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock, faults })
+  return { clock, baileys, socket: baileys.connect() }
+}
+
+const own = (id: string) => ({ remoteJid: jid, fromMe: true, id })
+const statusOf = async (call: Promise<unknown>): Promise<unknown> =>
+  await call.then(
+    () => 'done',
+    (error: { output?: { statusCode?: number } }) => error.output?.statusCode,
+  )
+
+test('a message of an id that is there already is no other message', async () => {
+  const { baileys, socket } = open()
+  await socket.sendMessage(jid, { text: '*one*' }, { messageId: 'A' })
+  await socket.sendMessage(jid, { text: 'two' }, { messageId: 'A' })
+  await socket.sendMessage(jid, { text: 'three' })
+  expect(baileys.screen(jid).map(({ text }) => text)).toEqual(['one', 'three'])
+  expect(baileys.notifications(jid)).toBe(2)
+})
+
+describe('an edit', () => {
+  test('is shown for 15 min, and passed over in silence after that', async () => {
+    const { clock, baileys, socket } = open()
+    await socket.sendMessage(jid, { text: 'one' }, { messageId: 'A' })
+    await clock.advance(900_000)
+    await socket.sendMessage(jid, { text: 'two', edit: own('A') })
+    await clock.advance(3000)
+    expect(await statusOf(socket.sendMessage(jid, { text: 'three', edit: own('A') }))).toBe('done')
+    expect(baileys.screen(jid)).toMatchObject([{ text: 'two', editedTimes: 1 }])
+    expect([baileys.lateEdits, baileys.notifications(jid)]).toEqual([['A'], 1])
+  })
+
+  test('less than 3 s after another is refused', async () => {
+    const { clock, socket } = open()
+    await socket.sendMessage(jid, { text: 'one' }, { messageId: 'A' })
+    await socket.sendMessage(jid, { text: 'two', edit: own('A') })
+    await clock.advance(2999)
+    expect(await statusOf(socket.sendMessage(jid, { text: 'three', edit: own('A') }))).toBe(429)
+    await clock.advance(1)
+    expect(await statusOf(socket.sendMessage(jid, { text: 'three', edit: own('A') }))).toBe('done')
+  })
+
+  test('of what somebody else wrote does nothing', async () => {
+    const { baileys, socket } = open()
+    const id = baileys.say(jid, 'Mine')
+    await socket.sendMessage(jid, { text: 'Yours', edit: own(id) })
+    await socket.sendMessage(jid, { delete: own(id) })
+    expect(baileys.screen(jid)).toMatchObject([{ text: 'Mine' }])
+  })
+})
+
+test('a socket that is closed stays so, and says it as Baileys does', async () => {
+  const { baileys, socket } = open()
+  const told: FakeSocketEvents['connection.update'][] = []
+  socket.ev.on('connection.update', (update) => told.push(update))
+  baileys.drop()
+  expect(told).toMatchObject([
+    { connection: 'close', lastDisconnect: { error: { isBoom: true, output: { statusCode: 428 } } } },
+  ])
+  expect(await statusOf(socket.sendMessage(jid, { text: 'one' }))).toBe(428)
+  expect(await statusOf(socket.sendPresenceUpdate('composing', jid))).toBe(428)
+  const next = baileys.connect()
+  expect(await statusOf(next.sendMessage(jid, { text: 'one' }))).toBe('done')
+  expect(baileys.calls.map(({ socket: number, ok }) => [number, ok])).toEqual([
+    [1, false],
+    [1, false],
+    [2, true],
+  ])
+})
+
+test('what is written while nobody is connected comes as history', async () => {
+  const { baileys } = open()
+  baileys.drop()
+  baileys.say(jid, 'Anybody?')
+  const told: FakeSocketEvents['messages.upsert'][] = []
+  baileys.connect().ev.on('messages.upsert', (upsert) => told.push(upsert))
+  await Promise.resolve()
+  expect(told).toMatchObject([{ type: 'append', messages: [{ message: { conversation: 'Anybody?' } }] }])
+  baileys.say(group, 'Now', { from: '1@lid', name: 'Bob' })
+  expect(told[1]).toMatchObject({
+    type: 'notify',
+    messages: [{ key: { remoteJid: group, participant: '1@lid', fromMe: false }, pushName: 'Bob' }],
+  })
+})
+
+test('its own messages are told as history, too', async () => {
+  const { socket } = open()
+  const told: FakeSocketEvents['messages.upsert'][] = []
+  socket.ev.on('messages.upsert', (upsert) => told.push(upsert))
+  await socket.sendMessage(jid, { text: 'one' }, { messageId: 'A' })
+  await Promise.resolve()
+  expect(told).toMatchObject([{ type: 'append', messages: [{ key: { fromMe: true, id: 'A' } }] }])
+})
+
+test('who is named in a message is counted, and a quote without its words fails as the real one does', async () => {
+  const { baileys, socket } = open()
+  await socket.sendMessage(group, { text: '@1', mentions: ['1@lid'] })
+  await socket.sendMessage(group, { text: '@2', contextInfo: { mentionedJid: ['2@lid'] } })
+  await socket.sendMessage(group, { text: '@3' })
+  expect(baileys.mentioned).toEqual(['1@lid', '2@lid'])
+  await expect(socket.sendMessage(group, { text: 'a' }, { quoted: { key: own('A') } })).rejects.toThrow(TypeError)
+})
+
+test.each<[SocketFault, unknown, number]>([
+  [{ type: 'refused', statusCode: 403 }, 403, 0],
+  [{ type: 'drop' }, 428, 0],
+  [{ type: 'unanswered' }, 408, 1],
+  [{ type: 'accept-then-drop' }, 428, 1],
+])('%j ends so, and leaves so many messages', async (fault, status, count) => {
+  const { baileys, socket } = open([fault])
+  expect(await statusOf(socket.sendMessage(jid, { text: 'one' }))).toBe(status)
+  expect([baileys.screen(jid).length, baileys.isConnected]).toEqual([count, !fault.type.endsWith('drop')])
+})
+
+test('what is taken back or refused afterwards is gone, and told', async () => {
+  const { baileys, socket } = open()
+  const told: unknown[] = []
+  socket.ev.on('messages.update', (updates) => told.push(...updates))
+  for (const id of ['A', 'B']) await socket.sendMessage(jid, { text: id }, { messageId: id })
+  baileys.revoke(jid, 'A')
+  baileys.refuse(jid, 'B', '463')
+  expect(baileys.screen(jid)).toEqual([])
+  expect(told).toMatchObject([
+    { key: own('A'), update: { messageStubType: 1 } },
+    { key: own('B'), update: { status: 0, messageStubParameters: ['463'] } },
+  ])
+  expect(() => baileys.revoke(jid, 'C')).toThrow(/no message C/)
+})

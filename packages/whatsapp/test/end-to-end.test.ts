@@ -1,0 +1,264 @@
+import { existsSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { type Clock, connect, type OpenCode, type ReplyStream, textOf } from '@reply/core'
+import type { Sink } from '@reply/sink'
+import {
+  createFakeBaileys,
+  type FakeBaileys,
+  type FakeWhatsApp,
+  hold,
+  launchOpencode,
+  type Model,
+  type Opencode,
+  type Scripts,
+  startModel,
+  startWhatsApp,
+  text,
+  tool,
+  type WhatsAppMessage,
+} from '@reply/testing'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import {
+  answerWith,
+  type BaileysChannel,
+  baileysChannel,
+  createCloudClient,
+  type Inbound,
+  type WhatsAppChannel,
+  whatsappChannel,
+} from '../src/index.ts'
+import { token } from './cloud.ts'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+/** WhatsApp's seconds pass faster than those of the server and the model. */
+const speed = 8
+const begunAt = Date.now()
+const clock: Clock = {
+  now: () => begunAt + (Date.now() - begunAt) * speed,
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs / speed)
+    return () => clearTimeout(timer)
+  },
+}
+
+const paragraph = (count: number): string =>
+  `Paragraph ${count} is **long** enough to be read, with \`code ${count}\` in it.\n\n- one of ${count}\n- two of ${count}\n\n`
+const long = Array.from({ length: 225 }, (_, index) => paragraph(index + 1)).join('')
+const code = Array.from({ length: 120 }, (_, index) => `export const line_${index} = '*${index}*'`).join('\n')
+
+const option = (label: string): object => ({ label, description: '' })
+const questions = [
+  { header: 'Colour', question: 'Which colour?', options: ['Red', 'Blue'].map(option) },
+  { header: 'Sizes', question: 'Which sizes?', options: ['S', 'M', 'L'].map(option), multiple: true },
+]
+const scripts: Scripts = {
+  questions: { steps: [[text('Let me ask.'), tool('question', { questions })], [text('As you like.')]] },
+  parent: {
+    steps: [
+      [tool('task', { description: 'Touch it', prompt: '[scenario:child]', subagent_type: 'general' })],
+      [text('It was allowed to.')],
+    ],
+  },
+  child: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
+  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
+  code: { steps: [[text(`Here it is:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThat is all of it.`, 400)]] },
+  long: { steps: [[text(long, 400)]] },
+}
+
+let model: Model
+let server: Opencode
+let opencode: OpenCode
+let whatsapp: FakeWhatsApp
+let baileys: FakeBaileys
+let cloud: WhatsAppChannel
+let linked: BaileysChannel
+let hook: Server
+let answer: (inbound: Inbound) => Promise<boolean>
+const running = new Map<string, { readonly sink: Sink; readonly stream: ReplyStream }>()
+const errors: Error[] = []
+
+beforeAll(async () => {
+  model = await startModel({ scripts, fallback: 'long' })
+  server = await launchOpencode({ model, config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } } })
+  opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
+  answer = answerWith({
+    opencode,
+    running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
+  })
+  whatsapp = await startWhatsApp({ token, clock })
+  const { url: apiUrl, phoneNumberId, appSecret } = whatsapp
+  // The server's clock is another one: it would be said that nothing has come for hours.
+  const policy = { heartbeatMs: 86_400_000 }
+  const options = { clock, policy, onError: (error: Error) => void errors.push(error) }
+  const client = createCloudClient({ token, phoneNumberId, apiUrl })
+  const secrets = { appSecret, verifyToken: 'a-verify-token' }
+  cloud = whatsappChannel({ ...options, ...secrets, client, onInbound: (inbound) => take(inbound, cloud) })
+  hook = createServer(cloud.listener)
+  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve))
+  const address = hook.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  await whatsapp.setWebhook(`http://127.0.0.1:${address.port}/`, 'a-verify-token')
+  baileys = createFakeBaileys({ clock })
+  linked = baileysChannel({ ...options, onInbound: (inbound) => take(inbound, linked) })
+  link()
+}, 60_000)
+afterAll(async () => {
+  await linked.stop()
+  hook.close()
+  hook.closeAllConnections()
+  await whatsapp.close()
+  await opencode.close()
+  await server.stop()
+  await model.close()
+})
+
+/** What a host does: it makes another socket when one is done for. */
+function link(): void {
+  const socket = baileys.connect()
+  socket.ev.on('connection.update', ({ connection }) => {
+    if (connection === 'close') clock.after(2000, link)
+  })
+  linked.setSocket(socket)
+}
+
+/** What a host does with it all: a text is an answer or a prompt. */
+async function take(inbound: Inbound, channel: Pick<WhatsAppChannel, 'sinkFor'>): Promise<void> {
+  if (inbound.type === 'text' && inbound.text === '/stop') {
+    await running.get(inbound.chat.id)?.stream.abort()
+    return
+  }
+  if ((await answer(inbound)) || inbound.type !== 'text') return
+  const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+  const stream = opencode.prompt({ text: inbound.text }, { observe: () => [sink] })
+  running.set(inbound.chat.id, { sink, stream })
+}
+
+const ours = (person: string): readonly WhatsAppMessage[] =>
+  whatsapp.screen(person).filter(({ from }) => from === 'business')
+
+/** Waits until somebody sees something. */
+function seen<T>(find: () => T | undefined): Promise<T> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const found = find()
+      if (found === undefined) return
+      for (const stop of stops) stop()
+      resolve(found)
+    }
+    const stops = [whatsapp, baileys].map((fake) => fake.observe(() => queueMicrotask(look)))
+    look()
+  })
+}
+
+/** The reply, and that nothing of it is missing. */
+async function end(chatId: string) {
+  const one = await vi.waitFor(() => running.get(chatId) ?? expect.fail(), 10_000)
+  const reply = await one.stream.result
+  const delivery = await one.sink.settled()
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })
+  return reply
+}
+
+const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
+const lettersOf = (messages: readonly { readonly text: string }[]): string =>
+  letters(messages.map((one) => one.text).join(''))
+
+test('a permission that a sub-agent asks for is given by a button', async () => {
+  const person = '491700000001'
+  const asked = whatsapp.say(person, 'Go. [scenario:parent]')
+  const ask = await seen(() => ours(person).find(({ buttons }) => buttons.length > 0))
+  expect([ask.kind, ask.buttons.map(({ label }) => label)]).toEqual(['buttons', ['Allow once', 'Always', 'Reject']])
+  expect(whatsapp.screen(person)[0]?.id).toBe(asked)
+  whatsapp.press(person, ask.id, 'Allow once')
+  const reply = await end(person)
+  expect(reply.asks).toMatchObject([{ status: 'answered', reply: 'once' }])
+  expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(true)
+  expect(ours(person).at(-1)?.text).toBe('It was allowed to.')
+})
+
+test('two questions are answered, one by a button and one by numbers', async () => {
+  const person = '491700000002'
+  whatsapp.say(person, 'Go. [scenario:questions]')
+  const first = await seen(() => ours(person).find(({ buttons }) => buttons.length > 0))
+  expect(ours(person)[0]?.text).toBe('Let me ask.')
+  whatsapp.press(person, first.id, 'Blue')
+  const second = await seen(() => ours(person).find((one) => one.text.includes('Which sizes?')))
+  expect([second.buttons, second.text]).toEqual([
+    [],
+    expect.stringMatching(/1\. S\n2\. M\n3\. L\n\nReply with the numbers/),
+  ])
+  whatsapp.say(person, '1, 3')
+  const reply = await end(person)
+  expect(reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue'], ['S', 'L']] }])
+  expect(ours(person).at(-1)?.text).toBe('As you like.')
+  whatsapp.press(person, first.id, 'Red')
+  const late = await seen(() => ours(person).find((one) => one.text.includes('resolved')))
+  expect(late.text).toBe('This was already resolved.')
+})
+
+test('/stop aborts', async () => {
+  const person = '491700000003'
+  whatsapp.say(person, 'Go. [scenario:forever]')
+  await vi.waitFor(
+    () => expect(model.requests.some(({ body }) => JSON.stringify(body).includes('forever'))).toBe(true),
+    10_000,
+  )
+  await seen(() => (whatsapp.typing(person) ? true : undefined))
+  whatsapp.say(person, '/stop')
+  const reply = await end(person)
+  expect(reply.outcome).toBe('aborted')
+  expect(lettersOf(ours(person))).toBe(`${letters(textOf(reply))}Aborted`)
+})
+
+test('an answer of 20,000 letters is there, whole and once, in whole messages', async () => {
+  const person = '491700000004'
+  whatsapp.say(person, 'Go. [scenario:long]')
+  const reply = await end(person)
+  expect(textOf(reply).length).toBeGreaterThan(20_000)
+  expect(lettersOf(ours(person))).toBe(letters(textOf(reply)))
+  expect(ours(person).length).toBeLessThan(8)
+})
+
+test('long code is a file', async () => {
+  const person = '491700000005'
+  whatsapp.say(person, 'Go. [scenario:code]')
+  await end(person)
+  const [words, file] = ours(person)
+  expect(words?.text).toBe('Here it is:\n\n📄 code-1.ts, 120 lines\n\nThat is all of it.')
+  expect(file?.document?.name).toBe('code-1.ts')
+  expect(new TextDecoder().decode(file?.document?.bytes).trimEnd()).toBe(code)
+})
+
+const linkedOurs = (jid: string) => baileys.screen(jid).filter(({ from }) => from === 'me')
+
+test('over a linked device, a permission that a sub-agent asks for is given by its number', async () => {
+  const jid = '120363000000000001@g.us'
+  baileys.say(jid, 'Go. [scenario:parent]')
+  const ask = await seen(() => linkedOurs(jid).find((one) => one.text.includes('May it?')))
+  expect(ask.text).toContain('Reply with 1 to allow it once, 2 to allow it always, 3 to reject it.')
+  baileys.say(jid, '3')
+  const reply = await end(jid)
+  expect(reply.asks).toMatchObject([{ status: 'rejected', reply: 'reject' }])
+  expect(baileys.screen(jid).find(({ id }) => id === ask.id)?.text).toContain('🚫 Rejected · Ada')
+})
+
+test('over a linked device whose connection breaks, an answer of 20,000 letters is there, whole and once', async () => {
+  const jid = '4917000000002@s.whatsapp.net'
+  baileys.say(jid, 'Go. [scenario:long]')
+  await seen(() => (lettersOf(linkedOurs(jid)).length > 100 ? true : undefined))
+  baileys.drop()
+  const reply = await end(jid)
+  expect(lettersOf(linkedOurs(jid))).toBe(letters(textOf(reply)))
+  expect([baileys.lateEdits, baileys.mentioned, new Set(baileys.calls.map(({ socket }) => socket)).size]).toEqual([
+    [],
+    [],
+    2,
+  ])
+})
+
+test('nothing went wrong on the way but what was broken, and nobody was ever told to slow down', () => {
+  expect(errors.filter(({ message }) => !message.includes('428 Connection Closed'))).toEqual([])
+  expect(whatsapp.calls.filter(({ status = 0 }) => status >= 400)).toEqual([])
+})

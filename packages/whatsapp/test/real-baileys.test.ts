@@ -1,0 +1,93 @@
+import { createFakeBaileys, createHandClock } from '@reply/testing'
+import { generateWAMessage, type WAMessage } from 'baileys'
+import { expect, test } from 'vitest'
+import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
+
+const jid = '4917000000002@s.whatsapp.net'
+const group = '120363000000000000@g.us'
+const me = '4915100000000@s.whatsapp.net'
+
+type Content = Parameters<typeof generateWAMessage>[1]
+
+/** A socket that makes of each call what Baileys' own would send, down to where it would be encrypted. */
+function real() {
+  const clock = createHandClock()
+  const sent: WAMessage[] = []
+  const fake = createFakeBaileys({ clock }).connect()
+  const socket: BaileysSocket = {
+    ...fake,
+    sendMessage: async (to, content, options = {}) => {
+      const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
+      // A copy, as it is changed on the way.
+      const made = await generateWAMessage(to, { ...content } as Content, { userJid: me, upload, ...options })
+      sent.push(made)
+      return made
+    },
+  }
+  return { clock, sent, socket, fake }
+}
+
+const bubble = (source: string) => ({ ...renderWhatsApp(source), source, isPlain: false, buttons: [] })
+const editing = { chat: { id: jid }, signal: new AbortController().signal }
+const posting = { ...editing, silent: false, key: 'k' }
+
+test('Baileys makes messages, edits, removals and reactions of what the port gives it', async () => {
+  const { clock, sent, socket } = real()
+  const port = createBaileysPort({ socket, jid, clock })
+  const ref = await port.post(bubble('See https://a.b and **this**'), posting)
+  await port.edit?.(ref, bubble('Edited.'), editing)
+  await port.remove?.(ref, editing)
+  await port.react?.({ id: `3A1/${jid}` }, 'seen', editing)
+  await port.upload?.({ name: 'a.txt', mediaType: 'text/plain', text: 'a', caption: 'A.' }, posting)
+  const own = { remoteJid: jid, fromMe: true, id: ref.id }
+  expect(sent).toMatchObject([
+    { key: own, message: { extendedTextMessage: { text: 'See https://a.b and *this*' } } },
+    {
+      message: { protocolMessage: { key: own, type: 14, editedMessage: { extendedTextMessage: { text: 'Edited.' } } } },
+    },
+    { message: { protocolMessage: { key: own, type: 0 } } },
+    { message: { reactionMessage: { key: { id: '3A1', fromMe: false }, text: '👀' } } },
+    { message: { documentMessage: { fileName: 'a.txt', mimetype: 'text/plain', caption: 'A.' } } },
+  ])
+  expect(sent[1]?.key.id).not.toBe(ref.id)
+})
+
+test('Baileys quotes what was heard, what was posted, and what is known by its id alone', async () => {
+  const { clock, sent, socket } = real()
+  const port = createBaileysPort({ socket, jid: group, clock })
+  const channel = baileysChannel({ clock, onInbound: () => {} })
+  channel.setSocket(socket)
+  const ref = await port.post(bubble('Mine.'), posting)
+  await port.post(bubble('An answer.'), { ...posting, key: 'a', replyTo: ref })
+  await port.post(bubble('Another.'), { ...posting, key: 'b', replyTo: { id: '3A1/222@lid' } })
+  const quotes = sent.slice(1).map(({ message }) => message?.extendedTextMessage?.contextInfo)
+  expect(quotes).toMatchObject([
+    { stanzaId: ref.id, participant: me, quotedMessage: { conversation: 'Mine.' } },
+    { stanzaId: '3A1', participant: '222@lid' },
+  ])
+})
+
+test('a channel hears messages in the form in which Baileys has them', async () => {
+  const { clock, fake, socket } = real()
+  const heard: Inbound[] = []
+  const channel = baileysChannel({ clock, onInbound: (inbound) => heard.push(inbound) })
+  const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
+  channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: fake.ev.off } })
+  const quoted = { key: { remoteJid: group, fromMe: true, id: '3EB01' }, message: { conversation: 'Which?' } }
+  const made = await generateWAMessage(
+    group,
+    { text: 'The first', linkPreview: null },
+    {
+      userJid: me,
+      upload: async () => ({ mediaUrl: '', directPath: '' }),
+      quoted,
+      ephemeralExpiration: 86_400,
+    },
+  )
+  const received = { ...made, key: { ...made.key, fromMe: false, participant: '222@lid' }, pushName: 'Ada' }
+  listeners[0]?.({ messages: [received], type: 'notify' })
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  expect(heard).toMatchObject([
+    { chat: { id: group }, actor: { id: '222@lid', name: 'Ada' }, text: 'The first', replyTo: { id: '3EB01' } },
+  ])
+})

@@ -1,3 +1,4 @@
+import { discordNames, fakeDiscordNames } from './exports/discord.ts'
 import { fakeSlackNames, slackNames } from './exports/slack.ts'
 import { whatsappFakeNames, whatsappNames } from './whatsapp-exports.ts'
 
@@ -103,6 +104,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'unknownSessions',
   ],
   testing: [
+    ...fakeDiscordNames,
     ...fakeSlackNames,
     'BinaryOptions',
     'Clock',
@@ -360,6 +362,6 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'telegramSink',
   ],
   slack: slackNames,
-  discord: ['DiscordError', 'DiscordErrorType'],
+  discord: discordNames,
   whatsapp: whatsappNames,
 }

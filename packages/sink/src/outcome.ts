@@ -147,24 +147,10 @@ function endsStream({ flowing }: Extract<Operation, { type: 'edit' }>, { type }:
 }
 
 /** What an edit may have made of it that nobody confirmed, cannot be made sure of any more. */
-function fixed(ledger: Ledger, entry: Entry): Ledger {
+export function fixed(ledger: Ledger, entry: Entry): Ledger {
   const isUnknown = entry.whole === ''
   const next = isUnknown ? outdated(ledger, entry) : changeEntry(ledger, entry.key, { isFixed: true })
   return entry.isUnsure || isUnknown ? { ...next, doubtful: next.doubtful + 1 } : next
-}
-
-/** What is too old to be edited is not tried: platforms may take such an edit, and show nothing of it. */
-export function aged(
-  ledger: Ledger,
-  {
-    now,
-    editWindowMs = Number.POSITIVE_INFINITY,
-  }: { readonly now: number; readonly editWindowMs?: number | undefined },
-): Ledger {
-  const old = ledger.entries.filter(
-    ({ state, isFixed, at }) => state === 'shown' && !isFixed && now - at >= editWindowMs,
-  )
-  return old.reduce(fixed, ledger)
 }
 
 /** Under its id an older text may have been posted, which stays. The last message of all is posted anew. */
@@ -240,7 +226,7 @@ function withEntry(ledger: Ledger, entry: Entry): Ledger {
   return { ...ledger, entries: [...ledger.entries.filter(({ key }) => key !== entry.key), entry] }
 }
 
-function changeEntry(ledger: Ledger, key: string, fields: Partial<Entry>): Ledger {
+export function changeEntry(ledger: Ledger, key: string, fields: Partial<Entry>): Ledger {
   return { ...ledger, entries: ledger.entries.map((entry) => (entry.key === key ? { ...entry, ...fields } : entry)) }
 }
 

@@ -1,6 +1,6 @@
 import { discordNames, fakeDiscordNames } from './exports/discord.ts'
 import { fakeSlackNames, slackNames } from './exports/slack.ts'
-import { whatsappFakeNames, whatsappNames } from './whatsapp-exports.ts'
+import { whatsappFakeNames, whatsappNames } from './exports/whatsapp.ts'
 
 /** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
 export const publicNames: Readonly<Record<string, readonly string[]>> = {

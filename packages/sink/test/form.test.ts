@@ -12,9 +12,13 @@ import {
   words,
 } from '../src/index.ts'
 import { layout } from '../src/layout.ts'
-import { asks, questionOf } from './make.ts'
+import { asks, questionOf, replyWith, viewOf } from './make.ts'
 
 const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }
+const emptyShown = {
+  ...{ breaks: [], told: new Set<string>(), noticeCount: 0, heartbeats: 0 },
+  asks: new Map([['que_1', fresh]]),
+}
 const three = asks([questionOf(), questionOf({ multiple: true }), questionOf({ custom: true })])
 
 function take(ask: Ask, input: AskInput, state: AskState = fresh): Taken | undefined {
@@ -54,6 +58,18 @@ describe('the press of what opens a form', () => {
     }
     expect([await answer(press), opened]).toEqual([true, [form]])
   })
+})
+
+test('what a form answered is said below the message that it was opened from', () => {
+  const answers = [['Red'], ['Green', 'Blue'], ['Ada']]
+  const ask = asks(three.questions, { status: 'answered', answers })
+  const told = (posted: readonly string[]) => {
+    const shown = { ...emptyShown, posted: new Map(posted.map((key) => [key, { at: 0 }])) }
+    const { cards } = viewOf(replyWith([], { asks: [ask] }), { shown } as Parameters<typeof viewOf>[1])
+    return cards.filter(({ type }) => type === 'ask').map(({ source }) => source.match(/✅ [^\n]*/g))
+  }
+  expect(told(['ask:que_1:0'])).toEqual([['✅ Red', '✅ Green, Blue', '✅ Ada']])
+  expect(told(['ask:que_1:0', 'ask:que_1:1'])).toEqual([['✅ Red'], ['✅ Green, Blue', '✅ Ada']])
 })
 
 describe('what a form was filled in with', () => {

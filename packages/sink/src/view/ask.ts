@@ -61,7 +61,8 @@ function questionCard(
       given && ask.status !== 'rejected' && ask.status !== 'withdrawn'
         ? words.answered(given.join(', '), state.by)
         : endOf(ask, state, words)
-    return { type: 'ask', key, source: [head, ...body, literal(end)].join('\n\n'), buttons: [], isPending }
+    const source = [head, ...body, literal(end), ...unasked(ask, at, options)].join('\n\n')
+    return { type: 'ask', key, source, buttons: [], isPending }
   }
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
@@ -96,6 +97,16 @@ function questionCard(
     ...(form && { form }),
     isPending,
   }
+}
+
+/** What a form answered at once has no messages of its own: it stands below the last that there is. */
+function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): readonly string[] {
+  const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(`ask:${ask.requestID}:${index}`))
+  if (ask.status !== 'answered' || !isLast) return []
+  return ask.questions.slice(at + 1).map((question, index) => {
+    const given = ask.answers?.[at + 1 + index] ?? []
+    return `**${literal(question.header || question.question)}**\n${literal(words.answered(given.join(', '), undefined))}`
+  })
 }
 
 /** For what buttons can't take: words of one's own, many options, several questions at once. */

@@ -27,10 +27,15 @@ const [exists, impossible] = [160004, 50024]
 /** Makes the thread when the first message is to go there, once. Where there can be none, it is the channel itself. */
 export function createTarget({ rest, channelId, thread }: TargetOptions): (signal: AbortSignal) => Promise<Target> {
   const parent = { channelId, isParent: true }
-  let known = thread ? undefined : parent
+  let known = thread ? undefined : Promise.resolve<Target>(parent)
   return async (signal) => {
-    known ??= await open(signal)
-    return known
+    known ??= open(signal)
+    try {
+      return await known
+    } catch (error) {
+      known = undefined
+      throw error
+    }
   }
 
   async function open(signal: AbortSignal): Promise<Target> {

@@ -1,0 +1,234 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type OpenCode, type ReplyStream, textOf } from '@reply/core'
+import type { Sink } from '@reply/sink'
+import {
+  type DiscordMessage,
+  type FakeDiscord,
+  hold,
+  launchOpencode,
+  type Model,
+  type Opencode,
+  type Scripts,
+  scenarioToken,
+  startDiscord,
+  startModel,
+  text,
+  tool,
+} from '@reply/testing'
+import { Client, GatewayIntentBits } from 'discord.js'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import {
+  answerWith,
+  type DiscordChannel,
+  type DiscordSinkOptions,
+  discordChannel,
+  discordRestOptions,
+  type Inbound,
+} from '../src/index.ts'
+import { token } from './bot.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const paragraph = (count: number): string =>
+  `Paragraph ${count} is **long** enough to be read, with \`code_${count}\` in it, @everyone.\n\n- one of ${count}\n- two of ${count}\n\n`
+const long = Array.from({ length: 225 }, (_, index) => paragraph(index + 1)).join('')
+
+const option = (label: string) => ({ label, description: `It is ${label}` })
+const questions = [
+  { header: 'Colour', question: 'Which colour?', options: [option('Red'), option('Blue')] },
+  {
+    header: 'Toppings',
+    question: 'What goes on top?',
+    multiple: true,
+    options: ['Cheese', 'Onions', 'Olives'].map(option),
+  },
+]
+const scripts: Scripts = {
+  questions: { steps: [[text('Let me ask.'), tool('question', { questions })], [text('As you like.')]] },
+  agent: {
+    steps: [
+      [
+        text('I delegate this.'),
+        tool('task', {
+          ...{ description: 'Touch it', prompt: `Do it. ${scenarioToken('agent/child')}`, subagent_type: 'general' },
+        }),
+      ],
+      [text('It was done.')],
+    ],
+  },
+  'agent/child': {
+    steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Touched.')]],
+  },
+  denied: {
+    steps: [
+      [text('I touch it.'), tool('bash', { command: 'touch never.txt', description: 'Touch' })],
+      [text('Not so.')],
+    ],
+  },
+  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
+  long: { steps: [[text(long, 400)]] },
+}
+
+const channels = [1, 2, 3, 4, 5].map((count) => ({ id: `10000000000000000${count}` }))
+const ids = channels.map(({ id }) => id)
+const person = { id: '800000000000000005', name: 'Ada' }
+let model: Model
+let server: Opencode
+let opencode: OpenCode
+let discord: FakeDiscord
+let client: Client
+let channel: DiscordChannel
+let answer: (inbound: Inbound) => Promise<boolean>
+const running = new Map<string, { readonly sink: Sink; readonly stream: ReplyStream }>()
+const errors: Error[] = []
+const inThread: Partial<DiscordSinkOptions> = { thread: 'Asked on Discord', policy: { verbosity: 'verbose' } }
+
+beforeAll(async () => {
+  model = await startModel({ scripts, fallback: 'long' })
+  server = await launchOpencode({ model, config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } } })
+  opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
+  discord = await startDiscord({ token, channels })
+  answer = answerWith({
+    opencode,
+    running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
+  })
+  const { Guilds, GuildMessages, MessageContent } = GatewayIntentBits
+  const intents = [Guilds, GuildMessages, MessageContent]
+  client = new Client({ intents, rest: { ...discordRestOptions, api: discord.url } })
+  channel = discordChannel({
+    ...{ rest: client.rest, client, updates: 'gateway', onInbound },
+    onError: (error) => errors.push(error),
+  })
+  channel.start()
+  await client.login(token)
+}, 60_000)
+afterAll(async () => {
+  await channel.stop()
+  await client.destroy()
+  await discord.close()
+  await opencode.close()
+  await server.stop()
+  await model.close()
+})
+
+/** What a host does with it all: a text is an answer or a prompt. Others than Ada are not heard. */
+async function onInbound(inbound: Inbound): Promise<void> {
+  if (inbound.actor.id !== person.id) return
+  if (inbound.type === 'text' && inbound.text === '/stop') {
+    await running.get(inbound.chat.id)?.stream.abort()
+    return
+  }
+  if ((await answer(inbound)) || inbound.type !== 'text') return
+  const isThread = inbound.chat.id === ids[2]
+  const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef }, isThread ? inThread : {})
+  const stream = opencode.prompt({ text: inbound.text }, { observe: () => [sink] })
+  running.set(isThread ? inbound.messageRef.id : inbound.chat.id, { sink, stream })
+}
+
+const ours = (id: string): readonly DiscordMessage[] => discord.screen(id).filter(({ from }) => from === 'bot')
+
+/** Waits until the screen of a channel is so. */
+function seen<T>(id: string, find: (screen: readonly DiscordMessage[]) => T | undefined): Promise<T> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const found =
+        discord.threads(ids[2] ?? '').some((one) => one.id === id) || ids.includes(id) ? find(ours(id)) : undefined
+      if (found === undefined) return
+      stop()
+      resolve(found)
+    }
+    const stop = discord.observe(() => queueMicrotask(look))
+    look()
+  })
+}
+
+const asking = (screen: readonly DiscordMessage[]): DiscordMessage | undefined =>
+  screen.find(({ rows }) => rows.length > 0)
+
+/** The reply, its delivery, and that nothing of the answer is missing. */
+async function end(id: string) {
+  const one = await vi.waitFor(() => running.get(id) ?? expect.fail(), 10_000)
+  const reply = await one.stream.result
+  const delivery = await one.sink.settled()
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })
+  return { reply, screen: ours(id) }
+}
+
+const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
+
+test('two questions are answered in one dialog, one of them with several', async () => {
+  const id = ids[0] ?? ''
+  discord.say(id, `Go. ${scenarioToken('questions')}`, { from: person })
+  const ask = await seen(id, asking)
+  const stranger = await discord.press(id, ask.messageId, 'Answer …').settled
+  expect([stranger.status, stranger.modal]).toEqual(['deferred', undefined])
+  const opened = await discord.press(id, ask.messageId, 'Answer …', { from: person }).settled
+  expect(opened.modal?.fields.map(({ label, type }) => [label, type])).toEqual([
+    ['Colour', 'select'],
+    ['✎ Colour', 'text'],
+    ['Toppings', 'select'],
+    ['✎ Toppings', 'text'],
+  ])
+  const submitted = await discord.submit(opened, { Colour: 'Blue', Toppings: ['Cheese', 'Olives'] }).settled
+  expect(submitted.texts).toEqual([expect.stringContaining('Blue, Cheese, Olives')])
+  const { reply, screen } = await end(id)
+  expect(reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue'], ['Cheese', 'Olives']] }])
+  const late = await discord.submit(opened, { Colour: 'Red', Toppings: ['Onions'] }).settled
+  expect(late.texts).toEqual(['This was already resolved.'])
+  expect(screen.every(({ rows }) => rows.length === 0)).toBe(true)
+  expect(screen.at(-1)?.text).toBe('As you like.')
+})
+
+test("a sub-agent's permission is given by a button", async () => {
+  const id = ids[1] ?? ''
+  discord.say(id, `Go. ${scenarioToken('agent')}`, { from: person })
+  const ask = await seen(id, asking)
+  expect([ask.text, ask.isSilent]).toEqual([expect.stringContaining('touch asked-for.txt'), false])
+  const presses = ['Allow once', 'Reject'].map(
+    (label) => discord.press(id, ask.messageId, label, { from: person }).settled,
+  )
+  const texts = (await Promise.all(presses)).map((press) => press.texts)
+  expect(texts).toEqual([[expect.stringContaining('once')], ['This was already resolved.']])
+  const { reply, screen } = await end(id)
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'I delegate this.\n\nIt was done.'])
+  expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(true)
+  expect(letters(screen.map((one) => one.text).join(''))).toMatch(/^Idelegatethis.*once.*Itwasdone$/)
+})
+
+test('in a thread, what is denied by words is struck through', async () => {
+  const messageId = discord.say(ids[2] ?? '', `Go. ${scenarioToken('denied')}`, { from: person })
+  await seen(messageId, asking)
+  discord.say(messageId, 'no, not that', { from: person })
+  const { screen } = await end(messageId)
+  expect(screen.map(({ source }) => source).join('\n')).toContain('~~bash: Touch~~ denied')
+  expect(screen.some(({ text: shown }) => shown === 'Not so.')).toBe(true)
+  expect(discord.threads(ids[2] ?? '')).toEqual([{ id: messageId, name: 'Asked on Discord' }])
+  expect(ours(ids[2] ?? '')).toEqual([])
+})
+
+test('what it does is small below the text, and a command aborts it', async () => {
+  const id = ids[3] ?? ''
+  discord.say(id, `Go. ${scenarioToken('forever')}`, { from: person })
+  const growing = await seen(id, (screen) => screen.find(({ source }) => /goes on[\s\S]*\n-# /.test(source)))
+  expect(growing.isSilent).toBe(true)
+  discord.say(id, '/stop', { from: person })
+  const { reply, screen } = await end(id)
+  expect(reply.outcome).toBe('aborted')
+  expect(letters(screen.map((one) => one.text).join(''))).toBe('ThisneverendsandgoesonAborted')
+})
+
+test('an answer of 20,000 letters is there, whole and once, and calls nobody', async () => {
+  const id = ids[4] ?? ''
+  discord.say(id, `Go. ${scenarioToken('long')}`, { from: person })
+  const { reply, screen } = await end(id)
+  expect(textOf(reply).length).toBeGreaterThan(20_000)
+  expect(letters(screen.map((one) => one.text).join(''))).toBe(letters(textOf(reply)))
+  expect([screen.length >= 11, discord.rung(id)]).toEqual([true, []])
+  expect(discord.notifications(id)).toBeLessThanOrEqual(1)
+})
+
+test('nothing went wrong on the way, and nobody was ever told to slow down', () => {
+  expect(errors).toEqual([])
+  expect(discord.calls.filter(({ status = 0 }) => status >= 400)).toEqual([])
+})

@@ -1,0 +1,160 @@
+import { type Reply, textOf } from '@reply/core'
+import { type Delivery, memoryStore } from '@reply/sink'
+import {
+  createHandClock,
+  type DiscordFault,
+  type DiscordMessage,
+  type DiscordOptions,
+  startDiscord,
+} from '@reply/testing'
+import { describe, expect, test, vi } from 'vitest'
+import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { type DiscordSinkOptions, discordSink, renderDiscord } from '../src/index.ts'
+import { calm, channelId, clientOf, token, watched } from './bot.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+interface Plan extends Partial<DiscordOptions> {
+  readonly sink?: Partial<DiscordSinkOptions>
+  /** The same reply in each of them. */
+  readonly channelIds?: readonly string[]
+}
+
+/** Shows a recorded reply through the real client, on a clock that is moved by hand, to its end. */
+async function show({ states }: Timeline, { sink: options = {}, channelIds = [channelId], ...plan }: Plan) {
+  const clock = createHandClock(beginning)
+  const discord = await startDiscord({ token, clock, ...plan })
+  const { client, inFlight } = watched(clientOf(discord, clock))
+  const isStalling = plan.faults?.some(({ type }) => type.includes('stall')) === true
+  const rest = (): Promise<void> => calm(() => inFlight() === 0, isStalling ? 60 : 2000)
+  let delivery: Delivery | undefined
+  try {
+    const sinks = channelIds.map((id) => discordSink({ rest: client, channelId: id, clock, ...options }))
+    for (const [index, { atMs, reply }] of states.entries()) {
+      await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
+      for (const sink of sinks) {
+        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
+        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+      }
+    }
+    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
+      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
+    })
+    for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
+    const reply = states.at(-1)?.reply
+    if (!delivery || !reply) throw new Error('It never came to an end.')
+    const screen = discord.screen(channelIds[0] ?? channelId)
+    const limited = discord.calls.filter(({ status }) => status === 429).length
+    return { delivery, reply, discord, screen, limited }
+  } finally {
+    await discord.close()
+  }
+}
+
+const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
+
+/** How often each part of the text is on the screen, markup aside. */
+function shownTimes(reply: Reply, screen: readonly DiscordMessage[]): readonly number[] {
+  const all = letters(screen.map(({ text }) => text).join('\n'))
+  const parts = renderDiscord(textOf(reply)).plain.split('\n\n').map(letters)
+  return [...new Set(parts.filter((part) => part.length > 12))].map((part) => all.split(part).length - 1)
+}
+
+const timeline = async (scenario: string): Promise<Timeline> => {
+  const [found] = await timelinesOf({ version: '1.18.33', scenario })
+  return found ?? expect.fail(`Nothing is recorded of ${scenario}.`)
+}
+
+const scenarios = ['plain', 'long-markdown', 'tools-todos', 'question', 'permission-once', 'abort-text', 'unicode']
+
+const plans: readonly (readonly [string, Plan])[] = [
+  ['nothing', {}],
+  ['a flood of 30 s', { faults: [{ type: 'rate-limited', retryAfterS: 30, nth: 2 }] }],
+  ['a flood of everybody', { faults: [{ type: 'rate-limited', retryAfterS: 20, scope: 'global', nth: 3 }] }],
+  ['a flood of others', { faults: [{ type: 'rate-limited', retryAfterS: 9, scope: 'shared', times: 2 }] }],
+  ['failures of theirs', { faults: [{ type: 'status', status: 502, times: 3 }] }],
+  ['broken connections', { faults: [{ type: 'accept-then-drop', nth: 2, times: 2 }] }],
+  ['a slower channel', { allowances: { post: { count: 1, perMs: 3000 }, edit: { count: 2, perMs: 10_000 } } }],
+]
+
+describe.each(plans)('under %s', (name, plan) => {
+  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+    const { delivery, reply, screen, limited } = await show(await timeline(scenario), plan)
+    expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+    expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
+    // What the headers say is known before it is refused.
+    if (!name.startsWith('a flood')) expect(limited).toBe(0)
+  })
+})
+
+test.each<DiscordFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'refuse' | 'stall')>([
+  'accept-then-drop',
+  'accept-then-stall',
+  'refuse',
+  'stall',
+])('%s of the first post of the answer: it is there once, as it has a nonce', async (type) => {
+  const faults: readonly DiscordFault[] = [{ type, call: 'post' }]
+  const { delivery, reply, screen } = await show(await timeline('plain'), {
+    faults,
+    sink: { policy: { verbosity: 'quiet' } },
+  })
+  expect(shownTimes(reply, screen)).toEqual(shownTimes(reply, screen).map(() => 1))
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
+})
+
+test('a channel that is closed is named', async () => {
+  const channels = [{ id: channelId, isClosed: true }]
+  const { delivery, screen } = await show(await timeline('plain'), { channels })
+  expect(screen).toEqual([])
+  const reason = expect.stringContaining('50013 Missing Permissions')
+  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', reason })
+})
+
+test('edits come no closer than half a second, and five calls in five seconds', async () => {
+  const { discord } = await show(await timeline('long-markdown'), {})
+  const at = discord.calls.flatMap((call) => (call.name === 'post' || call.name === 'edit' ? [call.at] : []))
+  const close = at.filter((time, index) => index >= 5 && time - (at[index - 5] ?? 0) < 5000)
+  expect([at.length > 5, close]).toEqual([true, []])
+})
+
+test('a status is there at once, small, and gone in the end', async () => {
+  const { states } = await timeline('plain')
+  const [first, ...more] = states
+  const waiting = first ? [first, ...more.map((state) => ({ ...state, atMs: state.atMs + 8000 }))] : []
+  const { discord } = await show({ ...(await timeline('plain')), states: waiting }, {})
+  const [post] = discord.calls.filter(({ name }) => name === 'post')
+  expect(post).toMatchObject({ at: beginning + (first?.atMs ?? 0), body: { content: /^-# / } })
+  expect(discord.screen(channelId).map(({ source }) => source)).not.toContainEqual(expect.stringMatching(/^-# /m))
+})
+
+test('what grows for more than an hour goes on in another message', async () => {
+  const found = await timeline('plain')
+  const [first, second, ...more] = found.states
+  if (!first || !second) expect.fail()
+  const late = [first, second, ...more.map((state) => ({ ...state, atMs: state.atMs + 4_000_000 }))]
+  const { delivery, reply, screen, discord } = await show({ ...found, states: late }, {})
+  expect([delivery.undelivered, shownTimes(reply, screen).filter((times) => times !== 1)]).toEqual([[], []])
+  expect(discord.calls.filter(({ code }) => code === 30046)).toEqual([])
+})
+
+test('a restart shows nothing twice', async () => {
+  const { states } = await timeline('plain')
+  const reply = states.at(-1)?.reply ?? expect.fail()
+  const clock = createHandClock(beginning)
+  const discord = await startDiscord({ token, clock })
+  const store = memoryStore()
+  for (const _ of [1, 2]) {
+    const sink = discordSink({ rest: clientOf(discord, clock), channelId, clock, store })
+    sink.replyStarted?.({ type: 'replyStarted', reply })
+    await sink.settled()
+    await sink.stop()
+  }
+  expect([discord.screen(channelId).length, discord.count('post')]).toEqual([1, 1])
+  await discord.close()
+})
+
+test('fifty channels at once share what a bot may do', async () => {
+  const channelIds = Array.from({ length: 50 }, (_, index) => `1000000000000000${10 + index}`)
+  const { delivery, limited } = await show(await timeline('tools-todos'), { channelIds })
+  expect([limited, delivery.undelivered]).toEqual([0, []])
+})

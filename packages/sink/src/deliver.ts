@@ -5,7 +5,7 @@ import { SinkError } from './error.ts'
 import { perform, toPortError } from './hands.ts'
 import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
-import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
+import { aged, emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
 import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
@@ -134,7 +134,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       waiting = undefined
       stopTimer()
       const now = clock.now()
-      const known = withSecrets(ledger, reply, options.secret)
+      const known = withSecrets(aged(ledger, limits, now), reply, options.secret)
       if (known !== ledger) await keep(known)
       const { slots, nextAt, isTyping } = pictureOf(reply, now)
       typing.set(isTyping)
@@ -166,7 +166,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const uploads = port.upload !== undefined
     const { buttons, forms } = limits
     const { cards, ...rest } = view(of, { policy, words, mode, now, shown, buttons, forms, uploads })
-    return { slots: layout(cards, { render: options.render, limits, mode, words, ledger }), ...rest }
+    return { slots: layout(cards, { render: options.render, limits, mode, words, ledger, now }), ...rest }
   }
 
   function optionsOf({ phase }: Reply): ReconcileOptions {

@@ -1,7 +1,7 @@
 import type { Card } from './card.ts'
 import { carryOf } from './carry.ts'
 import { heal } from './heal.ts'
-import { type Entry, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
+import { type Entry, hashOf, indexOf, isOld, type Ledger, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { Attachment, Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
@@ -31,6 +31,7 @@ export interface LayoutOptions {
   readonly mode: Mode
   readonly words: Words
   readonly ledger: Ledger
+  readonly now: number
 }
 
 /** Units that are kept free for a status below a text that grows. */
@@ -49,8 +50,10 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   })
   if (!status) return slots
   const last = slots.at(-1)
-  // A text that grows carries the status below it.
-  if (last?.isGrowing && last.card.key === tail?.key && options.limits.edits)
+  const { limits, ledger, now } = options
+  const known = ledger.entries.find(({ key }) => key === last?.key)
+  // A text that grows carries the status below it, as long as it can be taken off again.
+  if (last?.isGrowing && last.card.key === tail?.key && limits.edits && !(known && isOld(known, limits, now)))
     return [...slots.slice(0, -1), withFooter(last, status, options)]
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
 }

@@ -1,4 +1,5 @@
 import type { AskState, Break, CardType, Shown } from './card.ts'
+import type { Limits } from './limits.ts'
 import type { MessageRef } from './port.ts'
 
 /** Where ledgers are kept: texts by key. A write is whole or not at all, and read afterwards. */
@@ -107,6 +108,29 @@ export function memoryStore(): LedgerStore {
       texts.set(key, text)
     },
   }
+}
+
+/** Of the time in which it can be edited: the rest is for taking its status off. */
+const oldAfter = 0.9
+
+/** So old that nobody should count on editing it. */
+export function isOld({ at }: Entry, { editWindowMs }: Limits, now: number): boolean {
+  return editWindowMs !== undefined && now - at >= editWindowMs * oldAfter
+}
+
+/**
+ * Before the platform refuses: an old answer stays as it is once its status has been taken off, and what is said further goes into
+ * another message. An old status gives way to another one. What else is old is edited as long as that goes. Pure; the
+ * same ledger when nothing became old.
+ */
+export function aged(ledger: Ledger, limits: Limits, now: number): Ledger {
+  const entries = ledger.entries.map((entry): Entry => {
+    const { key, type, state, body, whole, isFixed, isUnsure } = entry
+    if (state !== 'shown' || isFixed || isUnsure || whole === '' || !isOld(entry, limits, now)) return entry
+    if (type === 'answer' && whole === body) return { ...entry, isFixed: true }
+    return key === 'status' ? { ...entry, key: `${key}~${entry.id}`, card: `${key}~` } : entry
+  })
+  return entries.some((entry, index) => entry !== ledger.entries[index]) ? { ...ledger, entries } : ledger
 }
 
 /** What a view has to know of it. */

@@ -90,7 +90,7 @@ test('a status is written small where the platform has a way to', () => {
     }
     const render = (source: string) => ({ text: source, plain: source, length: source.length })
     const cards = [{ type: 'status', key: 'status', source: 'bash: a*b' }] as const
-    return layout(cards, { render, limits, mode: 'live', words, ledger: emptyLedger })[0]?.bubble.text
+    return layout(cards, { render, limits, mode: 'live', words, ledger: emptyLedger, now: 0 })[0]?.bubble.text
   }
   expect([text(), text((line) => `<small>${line}</small>`)]).toEqual(['*bash: a\\*b*', '<small>bash: a\\*b</small>'])
 })

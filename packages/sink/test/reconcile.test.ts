@@ -28,7 +28,7 @@ const note: Card = { type: 'note', key: 'compaction:1', source: '*Context compac
 const done: Card = { type: 'ending', key: 'done', source: 'Done in 40 s.', isFailure: false }
 
 function slotsOf(cards: readonly Card[], { ledger = emptyLedger, mode = 'live' as Mode, limits = {} } = {}) {
-  return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger })
+  return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger, now: 0 })
 }
 
 /** A ledger in which all of these were posted as they are, in their order. */

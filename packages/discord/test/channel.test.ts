@@ -1,14 +1,8 @@
 import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@reply/testing'
-import { Client, GatewayIntentBits } from 'discord.js'
+import { type Client, GatewayIntentBits } from 'discord.js'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  type DiscordChannel,
-  type DiscordChannelOptions,
-  discordChannel,
-  discordRestOptions,
-  type Inbound,
-} from '../src/index.ts'
-import { channelId, person, type Started, start, tellsNothing, token, until } from './bot.ts'
+import { type DiscordChannel, type DiscordChannelOptions, discordChannel, type Inbound } from '../src/index.ts'
+import { channelId, listening, logIn, person, type Started, start, tellsNothing, token, until } from './bot.ts'
 
 interface Hearing extends Started {
   readonly channel: DiscordChannel
@@ -22,21 +16,18 @@ afterEach(async () => {
   await Promise.all(stops.splice(0).map((stop) => stop()))
 })
 
-const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
-const intents = [Guilds, GuildMessages, DirectMessages, MessageContent]
-
 /** The real discord.js, logged in. */
 async function hear(
   onInbound: (inbound: Inbound) => unknown = () => {},
   given: Partial<DiscordChannelOptions> = {},
-  options: Partial<DiscordOptions> & { readonly intents?: number[] } = {},
+  options: Partial<DiscordOptions> = {},
+  intents?: GatewayIntentBits[],
 ): Promise<Hearing> {
   const started = await start(options)
   const { discord, rest, clock } = started
   const heard: Inbound[] = []
   const errors: Error[] = []
-  const client = new Client({ intents: options.intents ?? intents, rest: { ...discordRestOptions, api: discord.url } })
-  stops.push(() => client.destroy())
+  const client = listening(discord, intents)
   const channel = discordChannel({
     ...{ rest, clock, client, updates: 'gateway', onError: (error: Error) => errors.push(error) },
     onInbound: (inbound) => {
@@ -47,8 +38,7 @@ async function hear(
   })
   stops.push(() => channel.stop())
   channel.start()
-  await client.login(token)
-  await until(() => client.isReady())
+  await logIn(client)
   return { ...started, channel, client, heard, errors }
 }
 
@@ -103,7 +93,7 @@ describe('over the gateway, by the real discord.js, is heard', () => {
   })
 
   test('nothing without the right to read', async () => {
-    const { discord, heard } = await hear(() => {}, {}, { intents: [Guilds, GuildMessages] })
+    const { discord, heard } = await hear(() => {}, {}, {}, [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages])
     discord.say(channelId, 'Hi')
     discord.say(channelId, 'Hi <@700000000000000001>')
     await until(() => heard.length === 1)
@@ -230,6 +220,6 @@ test('options that cannot be are refused at once', async () => {
 test('a wrong token is told by discord.js, and not by us', async () => {
   const discord = await startDiscord({ token: 'another' })
   stops.push(() => discord.close())
-  const client = new Client({ intents, rest: { ...discordRestOptions, api: discord.url } })
+  const client = listening(discord)
   await expect(client.login(token)).rejects.toMatchObject({ code: 'TokenInvalid' })
 })

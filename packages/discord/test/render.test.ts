@@ -56,7 +56,7 @@ test('words that are no Markdown are read as they are', () => {
       const read = letters(readDiscord(escapeDiscord(words))).replaceAll('\u200b', '')
       expect(read).toBe(letters(words).replaceAll('\u200b', ''))
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })
 
@@ -68,7 +68,7 @@ describe('whatever the source is', () => {
         expect(letters(readDiscord(text))).toBe(letters(plain))
         expect(length).toBe(text.length)
       }),
-      { numRuns: 3000 },
+      { numRuns: 2000 },
     )
   })
 
@@ -78,7 +78,7 @@ describe('whatever the source is', () => {
         const outside = renderDiscord(source).text.replace(/```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g, '')
         expect(outside).not.toMatch(/@everyone|@here|<@[!&]?\d/)
       }),
-      { numRuns: 3000 },
+      { numRuns: 2000 },
     )
   })
 })

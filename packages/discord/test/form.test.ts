@@ -1,0 +1,183 @@
+import { emptyReply, type Question, type QuestionAsk, type Reply } from '@reply/core'
+import { answerWith, memoryStore, type Sink } from '@reply/sink'
+import type { DiscordInteraction } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { discordChannel, type Inbound } from '../src/index.ts'
+import { channelId, listening, logIn, person, type Started, start, until } from './bot.ts'
+
+const option = (label: string, description = '') => ({ label, description })
+const question = (more: Partial<Question> = {}): Question => ({
+  ...{ header: 'Colour', question: 'Which colour?', options: [option('Red', 'warm'), option('Blue')] },
+  ...{ multiple: false, custom: false, ...more },
+})
+
+function replyOf(questions: readonly Question[]): Reply {
+  const place = { requestID: 'que_1', sessionID: 'ses_1', path: ['ses_1'], askedAt: 1 }
+  const asked: QuestionAsk = { type: 'question', status: 'pending', ...place, questions }
+  return { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'blocked', asks: [asked] }
+}
+
+interface Asking extends Started {
+  /** What the server was told. */
+  readonly answers: unknown[]
+  /** Another process, with what the first one wrote down. */
+  restart(): void
+  /** A person presses what opens the dialog. */
+  open(from?: { readonly id: string }): Promise<DiscordInteraction>
+}
+
+/** A channel in which an ask waits, and a host that answers with what comes from one person. */
+async function ask(questions: readonly Question[], delay?: (started: Started) => Promise<void>): Promise<Asking> {
+  const started = await start()
+  const { discord, rest, clock } = started
+  const answers: unknown[] = []
+  const store = memoryStore()
+  const stream = { abort: () => Promise.reject(new Error('aborted')) }
+  const opencode = { answer: async (_: unknown, given: unknown) => void answers.push(given), reject: async () => {} }
+  let sinks: readonly Sink[] = []
+  const answer = answerWith({ opencode, running: () => sinks.map((sink) => ({ sink, stream })) })
+  const client = listening(discord)
+  const onInbound = async (inbound: Inbound): Promise<void> => {
+    await delay?.(started)
+    if (inbound.actor.id === person.id) await answer(inbound)
+  }
+  const channel = discordChannel({ rest, clock, client, updates: 'gateway', onInbound, store })
+  channel.start()
+  await logIn(client)
+  const restart = (): void => {
+    const sink = channel.sinkFor({ chat: { id: channelId } })
+    sinks = [sink]
+    sink.replyStarted?.({ type: 'replyStarted', reply: replyOf(questions) })
+  }
+  restart()
+  await until(() => discord.screen(channelId).length === 1)
+  const open: Asking['open'] = async (from = person) => {
+    const { messageId = '' } = discord.screen(channelId).at(-1) ?? {}
+    return await discord.press(channelId, messageId, 'Answer …', { from }).settled
+  }
+  return { ...started, answers, restart, open }
+}
+
+const fieldsOf = ({ modal }: DiscordInteraction) => modal?.fields.map(({ label, type }) => `${type} ${label}`)
+const open = question({ custom: true })
+const toppings = question({ header: 'Toppings', question: 'On top?', multiple: true })
+
+test('all questions are answered by one dialog, in the words of its options', async () => {
+  const { discord, answers, open: press } = await ask([open, toppings])
+  const opened = await press()
+  expect(opened.modal?.title).toBe('Answer …')
+  expect(fieldsOf(opened)).toEqual(['select Colour', 'text ✎ Colour', 'select Toppings'])
+  expect(opened.modal?.fields[0]).toMatchObject({
+    ...{
+      description: 'Which colour?',
+      isRequired: false,
+      options: [{ label: 'Red', value: 'Red', description: 'warm' }, {}],
+    },
+  })
+  const values = { '✎ Colour': 'Something darker', Toppings: ['Blue', 'Red'] }
+  const submitted = await discord.submit(opened, values).settled
+  expect(submitted.texts).toEqual([expect.stringContaining('Something darker, Blue, Red')])
+  expect(answers).toEqual([[['Something darker'], ['Blue', 'Red']]])
+})
+
+test('what does not do is told, and the dialog can be opened again', async () => {
+  const { discord, answers, open: press } = await ask([open, toppings])
+  const values = { Colour: 'Red', '✎ Colour': 'no, Blue', Toppings: ['Red'] }
+  const wrong = await discord.submit(await press(), values).settled
+  expect([wrong.texts, answers]).toEqual([['Only one answer is possible here.'], []])
+  await discord.submit(await press(), { Colour: 'Red', Toppings: ['Red'] }).settled
+  expect(answers).toEqual([[['Red'], ['Red']]])
+})
+
+test('a restart opens what was asked before it', async () => {
+  const { discord, answers, restart, open: press } = await ask([open, toppings])
+  const before = await press()
+  restart()
+  const after = await press()
+  expect(fieldsOf(after)).toEqual(fieldsOf(before))
+  await discord.submit(before, { Colour: 'Blue', Toppings: ['Red'] }).settled
+  expect([answers, discord.count('post')]).toEqual([[[['Blue'], ['Red']]], 1])
+})
+
+test('it opens for nobody whom the host does not know', async () => {
+  const { open: press } = await ask([open])
+  const opened = await press({ id: '800000000000000009' })
+  expect([opened.status, opened.modal, opened.texts]).toEqual(['deferred', undefined, []])
+})
+
+test('when it is too late for a dialog, there is a button that opens it', async () => {
+  const {
+    discord,
+    clock,
+    open: press,
+  } = await ask([open], async ({ clock: by }) => {
+    await new Promise<void>((resolve) => void by.after(2500, resolve))
+  })
+  const pressing = press()
+  await until(() => clock.pending >= 3)
+  await clock.advance(2500)
+  const opened = await pressing
+  expect(opened.status).not.toBe('failed')
+  await until(() => discord.count('followUp') === 1)
+  const [notice] = discord.calls.filter(({ name }) => name === 'followUp')
+  const [{ messageId = '' } = {}] = discord.screen(channelId)
+  const [[button] = []] =
+    discord
+      .screen(channelId)
+      .find((one) => one.messageId === messageId)
+      ?.rows.slice(-1) ?? []
+  expect(notice?.body).toMatchObject({ components: [{ components: [{ custom_id: button?.customId }] }] })
+})
+
+describe('a dialog takes five fields', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => option(`Option ${at + 1}`))
+
+  test('and what has no room is asked afterwards', async () => {
+    const questions = Array.from({ length: 7 }, (_, at) => question({ header: `Q${at + 1}` }))
+    const { discord, clock, answers, open: press } = await ask(questions)
+    const first = await press()
+    expect(fieldsOf(first)).toHaveLength(5)
+    const given = Object.fromEntries([1, 2, 3, 4, 5].map((at) => [`Q${at}`, 'Red']))
+    await discord.submit(first, given).settled
+    expect(answers).toEqual([])
+    await until(() => clock.pending > 0)
+    for (let count = 0; count < 10; count++) {
+      await clock.advance(1000)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    await until(() => discord.screen(channelId).at(-1)?.text.includes('Q6') === true)
+    const second = await press()
+    expect(fieldsOf(second)).toEqual(['select Q6', 'select Q7'])
+    await discord.submit(second, { Q6: 'Blue', Q7: 'Blue' }).settled
+    expect(answers).toEqual([[...Array(5).fill(['Red']), ['Blue'], ['Blue']]])
+  })
+
+  test('of many options in several selects', async () => {
+    const { discord, answers, open: press } = await ask([question({ options: many(60), multiple: true })])
+    const opened = await press()
+    expect(fieldsOf(opened)).toEqual(['select Colour (1/3)', 'select Colour (2/3)', 'select Colour (3/3)'])
+    await discord.submit(opened, { 'Colour (1/3)': 'Option 3', 'Colour (3/3)': ['Option 51', 'Option 60'] }).settled
+    expect(answers).toEqual([[['Option 3', 'Option 51', 'Option 60']]])
+  })
+
+  test('and a number where there are too many even for that', async () => {
+    const { discord, answers, open: press } = await ask([question({ options: many(200) })])
+    const opened = await press()
+    expect(fieldsOf(opened)).toEqual(['text Colour'])
+    await discord.submit(opened, { Colour: '150' }).settled
+    expect(answers).toEqual([[['Option 150']]])
+  })
+
+  test('with whole texts where there is room, and labels of any length', async () => {
+    const long = 'Why? '.repeat(60).trim()
+    const options = [option('x'.repeat(150), 'y'.repeat(150)), option('Same'), option('Same')]
+    const { discord, answers, open: press } = await ask([question({ question: long, options, custom: true })])
+    const opened = await press()
+    expect(opened.modal?.texts).toEqual([long])
+    const [field] = opened.modal?.fields ?? []
+    const [first] = field?.type === 'select' ? field.options : []
+    expect([first?.label.length, first?.value, first?.description?.length]).toEqual([100, '1', 100])
+    await discord.submit(opened, { Colour: first?.label ?? '' }).settled
+    expect(answers).toEqual([[['x'.repeat(150)]]])
+  })
+})

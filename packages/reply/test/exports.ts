@@ -1,3 +1,5 @@
+import { discordNames, fakeDiscordNames } from './exports/discord.ts'
+
 /** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
 export const publicNames: Readonly<Record<string, readonly string[]>> = {
   reply: [
@@ -100,6 +102,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'unknownSessions',
   ],
   testing: [
+    ...fakeDiscordNames,
     'BinaryOptions',
     'Clock',
     'Demo',
@@ -354,6 +357,6 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'telegramSink',
   ],
   slack: ['SlackError', 'SlackErrorType'],
-  discord: ['DiscordError', 'DiscordErrorType'],
+  discord: discordNames,
   whatsapp: ['WhatsAppError', 'WhatsAppErrorType'],
 }

@@ -40,6 +40,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   'string-width': /^packages\/console\/src\/line\.ts$/,
   commander: /^packages\/console\/src\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/ours)\.ts$/,
+  ws: /^packages\/testing\/src\/discord\/gateway\.ts$/,
   ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
   chat: /^packages\/bench\/src\/delivery\/peer\.ts$/,
   '@chat-adapter/telegram': /^packages\/bench\/src\/delivery\/\w+\.ts$/,

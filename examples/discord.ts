@@ -1,0 +1,69 @@
+// A Discord bot: a message that names it is a prompt and gets a thread; questions are answered by buttons, dialogs or words, /stop aborts.
+//   DISCORD_TOKEN=… DISCORD_USERS=123,456 OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/discord.ts
+import { connect } from '@reply/core'
+import { answerWith, discordChannel, discordRestOptions, type Inbound, type Running } from '@reply/discord'
+import { Client, GatewayIntentBits } from 'discord.js'
+
+const { DISCORD_TOKEN: token, DISCORD_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
+if (!token) throw new Error("Set DISCORD_TOKEN to what the application's page says under Bot.")
+
+// Whoever is here can run commands on your computer; everybody else is not heard.
+const users = new Set(DISCORD_USERS.split(','))
+const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
+const client = new Client({
+  intents: [Guilds, GuildMessages, DirectMessages, MessageContent],
+  rest: discordRestOptions,
+})
+const sessions = new Map<string, string>()
+const running = new Map<string, Running>()
+const answer = answerWith({
+  opencode,
+  running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
+})
+
+const channel = discordChannel({
+  rest: client.rest,
+  client,
+  updates: 'gateway',
+  onError: ({ message }) => console.error(message),
+  onInbound: async (inbound) => {
+    const { chat, actor } = inbound
+    const mention = `<@${client.user?.id}>`
+    // In a thread of its own and in a direct message it listens to everything, in a channel to its name alone.
+    const isOurs = sessions.has(chat.id) || running.has(chat.id) || inbound.type !== 'text'
+    if (!isOurs && !inbound.text.includes(mention) && !(await isDirect(chat.id))) return
+    if (!users.has(actor.id)) return console.error(`${actor.id} (${actor.name}) is not in DISCORD_USERS.`)
+    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(chat.id)?.stream.abort()
+    if ((await answer(inbound)) || inbound.type !== 'text') return
+    if (running.has(chat.id)) return await inbound.answer('Still at it: wait, or send /stop.')
+    await prompt(inbound, inbound.text.replaceAll(mention, '').trim(), isOurs)
+  },
+})
+
+async function prompt({ chat, messageRef }: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
+  // A thread has the id of the message that it hangs on.
+  const thread = !isOurs && !(await isDirect(chat.id)) ? text.slice(0, 80) || 'OpenCode' : false
+  const place = thread === false ? chat.id : messageRef.id
+  const sink = channel.sinkFor({ chat, replyTo: messageRef }, { thread })
+  const stream = opencode.prompt({ sessionID: sessions.get(place), text }, { observe: () => [sink] })
+  running.set(place, { sink, stream })
+  const { sessionID } = await stream.result
+  running.delete(place)
+  sessions.set(place, sessionID)
+  const { undelivered } = await sink.settled()
+  for (const { key, reason } of undelivered) console.error(`Not shown: ${key} (${reason})`)
+}
+
+async function isDirect(channelId: string): Promise<boolean> {
+  return (await client.channels.fetch(channelId))?.isDMBased() === true
+}
+
+channel.start()
+await client.login(token)
+console.error('Listening. Control-C ends it.')
+process.once('SIGINT', async () => {
+  await channel.stop()
+  await client.destroy()
+  await opencode.close()
+})

@@ -2,7 +2,8 @@ import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@rep
 import { type Client, GatewayIntentBits } from 'discord.js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel, type Inbound } from '../src/index.ts'
-import { channelId, listening, logIn, person, type Started, start, tellsNothing, token, until } from './bot.ts'
+import { channelId, person, type Started, start, tellsNothing, token, until } from './bot.ts'
+import { listening, logIn } from './client.ts'
 
 interface Hearing extends Started {
   readonly channel: DiscordChannel

@@ -3,7 +3,8 @@ import { answerWith, memoryStore, type Sink } from '@reply/sink'
 import type { DiscordInteraction } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { discordChannel, type Inbound } from '../src/index.ts'
-import { channelId, listening, logIn, person, type Started, start, until } from './bot.ts'
+import { channelId, person, type Started, start, until } from './bot.ts'
+import { listening, logIn } from './client.ts'
 
 const option = (label: string, description = '') => ({ label, description })
 const question = (more: Partial<Question> = {}): Question => ({

@@ -169,6 +169,15 @@ describe('a dialog takes five fields', () => {
     expect(answers).toEqual([[['Option 150']]])
   })
 
+  test('and says what has no room in a label below it', async () => {
+    const words = 'Which of these colours shall the roof of the new house have?'
+    const { open: press } = await ask([question({ header: '', question: words, multiple: true }), question()])
+    expect((await press()).modal?.fields).toMatchObject([
+      { label: `${words.slice(0, 44)}…`, description: words },
+      { label: 'Colour', description: 'Which colour?' },
+    ])
+  })
+
   test('with whole texts where there is room, and labels of any length', async () => {
     const long = 'Why? '.repeat(60).trim()
     const options = [option('x'.repeat(150), 'y'.repeat(150)), option('Same'), option('Same')]

@@ -113,7 +113,7 @@ export function tellsNothing(error: unknown): void {
 
 /** Lets requests arrive: until something is so, and no longer than real time allows. */
 export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + 5000
+  const end = performance.now() + 15_000
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
     await new Promise((resolve) => setImmediate(resolve))

@@ -48,7 +48,7 @@ function fieldsOf(
   { isTold, hasWords }: { readonly isTold: boolean; readonly hasWords: boolean },
 ): readonly Component[] {
   const name = question.header || question.question
-  const isSaid = isTold || question.question === name
+  const isSaid = isTold || (question.question === name && name.length <= dialog.label)
   const description = isSaid ? {} : { description: clipped(question.question, dialog.description) }
   const isRequired = !hasWords && selects.length === 1
   const labelled = (component: Component, label: string, more: Component = {}): Component => ({

@@ -2,17 +2,20 @@ import type { Pacer } from '@reply/sink'
 import type { DiscordResponse, DiscordRest } from './api.ts'
 import { discordLimits } from './limits.ts'
 
+/** The client itself waits 50 ms longer than it is told, and refuses what comes before. */
+const marginMs = 60
+
 const followed = new WeakSet<DiscordRest>()
 
 /**
- * What the headers of an answer say counts: where nothing is left of a bucket, the channel rests until it is full again. Once
- * for each client.
+ * What the headers of an answer say counts: where nothing is left of the bucket of posts, or of edits, the channel rests until it
+ * is full again. Once for each client.
  */
 export function followHeaders(rest: DiscordRest, pacer: Pacer): void {
   if (followed.has(rest)) return
   followed.add(rest)
   rest.on('response', ({ path }, { headers }) => {
-    const id = /^\/channels\/(\d+)\/messages/.exec(path)?.[1]
+    const id = /^\/channels\/(\d+)\/messages(?:\/\d+)?$/.exec(path)?.[1]
     const forMs = restMs(headers)
     if (id !== undefined && forMs > 0) pacer.chat({ id }, discordLimits).freeze(forMs, 'chat')
   })
@@ -22,5 +25,5 @@ export function followHeaders(rest: DiscordRest, pacer: Pacer): void {
 function restMs(headers: DiscordResponse['headers']): number {
   if (headers.get('x-ratelimit-remaining') !== '0') return 0
   const seconds = Number(headers.get('x-ratelimit-reset-after'))
-  return Number.isFinite(seconds) ? Math.ceil(seconds * 1000) : 0
+  return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds * 1000) + marginMs : 0
 }

@@ -15,7 +15,7 @@ import { idIn } from './decode.ts'
 import { toPortError } from './failure.ts'
 import { contentLength, discordLimits, nonceLength } from './limits.ts'
 import { escapeDiscord } from './render.ts'
-import { createTarget, type DiscordThread, type Target } from './thread.ts'
+import { createTarget, type DiscordThread } from './thread.ts'
 
 export interface DiscordPortOptions {
   /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. */
@@ -39,16 +39,16 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     return await call('post', async (signal) => {
-      const place = await target(signal)
-      const body = postBody(bubble, inPlace(posting, place), nonceOf(posting.key))
-      return { id: idIn(await rest.post(`/channels/${place.channelId}/messages`, { body, signal }), 'post') }
+      const at = await target(signal)
+      const body = postBody(bubble, inPlace(posting, at), nonceOf(posting.key))
+      return { id: idIn(await rest.post(`/channels/${at}/messages`, { body, signal }), 'post') }
     })
   }
 
   /** Without components the buttons go. */
   async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
     await call('edit', async (signal) => {
-      const { channelId: at } = await target(signal)
+      const at = await target(signal)
       await rest.patch(`/channels/${at}/messages/${id}`, { body: editBody(bubble), signal })
     })
   }
@@ -56,7 +56,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   async function remove({ id }: MessageRef): Promise<void> {
     await unlessGone(
       call('remove', async (signal) => {
-        const { channelId: at } = await target(signal)
+        const at = await target(signal)
         await rest.delete(`/channels/${at}/messages/${id}`, { signal })
       }),
     )
@@ -66,7 +66,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   async function typing(on: boolean): Promise<void> {
     if (!on) return
     await call('typing', async (signal) => {
-      const { channelId: at } = await target(signal)
+      const at = await target(signal)
       await rest.post(`/channels/${at}/typing`, { signal })
     })
   }
@@ -75,10 +75,10 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     const content = escapeDiscord(caption).slice(0, contentLength)
     const files = [{ name, data: new TextEncoder().encode(text), contentType: mediaType }]
     return await call('upload', async (signal) => {
-      const place = await target(signal)
-      const { silent, replyTo } = inPlace(posting, place)
+      const at = await target(signal)
+      const { silent, replyTo } = inPlace(posting, at)
       const body = { content, ...around({ silent, replyTo, nonce: nonceOf(posting.key) }) }
-      const posted = await rest.post(`/channels/${place.channelId}/messages`, { body, files, signal })
+      const posted = await rest.post(`/channels/${at}/messages`, { body, files, signal })
       return { id: idIn(posted, 'upload') }
     })
   }
@@ -113,9 +113,9 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 }
 
-/** In a thread nothing of the channel that it hangs in can be answered. */
-function inPlace(posting: PostOptions, { isParent }: Target): PostOptions {
-  return isParent ? posting : { ...posting, replyTo: undefined }
+/** The message that a thread hangs on is not in it, and can't be answered there. */
+function inPlace(posting: PostOptions, channelId: string): PostOptions {
+  return posting.replyTo?.id === channelId ? { ...posting, replyTo: undefined } : posting
 }
 
 function nonceOf(key: string): string {

@@ -29,7 +29,7 @@ const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
 export function createRespond({ interaction, first, rest, clock, onFailure }: RespondOptions): Respond {
   let taken: Promise<void> | undefined
   let isDone = false
-  const stop = clock.after(deferMs, () => void once(take)())
+  const stop = clock.after(deferMs, () => void guarded(take)())
   return {
     answer: async (text) => await done(() => say(text)),
     open: async (form) => await done(() => show(form)),
@@ -39,10 +39,10 @@ export function createRespond({ interaction, first, rest, clock, onFailure }: Re
     if (isDone) return
     isDone = true
     stop()
-    await once(act)()
+    await guarded(act)()
   }
 
-  function once(act: () => Promise<void>): () => Promise<void> {
+  function guarded(act: () => Promise<void>): () => Promise<void> {
     return async () => {
       try {
         await act()

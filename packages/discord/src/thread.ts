@@ -8,13 +8,6 @@ export interface DiscordThread {
   readonly name: string
 }
 
-/** Where messages go. */
-export interface Target {
-  readonly channelId: string
-  /** It is the channel that the message that asked is in. */
-  readonly isParent: boolean
-}
-
 export interface TargetOptions {
   readonly rest: DiscordRest
   readonly channelId: string
@@ -24,10 +17,9 @@ export interface TargetOptions {
 /** Discord's: a thread hangs on that message already; this kind of channel has none. */
 const [exists, impossible] = [160004, 50024]
 
-/** Makes the thread when the first message is to go there, once. Where there can be none, it is the channel itself. */
-export function createTarget({ rest, channelId, thread }: TargetOptions): (signal: AbortSignal) => Promise<Target> {
-  const parent = { channelId, isParent: true }
-  let known = thread ? undefined : Promise.resolve<Target>(parent)
+/** The channel that messages go to: the thread, made when the first is to go there. Where there can be none, what it would hang in. */
+export function createTarget({ rest, channelId, thread }: TargetOptions): (signal: AbortSignal) => Promise<string> {
+  let known = thread ? undefined : Promise.resolve(channelId)
   return async (signal) => {
     known ??= open(signal)
     try {
@@ -38,16 +30,16 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
     }
   }
 
-  async function open(signal: AbortSignal): Promise<Target> {
+  async function open(signal: AbortSignal): Promise<string> {
     const { messageId, name = '' } = thread ?? { messageId: '' }
     const body = { name: name.replace(/\s+/g, ' ').trim().slice(0, threadNameLength) || 'OpenCode' }
     try {
       await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
     } catch (error) {
       const code = refusalOf(error)?.code
-      if (code === impossible) return parent
+      if (code === impossible) return channelId
       if (code !== exists) throw error
     }
-    return { channelId: messageId, isParent: false }
+    return messageId
   }
 }

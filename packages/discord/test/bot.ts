@@ -2,7 +2,6 @@ import { inspect } from 'node:util'
 import { REST } from '@discordjs/rest'
 import type { Bubble, ChannelPort } from '@reply/sink'
 import { createHandClock, type DiscordOptions, type FakeDiscord, type HandClock, startDiscord } from '@reply/testing'
-import { Client, GatewayIntentBits } from 'discord.js'
 import { afterEach, expect, vi } from 'vitest'
 import {
   createDiscordPort,
@@ -18,10 +17,8 @@ export const channelId = '100000000000000001'
 export const person = { id: '800000000000000005', name: 'Ada' }
 
 const started: FakeDiscord[] = []
-const clients: Client[] = []
 afterEach(async () => {
   vi.restoreAllMocks()
-  await Promise.all(clients.splice(0).map((client) => client.destroy()))
   await Promise.all(started.splice(0).map((discord) => discord.close()))
 })
 
@@ -43,24 +40,6 @@ export async function start(options: Partial<DiscordOptions> = {}, startMs?: num
 export function clientOf({ url: api }: FakeDiscord, clock: HandClock): REST {
   vi.spyOn(Date, 'now').mockImplementation(clock.now)
   return new REST({ api, ...discordRestOptions }).setToken(token)
-}
-
-const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
-
-/** The real discord.js. */
-export function listening(
-  { url: api }: FakeDiscord,
-  intents = [Guilds, GuildMessages, DirectMessages, MessageContent],
-): Client {
-  const client = new Client({ intents, rest: { ...discordRestOptions, api } })
-  clients.push(client)
-  return client
-}
-
-/** And logged in. */
-export async function logIn(client: Client): Promise<void> {
-  await client.login(token)
-  await until(() => client.isReady())
 }
 
 /** The same client, with something done before each call, and how many calls are on their way. */
@@ -134,7 +113,7 @@ export function tellsNothing(error: unknown): void {
 
 /** Lets requests arrive: until something is so, and no longer than real time allows. */
 export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + 5000
+  const end = performance.now() + 15_000
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
     await new Promise((resolve) => setImmediate(resolve))

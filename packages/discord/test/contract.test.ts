@@ -6,6 +6,7 @@ import { channelId, clientOf, token, watched } from './bot.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
+const otherId = '100000000000000002'
 const old = 'Maximum number of edits to messages older than 1 hour reached. Try again later'
 const faults: Readonly<Partial<Record<StageFault, DiscordFault>>> = {
   'rate-limited': { type: 'rate-limited', retryAfterS: 3 },
@@ -15,33 +16,36 @@ const faults: Readonly<Partial<Record<StageFault, DiscordFault>>> = {
   fixed: { type: 'status', status: 403, code: 30046, message: old },
 }
 
-/** A channel of the fake Discord, reached by the real client. */
-async function stageOf(): Promise<Stage> {
+/** A channel of the fake Discord, or a thread in it, reached by the real client. */
+async function stageOf(isThread: boolean): Promise<Stage> {
   const clock = createHandClock()
   const discord = await startDiscord({ token, clock })
+  const messageId = discord.say(channelId, 'Why?')
+  const thread = isThread ? { messageId, name: 'Why?' } : undefined
+  const at = isThread ? messageId : otherId
   let isBare = true
   // Most clauses post without a pacer, as no channel would take it: here the time that it takes passes by itself.
   const { client, inFlight, rest } = watched(clientOf(discord, clock), async () => {
     if (inFlight() === 1 && isBare) await clock.advance(1100)
   })
   return {
-    port: createDiscordPort({ rest: client, channelId, clock }),
+    port: createDiscordPort({ rest: client, channelId: isThread ? channelId : otherId, thread, clock }),
     render: renderDiscord,
-    chat: { id: channelId },
+    chat: { id: at },
     clock,
     pass: async (ms) => {
       isBare = false
       await clock.advance(ms, rest)
     },
-    screen: () => discord.screen(channelId).flatMap((message) => (message.from === 'bot' ? [seen(message)] : [])),
+    screen: () => discord.screen(at).flatMap((message) => (message.from === 'bot' ? [seen(message)] : [])),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
     failNext: (fault) => {
       const befalling = faults[fault]
-      if (befalling) discord.inject(befalling)
+      if (befalling) discord.inject({ ...befalling, call: ['post', 'edit', 'remove'] })
     },
-    say: (text) => ({ id: discord.say(channelId, text) }),
-    deleteMessage: (id) => discord.remove(channelId, id),
-    notifications: () => discord.notifications(channelId),
+    say: (text) => ({ id: discord.say(at, text) }),
+    deleteMessage: (id) => discord.remove(at, id),
+    notifications: () => discord.notifications(at),
     secrets: [token],
     close: () => discord.close(),
   }
@@ -61,9 +65,13 @@ const skip: ContractOptions['skip'] = {
   'tells that its markup is refused, or does without': 'Discord refuses no markup',
   'shows a reply once when the first post is unparsable': 'Discord refuses no markup',
   'writes a preview that is no message': 'Discord has no stream of its own',
+  'adds to a stream, which can be edited when it is closed': 'Discord has no stream of its own',
 }
 
-describe('a channel', () => {
-  const clauses = portContract({ name: 'a channel', setup: stageOf, skip })
+describe.each([
+  ['a channel', false],
+  ['a thread', true],
+])('%s', (name, isThread) => {
+  const clauses = portContract({ name, setup: () => stageOf(isThread), skip })
   test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
 })

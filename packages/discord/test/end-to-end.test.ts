@@ -185,6 +185,19 @@ test("a sub-agent's permission is given by a button", async () => {
   discord.say(id, `Go. ${scenarioToken('agent')}`, { from: person })
   const ask = await seen(id, asking)
   expect([ask.text, ask.isSilent]).toEqual([expect.stringContaining('touch asked-for.txt'), false])
+  const other = ids[4] ?? ''
+  const components = ask.rows.map((row) => ({
+    ...{
+      type: 1,
+      components: row.map((each) => ({ type: 2, style: 2, label: 'Yes', custom_id: each.customId })).slice(0, 1),
+    },
+  }))
+  await client.rest.post(`/channels/${other}/messages`, {
+    body: { content: 'Of another channel', components, flags: 4096 },
+  })
+  const foreign = await discord.press(other, ours(other)[0]?.messageId ?? '', 'Yes', { from: person }).settled
+  expect(foreign.texts).toEqual(['This was already resolved.'])
+  discord.remove(other, ours(other)[0]?.messageId ?? '')
   const presses = ['Allow once', 'Reject'].map(
     (label) => discord.press(id, ask.messageId, label, { from: person }).settled,
   )

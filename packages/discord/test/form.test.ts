@@ -1,9 +1,12 @@
 import { emptyReply, type Question, type QuestionAsk, type Reply } from '@reply/core'
 import { answerWith, memoryStore, type Sink } from '@reply/sink'
 import type { DiscordInteraction } from '@reply/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { discordChannel, type Inbound } from '../src/index.ts'
-import { channelId, listening, logIn, person, type Started, start, until } from './bot.ts'
+import { channelId, person, type Started, start, until } from './bot.ts'
+import { listening, logIn } from './client.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
 
 const option = (label: string, description = '') => ({ label, description })
 const question = (more: Partial<Question> = {}): Question => ({
@@ -106,15 +109,15 @@ test('it opens for nobody whom the host does not know', async () => {
 })
 
 test('when it is too late for a dialog, there is a button that opens it', async () => {
-  const {
-    discord,
-    clock,
-    open: press,
-  } = await ask([open], async ({ clock: by }) => {
-    await new Promise<void>((resolve) => void by.after(2500, resolve))
+  let isAsked = false
+  const asking = await ask([open], async ({ clock: by }) => {
+    const later = new Promise<void>((resolve) => void by.after(2500, resolve))
+    isAsked = true
+    await later
   })
-  const pressing = press()
-  await until(() => clock.pending >= 3)
+  const { discord, clock } = asking
+  const pressing = asking.open()
+  await until(() => isAsked)
   await clock.advance(2500)
   const opened = await pressing
   expect(opened.status).not.toBe('failed')
@@ -140,12 +143,11 @@ describe('a dialog takes five fields', () => {
     const given = Object.fromEntries([1, 2, 3, 4, 5].map((at) => [`Q${at}`, 'Red']))
     await discord.submit(first, given).settled
     expect(answers).toEqual([])
-    await until(() => clock.pending > 0)
-    for (let count = 0; count < 10; count++) {
-      await clock.advance(1000)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    await until(() => discord.screen(channelId).at(-1)?.text.includes('Q6') === true)
+    // The next is posted when there is room for it again.
+    await until(() => {
+      void clock.advance(20)
+      return discord.screen(channelId).at(-1)?.text.includes('Q6') === true
+    })
     const second = await press()
     expect(fieldsOf(second)).toEqual(['select Q6', 'select Q7'])
     await discord.submit(second, { Q6: 'Blue', Q7: 'Blue' }).settled
@@ -166,6 +168,15 @@ describe('a dialog takes five fields', () => {
     expect(fieldsOf(opened)).toEqual(['text Colour'])
     await discord.submit(opened, { Colour: '150' }).settled
     expect(answers).toEqual([[['Option 150']]])
+  })
+
+  test('and says what has no room in a label below it', async () => {
+    const words = 'Which of these colours shall the roof of the new house have?'
+    const { open: press } = await ask([question({ header: '', question: words, multiple: true }), question()])
+    expect((await press()).modal?.fields).toMatchObject([
+      { label: `${words.slice(0, 44)}…`, description: words },
+      { label: 'Colour', description: 'Which colour?' },
+    ])
   })
 
   test('with whole texts where there is room, and labels of any length', async () => {

@@ -1,4 +1,4 @@
-import { type Reply, textOf } from '@reply/core'
+import { emptyReply, type Reply, textOf } from '@reply/core'
 import { type Delivery, memoryStore } from '@reply/sink'
 import {
   createHandClock,
@@ -83,7 +83,7 @@ describe.each(plans)('under %s', (name, plan) => {
     expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
     expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
     // What the headers say is known before it is refused.
-    if (!name.startsWith('a flood')) expect(limited).toBe(0)
+    if (!name.startsWith('a flood')) expect([limited, delivery.rateLimited]).toEqual([0, 0])
   })
 })
 
@@ -110,11 +110,31 @@ test('a channel that is closed is named', async () => {
   expect(delivery.undelivered).toContainEqual({ key: 'answer#0', reason })
 })
 
-test('edits come no closer than half a second, and five calls in five seconds', async () => {
-  const { discord } = await show(await timeline('long-markdown'), {})
-  const at = discord.calls.flatMap((call) => (call.name === 'post' || call.name === 'edit' ? [call.at] : []))
-  const close = at.filter((time, index) => index >= 5 && time - (at[index - 5] ?? 0) < 5000)
-  expect([at.length > 5, close]).toEqual([true, []])
+/** A text that grows by a word each tenth of a second. */
+function growing(words: number): Timeline['states'] {
+  return Array.from({ length: words + 1 }, (_, index) => {
+    const isSettled = index === words
+    const text = 'word '.repeat(index + 1).trim()
+    const part = { id: 'prt_1', messageID: 'msg_2', type: 'text' as const, text, raw: undefined }
+    const sealed = { ...part, status: isSettled ? ('sealed' as const) : ('open' as const) }
+    const reply: Reply = {
+      ...{ ...emptyReply('ses_1'), promptIDs: ['msg_1'], startedAt: beginning },
+      messages: [{ id: 'msg_2', parts: [sealed], raw: undefined }],
+      phase: isSettled ? 'settled' : 'working',
+      ...(isSettled && { outcome: 'completed' as const, finish: 'stop', settledAt: beginning + 100 * index }),
+    }
+    return { atMs: 100 * index, reply }
+  })
+}
+
+test('edits of what grows come no closer than half a second, and five calls in five seconds', async () => {
+  const { discord, limited } = await show({ ...(await timeline('plain')), states: growing(200) }, {})
+  const written = discord.calls.filter(({ name }) => name === 'post' || name === 'edit')
+  const at = written.map((call) => call.at - beginning)
+  const gaps = at.slice(1, -1).map((time, index) => time - (at[index] ?? 0))
+  expect([gaps.length > 10, gaps.filter((gap) => gap < 500), limited]).toEqual([true, [], 0])
+  expect(at.filter((time, index) => index >= 5 && time - (at[index - 5] ?? 0) < 5000)).toEqual([])
+  expect(discord.screen(channelId).map(({ text }) => text)).toEqual(['word '.repeat(201).trim()])
 })
 
 test('a status is there at once, small, and gone in the end', async () => {

@@ -42,7 +42,7 @@ export const start = async (options: Partial<DiscordOptions> = {}): Promise<Star
 
 /** Lets requests arrive: until something is so, and no longer than real time allows. */
 export const until = async (isSo: () => boolean): Promise<void> => {
-  const end = performance.now() + 3000
+  const end = performance.now() + 10_000
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`Never came to be: ${isSo.toString()}`)
     await new Promise((resolve) => setImmediate(resolve))

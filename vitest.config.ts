@@ -4,6 +4,6 @@ import projects from './vitest.workspace.ts'
 export default defineConfig({
   resolve: { conditions: ['@reply/source'] },
   ssr: { resolve: { conditions: ['@reply/source', 'node', 'import', 'module', 'default'] } },
-  // Vitest's own default leaves a core idle, which on two of them is half of the machine.
-  test: { projects, maxWorkers: 2 },
+  // More than the two cores that there may be: many tests wait for a real server, which leaves them to others.
+  test: { projects, maxWorkers: 3 },
 })

@@ -37,6 +37,8 @@ export const signatureMs = 5 * 60_000
 /** What one channel takes; a direct message and a thread are channels of their own. */
 export const discordLimits: Limits = {
   maxLength: contentLength,
+  // Marks that are meant as such are escaped, and what calls somebody is kept from it.
+  swells: /[\\*_~|`[<:#>@-]/g,
   edits: true,
   // After an hour edits are refused (30046); ten minutes are for what has to wait. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
   editWindowMs: 50 * 60_000,

@@ -109,6 +109,7 @@ function answerSlots(
     from,
     carry: carryOf(card.source.slice(0, from)),
     maxLength,
+    swells: options.limits.swells,
     measure: (text) => measured(text, maxLength, options),
   })
   const slots = slices.map((slice, index) => {

@@ -5,6 +5,8 @@
 export interface Limits {
   /** The most that one message takes, in what `Render` measures: mostly UTF-16 units after rendering. */
   readonly maxLength: number
+  /** Letters of which `Render` may make two each: a pattern with `g`. What is cut then stays cut as it is. Default: none. */
+  readonly swells?: RegExp | undefined
   /** Whether messages can be edited. Without it nothing is shown before it is whole, and what was said stays said. */
   readonly edits: boolean
   /** So long after its posting a message can be edited, in ms. Undefined: for ever. */

@@ -51,9 +51,10 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
  * never gets nearer by what follows.
  *
  * It takes for granted that what is written of a text is no longer than the text, but for tables, which are as wide as
- * their widest cells, tabs, numbers that grow, fences, which may have to be closed, and a letter more for each @.
+ * their widest cells, tabs, numbers that grow, fences, which may have to be closed, and letters that `swells` finds, of
+ * which each may be written as two.
  */
-export function reach(text: string, from: Row, room: number): Reach {
+export function reach(text: string, from: Row, room: number, swells?: RegExp): Reach {
   let used = 0
   let table = NO_TABLE
   let block: Row | undefined
@@ -65,10 +66,10 @@ export function reach(text: string, from: Row, room: number): Reach {
       if (row !== from) block = row
     }
     const [before, above] = [used, table]
-    const costs = (part: string): number => before + part.length + extra(part) + excess(withLine(above, part))
+    const costs = (part: string): number => before + part.length + extra(part, swells) + excess(withLine(above, part))
     if (costs(line) > room) return { end: row.start + fitting(line, (part) => costs(part) <= room), block }
     if (row !== from && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
-    used += line.length + extra(line)
+    used += line.length + extra(line, swells)
     table = withLine(table, line)
   }
   return { end: text.length, block }
@@ -91,22 +92,18 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
 }
 
 /** What a line may take beyond its letters. Never less for a longer part of it. */
-function extra(line: string): number {
-  const tabs = count(line, '\t')
+function extra(line: string, swells: RegExp | undefined): number {
+  let tabs = 0
+  for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
+  const swollen = swells ? (line.match(swells)?.length ?? 0) : 0
   const number = NUMBER.exec(line)?.[1]
   const marker = FENCE.exec(line)
   return (
     3 * tabs +
-    count(line, '@') +
+    swollen +
     (number === undefined ? 0 : Math.max(1, 5 - number.length)) +
     (marker ? marker[0].length + 1 : 0)
   )
-}
-
-function count(line: string, letter: string): number {
-  let found = 0
-  for (let at = line.indexOf(letter); at >= 0; at = line.indexOf(letter, at + 1)) found++
-  return found
 }
 
 /** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */

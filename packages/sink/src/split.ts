@@ -20,6 +20,8 @@ export interface SplitOptions {
    * like set aside (see `reach`): then what is sealed stays as it is. If it does, slices fit nevertheless.
    */
   readonly measure: (source: string) => number
+  /** Letters of which each may be written as two: a pattern with `g`. Default: none is. */
+  readonly swells?: RegExp | undefined
   /** Where to begin, and what is carried into that. Default: at the beginning, nothing. */
   readonly from?: number | undefined
   readonly carry?: Carry | undefined
@@ -68,11 +70,12 @@ export function createSplitter(options: Omit<SplitOptions, 'from' | 'carry'>): (
 interface SliceOptions {
   readonly maxLength: number
   readonly measure: (source: string) => number
+  readonly swells?: RegExp | undefined
   readonly carry: Carry | undefined
 }
 
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
-  const { maxLength, measure } = options
+  const { maxLength, measure, swells } = options
   const rest = source.slice(from, from + SHRINKS * maxLength + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
   const whole = opening(rest, options.carry, midLine)
@@ -91,7 +94,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
 
   const inked = text.trimEnd().length
   const isWhole = from + rest.length === source.length
-  let last = furthest(text, maxLength, measureAt, isWhole ? inked : undefined)
+  let last = furthest(text, { maxLength, swells, measureAt, enough: isWhole ? inked : undefined })
   if (isWhole && inked <= last) {
     const all = slice(text.length, source.length)
     if (measure(all.source) <= maxLength) return all
@@ -112,19 +115,25 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
 /** So much of the text fits. What is found never depends on what comes after it. */
 function furthest(
   text: string,
-  maxLength: number,
-  measureAt: (at: number) => number,
-  enough: number | undefined,
+  {
+    maxLength,
+    swells,
+    measureAt,
+    enough,
+  }: Pick<SliceOptions, 'maxLength' | 'swells'> & {
+    readonly measureAt: (at: number) => number
+    readonly enough: number | undefined
+  },
 ): number {
   let from: Row = firstRow(text)
-  let { end, block } = reach(text, from, maxLength)
+  let { end, block } = reach(text, from, maxLength, swells)
   for (let tries = 0; tries < TRIES; tries++) {
     if ((enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block
     // The white space before the block doesn't count until something follows.
     const space = from.start - text.slice(0, from.start).trimEnd().length
-    const next = reach(text, from, maxLength - measureAt(from.start) - space)
+    const next = reach(text, from, maxLength - measureAt(from.start) - space, swells)
     if (next.end <= end) break
     const gain = next.end - end
     end = next.end

@@ -57,6 +57,8 @@ export const requestAgeS = 300
  */
 export const slackLimits: Limits = {
   maxLength: textLength,
+  // What rings is kept from it by one more.
+  swells: /[<@(:]/g,
   edits: true,
   // 35 a minute: what text may take of the budget below.
   editIntervalMs: 1700,

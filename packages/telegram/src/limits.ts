@@ -30,6 +30,8 @@ export const draftRenewMs = 20_000
 export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   return {
     maxLength: rich ? richLength : textLength,
+    // Names after it are kept from ringing.
+    swells: /@/g,
     // Own messages, for ever. https://core.telegram.org/bots/api#editmessagetext
     edits: true,
     editIntervalMs: kind === 'private' ? 1100 : 3100,

@@ -12,6 +12,8 @@ export const editWindowMs = 870_000
  */
 export const baileysLimits: Limits = {
   maxLength: textLength,
+  // Signs that are no marks are kept from being some, and names from ringing.
+  swells: /[*_~`>@]/g,
   edits: true,
   editWindowMs,
   editIntervalMs: 3000,

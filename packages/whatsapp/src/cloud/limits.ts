@@ -24,6 +24,8 @@ export const captionLength = 1024
  */
 export const cloudLimits: Limits = {
   maxLength: textLength,
+  // Signs that are no marks are kept from being some, and names from ringing.
+  swells: /[*_~`>@]/g,
   // There is no edit. A message can't be taken back either.
   edits: false,
   editIntervalMs: 6000,

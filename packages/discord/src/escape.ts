@@ -68,5 +68,5 @@ function needsEscape(words: string, at: number, { isStart, hasBrackets, hasUnder
 /** An at sign that the words after it make a call of. */
 function calls(words: string, at: number): boolean {
   if (words.charAt(at) !== '@') return false
-  return words.charAt(at - 1) === '<' || /^@(?:everyone|here)/.test(words.slice(at, at + 9))
+  return words.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(words.slice(at, at + 9))
 }

@@ -31,6 +31,9 @@ const QUOTE: Container = { type: 'quote' }
 /** What can be left open at all. */
 const OPEN = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3})|\|/m
 
+/** What goes on with a table, bars or not; by its first letter alone, as the line may still grow. */
+const ROW = /^ {0,3}[^\s#>*+\-\d`~<]/
+
 /** What is open at the end of a text. Undefined: nothing. */
 export function carryOf(source: string): Carry | undefined {
   if (!OPEN.test(source)) return undefined
@@ -73,7 +76,7 @@ export function opening(text: string, carry: Carry | undefined, midLine: boolean
   }
   const none = { prefix: '', skip: blank }
   if (carry === undefined) return none
-  if (carry.table !== undefined && blank === 0 && /^[^\n]*\|/.test(text)) {
+  if (carry.table !== undefined && blank === 0 && ROW.test(text)) {
     return { prefix: `${carry.table}\n`, skip: 0 }
   }
   if (carry.containers.some(({ type }) => type === 'quote')) return none

@@ -224,3 +224,11 @@ describe('a slice', () => {
     expect(split(text, { ...options, from: third.to, carry: third.carry })).toEqual(slices.slice(3))
   })
 })
+
+test('a row is one whether or not a bar has come in it yet', () => {
+  const table = '\n| a | b |\n|---|:-:|\n| 1 | a long cell with words |\n| 22 | x\\|y |\n'
+  const link = '[a link](https://example.com/a/rather/long/path?with=query) '
+  const options = { maxLength: 100, measure: (text: string) => rendered(text).length }
+  const before = split(table + link.repeat(2), options).slice(0, -1)
+  expect(split(`${table}${link.repeat(2)}|---|`, options).slice(0, before.length)).toEqual(before)
+})

@@ -102,7 +102,7 @@ function answerSlots(
   }
   const from = last ? endOf(last, card.source) : 0
   const first = last ? indexOf(last.key) + 1 : 0
-  const before = last ? [asIs(last, card, options)] : []
+  const before = last ? upTo(own, last).map((entry) => standing(entry, card, options)) : []
   if (last && card.source.slice(from).trim() === '') return before
   const maxLength = lengthFor(card, options)
   const slices = split(card.source, {
@@ -133,6 +133,30 @@ function answerSlots(
     }
   })
   return [...before, ...slots.filter((slot) => slot.bubble.text.trim() !== '')]
+}
+
+/** The last that stays, and those before it that still have a status below them, which has gone on. */
+function upTo(own: readonly Entry[], last: Entry): readonly Entry[] {
+  return own.slice(0, own.indexOf(last) + 1).filter((entry) => entry === last || isFooted(entry))
+}
+
+function isFooted({ state, isFixed, whole, body }: Entry): boolean {
+  return state === 'shown' && !isFixed && whole !== '' && whole !== body
+}
+
+function standing(entry: Entry, card: Card, options: LayoutOptions): Slot {
+  return isFooted(entry) ? again(entry, card, options) : asIs(entry, card, options)
+}
+
+/** A message without what stood below its text. */
+function again({ key, piece, isContinued }: Entry, card: Card, options: LayoutOptions): Slot {
+  const { from = 0, to = 0 } = piece ?? {}
+  const carry = carryOf(card.source.slice(0, from))
+  const whole = { maxLength: Number.POSITIVE_INFINITY, measure: (text: string) => text.length }
+  const [slice] = split(card.source.slice(0, to), { ...whole, from, carry })
+  const label = isContinued ? `*${options.words.continued}*\n\n` : ''
+  const slot = slotOf(card, key, `${label}${slice?.source.trim() ?? ''}`, options)
+  return { ...slot, piece, ...(isContinued && { isContinued }) }
 }
 
 /** A message that stays as it is, whatever that is: it is wanted, and all before it. */

@@ -171,18 +171,21 @@ function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isI
       return refitted(ledger, slot, error, without(ledger, slot.key))
     case 'refused':
     case 'gone':
-    case 'fixed': {
-      const after = decided(ledger, slot.key, { state: 'failed', reason: error.message, at })
-      // An earlier try may have come through.
-      const isTried = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1
-      return isTried ? { ...after, doubtful: after.doubtful + 1 } : after
-    }
+    case 'fixed':
+      return given(ledger, slot, { reason: error.message, at })
     case 'ambiguous':
       // The same id says the same thing to the platform: it is simply given again.
       return isIdempotent ? ledger : doubted(ledger, slot, at)
     default:
       return error.type satisfies never
   }
+}
+
+/** It is not tried again. An earlier try may have come through. */
+function given(ledger: Ledger, slot: Slot, fields: { readonly reason: string; readonly at: number }): Ledger {
+  const after = decided(ledger, slot.key, { ...fields, state: 'failed' })
+  const isTried = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1
+  return isTried ? { ...after, doubtful: after.doubtful + 1 } : after
 }
 
 /** It may be there. What matters is said once more, and everything is counted. */
@@ -204,7 +207,7 @@ function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): 
   if (error.type === 'too-long' && most >= 1) return { ...again, caps: { ...again.caps, [key]: { most, from } } }
   const shown = ledger.entries.find((entry) => entry.key === slot.key)
   if (shown?.state === 'shown') return fixed(ledger, shown)
-  return decided(ledger, slot.key, { state: 'failed', reason: error.message, at: shown?.at ?? 0 })
+  return given(ledger, slot, { reason: error.message, at: shown?.at ?? 0 })
 }
 
 /** What a crash left: nobody knows whether it was posted. */

@@ -88,7 +88,9 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operatio
     options.canEdit &&
     !isStreamed(slot) &&
     status?.key === 'status' &&
-    status.state === 'shown'
+    status.state === 'shown' &&
+    // What was posted again under its id may stand where it stood before.
+    status.tries === 1
   const isLoud = isLoudIn(slot, options)
   // What is heard is a message of its own, if nothing is left then of the status.
   if (takes && status.ref && !status.isFixed && !(isLoud && options.canRemove))

@@ -202,7 +202,7 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   const most = isTakenBack && !canUnsay ? sayable : said
   // What is doubtful may be there twice, whatever else is missing.
   const isThere = doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
-  const isRight = isThere || ((isMissing || isGone) && isWithin(most, due))
+  const isRight = isThere || ((isMissing || isGone) && (doubtful > 0 || isWithin(most, due)))
   // A correction comes where there is room for it, and what was cut off of a message that others are below of: at the end.
   const isLate = ledger.entries.some(({ card, isContinued }) => (isTakenBack && card.endsWith('!')) || isContinued)
   if (!isRight && !(isLate && sorted(said) === sorted(due))) problems.push(`it shows ${difference(said, due)}`)

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { type ChangeType, type Clock, type Observation, type Reply, type ReplyObserver, systemClock } from '@reply/core'
 import type { AskInput } from './asks.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
-import { createDeliverer, type Deliverer, type TakenAsk } from './deliver.ts'
+import { createDeliverer, type Deliverer } from './deliver.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger.ts'
 import { createPacer, type Pacer } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
 import type { Delivery } from './reconcile.ts'
+import type { TakenAsk } from './take.ts'
 import type { Words } from './words.ts'
 
 export interface SinkOptions {
@@ -38,7 +39,7 @@ export interface Sink extends ReplyObserver {
    * `opencode.answer` or `reject`. Undefined when it answers nothing.
    */
   take(input: AskInput, by?: string): TakenAsk | undefined
-  /** Ends its work. What is not shown by then is named in the delivery. */
+  /** Ends its work for good. What is not shown by then is named in the delivery; later replies are not shown. */
   stop(): Promise<void>
 }
 
@@ -50,10 +51,12 @@ export function createSink(options: SinkOptions): Sink {
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
   const open = new Set<Deliverer>()
+  let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, take, stop }
 
   function show({ type, reply }: Observation): void {
+    if (isStopped) return
     const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
     const deliverer = own ?? begin(reply)
     deliverer.show(reply)
@@ -90,6 +93,7 @@ export function createSink(options: SinkOptions): Sink {
   }
 
   async function stop(): Promise<void> {
+    isStopped = true
     await Promise.all([...known()].map((deliverer) => deliverer.stop()))
   }
 }

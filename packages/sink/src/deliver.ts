@@ -3,6 +3,7 @@ import { aged } from './aging.ts'
 import { type AskInput, withSecrets } from './asks.ts'
 import type { AskState } from './card.ts'
 import type { Policy } from './config.ts'
+import { createEnd } from './end.ts'
 import { SinkError } from './error.ts'
 import { perform, toPortError } from './hands.ts'
 import { createKeeper } from './keeper.ts'
@@ -43,7 +44,7 @@ export interface Deliverer {
   show(reply: Reply): void
   /** What a person answers to what waits here. Undefined when nothing does, or the token is none of ours. */
   take(input: AskInput, by: string | undefined): TakenAsk | undefined
-  /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. */
+  /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. Another one after an amendment. */
   readonly settled: Promise<Delivery>
   /** Ends the work; a call on its way is waited for. */
   stop(): Promise<void>
@@ -68,12 +69,16 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   /** What was looked at last, if something of it waits for its time. */
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
-  let resolve = (_: Delivery): void => {}
-  const settled = new Promise<Delivery>((done) => {
-    resolve = done
-  })
+  let end = createEnd()
   let ended = Promise.resolve()
-  return { show, take, settled, stop }
+  return {
+    show,
+    take,
+    get settled() {
+      return end.settled
+    },
+    stop,
+  }
 
   function show(next: Reply): void {
     if (next === reply) return
@@ -82,6 +87,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     key ||= options.keyOf(next)
     if (!reply) ended = load()
     if (!reply) reaction.set('seen')
+    if (end.isOver()) end = createEnd()
     reply = next
     // What grows is looked at when its time has come, not for each delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
@@ -152,7 +158,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function finish({ outcome }: Reply): void {
     reaction.set(outcome === 'completed' ? 'done' : undefined)
-    resolve(deliveryOf(ledger))
+    end.resolve(deliveryOf(ledger))
   }
 
   function pictureOf(of: Reply, now: number): Omit<View, 'cards' | 'flow'> & { readonly slots: readonly Slot[] } {
@@ -227,7 +233,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     abort.abort()
     await ended
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
-    resolve(deliveryOf(ledger, missingIn(ledger, slots)))
+    end.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
   }
 }
 

@@ -50,7 +50,10 @@ export function createSink(options: SinkOptions): Sink {
   const words = toWords(options.words)
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
-  const open = new Set<Deliverer>()
+  const open = new Map<Deliverer, Promise<Delivery>>()
+  /** How each session's newest reply ended; it may be amended. What is over is a sum: a sink may live for years. */
+  const ends = new Map<Deliverer, Delivery>()
+  const followed = new WeakSet<Promise<Delivery>>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, take, stop }
@@ -60,28 +63,41 @@ export function createSink(options: SinkOptions): Sink {
     const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
     const deliverer = own ?? begin(reply)
     deliverer.show(reply)
+    follow(deliverer, reply)
   }
 
   function begin(reply: Reply): Deliverer {
     const keyOf = (of: Reply): string => keyIn(chat, of)
     const deliverer = createDeliverer({ ...options, store, keyOf, pace, policy, words, clock, secret, onError })
+    const before = newest.get(reply.sessionID)
+    const delivery = before && ends.get(before)
+    if (before && ends.delete(before) && delivery) total = sum(total, delivery)
     newest.set(reply.sessionID, deliverer)
-    open.add(deliverer)
-    // What is over is a sum, and its session's newest at most: a sink may live for years.
-    void deliverer.settled.then((delivery) => {
-      total = sum(total, delivery)
-      open.delete(deliverer)
-    })
     return deliverer
   }
 
+  function follow(deliverer: Deliverer, { sessionID }: Reply): void {
+    const { settled } = deliverer
+    if (followed.has(settled)) return
+    followed.add(settled)
+    ends.delete(deliverer)
+    open.set(deliverer, settled)
+    void settled.then((delivery) => {
+      // It was amended at once.
+      if (open.get(deliverer) !== settled) return
+      open.delete(deliverer)
+      if (newest.get(sessionID) === deliverer) ends.set(deliverer, delivery)
+      else total = sum(total, delivery)
+    })
+  }
+
   async function settled(): Promise<Delivery> {
-    await Promise.all([...open].map((deliverer) => deliverer.settled))
-    return total
+    await Promise.all(open.values())
+    return [...ends.values()].reduce(sum, total)
   }
 
   function known(): ReadonlySet<Deliverer> {
-    return new Set([...open, ...newest.values()])
+    return new Set([...open.keys(), ...newest.values()])
   }
 
   function take(input: AskInput, by?: string): TakenAsk | undefined {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ChannelPort, createPacer, fakeLimits, type LedgerStore, memoryStore } from '../src/index.ts'
-import { asks, replyWith, text } from './make.ts'
+import { asks, replyWith, settledWith, text } from './make.ts'
 import { createScene, rest } from './scene.ts'
 
 const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
@@ -62,4 +62,26 @@ test('a sign that waits for its turn is not waited for by a sink that was stoppe
   await scene.sink().stop()
   await rest()
   expect(clock.pending).toBe(0)
+})
+
+const whole = (said: string) => settledWith([{ ...text(said), id: 'prt_a' }])
+
+test('what is amended after the end is waited for, and counted once', async () => {
+  const scene = createScene()
+  scene.show(whole('One.'))
+  expect(await scene.end()).toMatchObject({ shown: 1, calls: 1 })
+  scene.show(whole('One. Two.'), 'replyAmended')
+  expect(await scene.end()).toMatchObject({ shown: 1, calls: 2 })
+  expect(scene.fake.screen()).toMatchObject([{ text: 'One. Two.' }])
+  scene.show({ ...whole('Three.'), promptIDs: ['msg_9'] }, 'replyStarted')
+  expect(await scene.end()).toMatchObject({ shown: 2, calls: 3 })
+})
+
+test('what is amended and was not shown before the stop is named', async () => {
+  const scene = createScene()
+  scene.show(whole('One.'))
+  await scene.end()
+  scene.show(whole('One. Two.'), 'replyAmended')
+  await scene.sink().stop()
+  expect(await scene.sink().settled()).toMatchObject({ shown: 1, undelivered: [{ key: 'answer#0' }] })
 })

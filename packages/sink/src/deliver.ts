@@ -1,7 +1,9 @@
-import { type Ask, type Clock, pendingAsks, type Reply } from '@reply/core'
+import type { Clock, Reply } from '@reply/core'
 import { aged } from './aging.ts'
-import { type AskInput, type Taken, takeAsk, withSecrets } from './asks.ts'
+import { type AskInput, withSecrets } from './asks.ts'
+import type { AskState } from './card.ts'
 import type { Policy } from './config.ts'
+import { createEnd } from './end.ts'
 import { SinkError } from './error.ts'
 import { perform, toPortError } from './hands.ts'
 import { createKeeper } from './keeper.ts'
@@ -14,6 +16,7 @@ import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts
 import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
+import { createTaking, type TakenAsk } from './take.ts'
 import { createTyping } from './typing.ts'
 import { earliest, type Mode, type View, view } from './view.ts'
 import type { Words } from './words.ts'
@@ -35,20 +38,13 @@ export interface DeliverOptions {
   readonly onError: (error: SinkError) => void
 }
 
-/** What a person's words came to, and for which ask. */
-export type TakenAsk = Taken & {
-  readonly ask: Ask
-  /** The server did not take it: the ask waits again. Of what was not an answer it does nothing. */
-  readonly undo: () => void
-}
-
 /** One reply in one chat: works at the difference between what is shown and what should be, one call at a time. */
 export interface Deliverer {
   /** The newest state; all before it are of no interest any more. */
   show(reply: Reply): void
   /** What a person answers to what waits here. Undefined when nothing does, or the token is none of ours. */
   take(input: AskInput, by: string | undefined): TakenAsk | undefined
-  /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. */
+  /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. Another one after an amendment. */
   readonly settled: Promise<Delivery>
   /** Ends the work; a call on its way is waited for. */
   stop(): Promise<void>
@@ -65,21 +61,24 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const keeper = createKeeper(options)
+  const taking = createTaking({ words, ledger: () => ledger, onChange: asked })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
   let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
-  /** Answers that were given and of which the server has not told yet. */
-  const answered = new Set<string>()
   /** What was looked at last, if something of it waits for its time. */
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
-  let resolve = (_: Delivery): void => {}
-  const settled = new Promise<Delivery>((done) => {
-    resolve = done
-  })
+  let end = createEnd()
   let ended = Promise.resolve()
-  return { show, take, settled, stop }
+  return {
+    show,
+    take,
+    get settled() {
+      return end.settled
+    },
+    stop,
+  }
 
   function show(next: Reply): void {
     if (next === reply) return
@@ -88,6 +87,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     key ||= options.keyOf(next)
     if (!reply) ended = load()
     if (!reply) reaction.set('seen')
+    if (end.isOver()) end = createEnd()
     reply = next
     // What grows is looked at when its time has come, not for each delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
@@ -95,23 +95,12 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   function take(input: AskInput, by: string | undefined): TakenAsk | undefined {
-    if (!reply) return undefined
-    for (const ask of 'token' in input ? reply.asks : pendingAsks(reply)) {
-      const state = ledger.asks[ask.requestID]
-      const taken = state && takeAsk(ask, input, { state, words })
-      if (!taken) continue
-      const { requestID } = ask
-      const told = { ask, undo: () => void answered.delete(requestID) }
-      if (taken.type === 'error' || taken.type === 'form') return { ...taken, ...told }
-      if (answered.has(requestID)) return { type: 'error', error: words.alreadyResolved, ...told }
-      // What is given last counts when the server has taken it, and is shown then.
-      if (taken.type !== 'more') answered.add(requestID)
-      const next = taken.type === 'more' ? taken.state : { ...state, by }
-      void keep({ ...ledger, asks: { ...ledger.asks, [requestID]: next } })
-      work()
-      return { ...taken, ...told }
-    }
-    return undefined
+    return reply && taking(reply, input, by)
+  }
+
+  function asked(requestID: string, state: AskState): void {
+    void keep({ ...ledger, asks: { ...ledger.asks, [requestID]: state } })
+    work()
   }
 
   async function load(): Promise<void> {
@@ -139,7 +128,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       stopTimer()
       const now = clock.now()
       const known = aged(withSecrets(ledger, reply, options.secret), { now, editWindowMs: limits.editWindowMs })
-      if (known !== ledger) await keep(known)
+      if (known !== ledger) {
+        await keep(known)
+        // It may have been stopped, or be another reply by now.
+        continue
+      }
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       typing.set(isTyping, doing)
       const all = reconcile(ledger, slots, optionsOf(reply))
@@ -165,7 +158,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function finish({ outcome }: Reply): void {
     reaction.set(outcome === 'completed' ? 'done' : undefined)
-    resolve(deliveryOf(ledger))
+    end.resolve(deliveryOf(ledger))
   }
 
   function pictureOf(of: Reply, now: number): Omit<View, 'cards' | 'flow'> & { readonly slots: readonly Slot[] } {
@@ -240,7 +233,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     abort.abort()
     await ended
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
-    resolve(deliveryOf(ledger, missingIn(ledger, slots)))
+    end.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
   }
 }
 

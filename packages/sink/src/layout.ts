@@ -1,7 +1,7 @@
 import type { Card } from './card.ts'
 import { carryOf } from './carry.ts'
 import { heal } from './heal.ts'
-import { type Entry, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
+import { type Entry, hashesOf, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { AppendStream, Attachment, Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
@@ -112,6 +112,10 @@ function answerSlots(
     swells: options.limits.swells,
     measure: (text) => measured(text, maxLength, options),
   })
+  const upTos = hashesOf(
+    card.source,
+    slices.map(({ to }) => to),
+  )
   const slots = slices.map((slice, index) => {
     const key = `${card.key}#${first + index}`
     const isLast = index === slices.length - 1
@@ -122,10 +126,9 @@ function answerSlots(
     const text = isHealed ? heal(slice.source.trimEnd()) : slice.source.trim()
     const label = isContinued ? `*${words.continued}*\n\n` : ''
     const slot = slotOf(card, key, `${label}${text}`, options)
-    const upTo = hashOf(card.source.slice(0, slice.to))
     return {
       ...slot,
-      piece: { from: slice.from, to: slice.to, upTo },
+      piece: { from: slice.from, to: slice.to, upTo: upTos[index] ?? '' },
       isGrowing,
       isLast: isLast && options.isTail,
       ...(isLast && options.isTail && options.streaming && { flow: options.streaming.flow }),

@@ -154,13 +154,25 @@ function latest(entries: readonly Entry[]): number | undefined {
 
 /** 53 bits that tell two texts apart; nobody is to be kept out by it. */
 export function hashOf(text: string): string {
+  return hashesOf(text, [text.length]).join('')
+}
+
+/** Of the text up to each of these places, which are in their order: read once, however many they are. */
+export function hashesOf(text: string, ends: readonly number[]): readonly string[] {
   let [a, b] = [0xdeadbeef, 0x41c6ce57]
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    a = Math.imul(a ^ unit, 2654435761)
-    b = Math.imul(b ^ unit, 1597334677)
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36)
+  let at = 0
+  return ends.map((end) => {
+    for (; at < end; at++) {
+      const unit = text.charCodeAt(at)
+      a = Math.imul(a ^ unit, 2654435761)
+      b = Math.imul(b ^ unit, 1597334677)
+    }
+    return mixed(a, b)
+  })
+}
+
+function mixed(a: number, b: number): string {
+  const low = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  const high = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+  return (4294967296 * (2097151 & high) + (low >>> 0)).toString(36)
 }

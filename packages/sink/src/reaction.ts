@@ -29,7 +29,7 @@ export function createReaction({ port, chat, replyTo, pace, clock, signal }: Rea
     isSetting = true
     while (wanted !== shown && !signal.aborted) {
       shown = wanted
-      await inTurn(pace, clock, react).catch(() => {
+      await inTurn(pace, clock, react, signal).catch(() => {
         // It tells nothing that the reply doesn't.
       })
     }
@@ -38,6 +38,6 @@ export function createReaction({ port, chat, replyTo, pace, clock, signal }: Rea
 
   async function react(): Promise<void> {
     shown = wanted
-    if (replyTo && !signal.aborted) await port.react?.(replyTo, wanted, { chat, signal })
+    if (replyTo) await port.react?.(replyTo, wanted, { chat, signal })
   }
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { type ChangeType, type Clock, type Observation, type Reply, type ReplyObserver, systemClock } from '@reply/core'
 import type { AskInput } from './asks.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
-import { createDeliverer, type Deliverer, type TakenAsk } from './deliver.ts'
+import { createDeliverer, type Deliverer } from './deliver.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger.ts'
 import { createPacer, type Pacer } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
 import type { Delivery } from './reconcile.ts'
+import type { TakenAsk } from './take.ts'
 import type { Words } from './words.ts'
 
 export interface SinkOptions {
@@ -38,7 +39,7 @@ export interface Sink extends ReplyObserver {
    * `opencode.answer` or `reject`. Undefined when it answers nothing.
    */
   take(input: AskInput, by?: string): TakenAsk | undefined
-  /** Ends its work. What is not shown by then is named in the delivery. */
+  /** Ends its work for good. What is not shown by then is named in the delivery; later replies are not shown. */
   stop(): Promise<void>
 }
 
@@ -49,36 +50,54 @@ export function createSink(options: SinkOptions): Sink {
   const words = toWords(options.words)
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
-  const open = new Set<Deliverer>()
+  const open = new Map<Deliverer, Promise<Delivery>>()
+  /** How each session's newest reply ended; it may be amended. What is over is a sum: a sink may live for years. */
+  const ends = new Map<Deliverer, Delivery>()
+  const followed = new WeakSet<Promise<Delivery>>()
+  let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, take, stop }
 
   function show({ type, reply }: Observation): void {
+    if (isStopped) return
     const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
     const deliverer = own ?? begin(reply)
     deliverer.show(reply)
+    follow(deliverer, reply)
   }
 
   function begin(reply: Reply): Deliverer {
     const keyOf = (of: Reply): string => keyIn(chat, of)
     const deliverer = createDeliverer({ ...options, store, keyOf, pace, policy, words, clock, secret, onError })
+    const before = newest.get(reply.sessionID)
+    const delivery = before && ends.get(before)
+    if (before && ends.delete(before) && delivery) total = sum(total, delivery)
     newest.set(reply.sessionID, deliverer)
-    open.add(deliverer)
-    // What is over is a sum, and its session's newest at most: a sink may live for years.
-    void deliverer.settled.then((delivery) => {
-      total = sum(total, delivery)
-      open.delete(deliverer)
-    })
     return deliverer
   }
 
+  function follow(deliverer: Deliverer, { sessionID }: Reply): void {
+    const { settled } = deliverer
+    if (followed.has(settled)) return
+    followed.add(settled)
+    ends.delete(deliverer)
+    open.set(deliverer, settled)
+    void settled.then((delivery) => {
+      // It was amended at once.
+      if (open.get(deliverer) !== settled) return
+      open.delete(deliverer)
+      if (newest.get(sessionID) === deliverer) ends.set(deliverer, delivery)
+      else total = sum(total, delivery)
+    })
+  }
+
   async function settled(): Promise<Delivery> {
-    await Promise.all([...open].map((deliverer) => deliverer.settled))
-    return total
+    await Promise.all(open.values())
+    return [...ends.values()].reduce(sum, total)
   }
 
   function known(): ReadonlySet<Deliverer> {
-    return new Set([...open, ...newest.values()])
+    return new Set([...open.keys(), ...newest.values()])
   }
 
   function take(input: AskInput, by?: string): TakenAsk | undefined {
@@ -90,6 +109,7 @@ export function createSink(options: SinkOptions): Sink {
   }
 
   async function stop(): Promise<void> {
+    isStopped = true
     await Promise.all([...known()].map((deliverer) => deliverer.stop()))
   }
 }

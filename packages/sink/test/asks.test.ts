@@ -231,6 +231,13 @@ describe('a permission', () => {
     expect(take(permits({ status: 'answered', reply: 'once' }), { token: 's3cret.once' })?.type).toBe('error')
   })
 
+  test('shows the end of a long command, too', () => {
+    const command = `npm test${' && echo harmless'.repeat(30)} && rm -r /`
+    const ledger = { ...emptyLedger, asks: { per_1: fresh } }
+    const { cards } = viewOf(replyWith([], { asks: [permits({ patterns: [command], title: 'Test' })] }), { ledger })
+    expect(cards[0]?.source).toContain(`\`${command}\``)
+  })
+
   test.each<[Parameters<typeof permits>[0], string]>([
     [{ status: 'answered', reply: 'once' }, '✅ Allow once · Ada'],
     [{ status: 'answered', reply: 'always' }, '✅ Always · Ada'],

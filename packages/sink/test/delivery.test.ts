@@ -78,6 +78,14 @@ describe('delivery', () => {
     expect(textsOf(scene).map(({ length }) => length <= 3500)).toEqual([true, true, true])
   })
 
+  test('a million letters are there, in order and soon', { timeout: 30_000 }, async () => {
+    const scene = createScene({ fake: { limits: { maxLength: 4000 } } })
+    const said = Array.from({ length: 20_000 }, (_, index) => `Sentence ${index} is here, with some words.`).join(' ')
+    scene.show(whole(said))
+    expect(await scene.end()).toMatchObject({ undelivered: [], doubtful: 0 })
+    expect(textsOf(scene).join(' ') === said).toBe(true)
+  })
+
   test('final: the answer, when it is whole', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'final', verbosity: 'quiet' } } })
     scene.show(growing('It'))

@@ -12,6 +12,7 @@ import {
   SinkError,
   shownOf,
 } from '../src/index.ts'
+import { hashesOf, hashOf } from '../src/ledger.ts'
 import { replyWith, settledWith, text } from './make.ts'
 import { createScene } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -130,4 +131,11 @@ test.each([
   const make = () => createSink({ port, render: fakeRender, chat: { id: 'chat' }, policy })
   expect(make).toThrow(SinkError)
   expect(make).toThrow(field)
+})
+
+test('what is hashed in one go is hashed as each of its beginnings', () => {
+  const words = 'One 👍 two. '.repeat(20)
+  const ends = [0, 3, 5, 5, 100, words.length]
+  expect(hashesOf(words, ends)).toEqual(ends.map((end) => hashOf(words.slice(0, end))))
+  expect(new Set(hashesOf(words, ends)).size).toBe(ends.length - 1)
 })

@@ -244,6 +244,9 @@ describe('an ask', () => {
     await scene.pass(1000)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
     const first = scene.sink().take({ token: data }, 'Ada')
+    const second = scene.sink().take({ token: data }, 'Bob')
+    expect(second?.type).toBe('error')
+    second?.undo()
     expect(scene.sink().take({ token: data }, 'Bob')?.type).toBe('error')
     first?.undo()
     expect(scene.sink().take({ token: data }, 'Bob')).toMatchObject({ type: 'answer', answer: [['Green']] })

@@ -24,7 +24,8 @@ export interface TelegramChannelOptions
   readonly updates: 'polling' | 'webhook' | 'own'
   /**
    * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next:
-   * after `handleMs` the next one is given to it beside it. When it throws, `onError` is told.
+   * what comes in one poll is given at once, and the next poll waits for it no longer than `handleMs`. When it throws,
+   * `onError` is told.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /** With `webhook`: what `setWebhook` was given as `secret_token`, 1 to 256 of `A-Z a-z 0-9 _ -`. */

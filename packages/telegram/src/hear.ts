@@ -4,14 +4,14 @@ import { type TelegramInboundApi, toChatId } from './api.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Heard, Update } from './inbound.ts'
-import { kindOf, noticeLength, telegramLimits } from './limits.ts'
+import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
 
 export interface HearingOptions {
   readonly api: TelegramInboundApi
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
-  /** So long the host may take before the next update, in ms; it goes on after that, too. */
+  /** So long the host may take until more is fetched, in ms; it goes on after that, too. */
   readonly handleMs: number
 }
 
@@ -39,7 +39,7 @@ function inboundOf(heard: Heard, options: HearingOptions): Inbound {
   if (heard.type === 'text') return { ...heard, answer: answerOnce((text) => say(heard, text, options), fail) }
   const { queryID, ...press } = heard
   const notice = async (text: string | undefined): Promise<unknown> =>
-    await api.answerCallbackQuery(queryID, text ? { text: shortened(text) } : {})
+    await api.answerCallbackQuery(queryID, text ? { text: shortened(text, noticeLength) } : {})
   return { ...press, answer: answerOnce(notice, fail) }
 
   function fail(error: unknown): void {
@@ -58,13 +58,15 @@ async function say(
   const chatId = toChatId(chat.id)
   const pace = pacerOf(api, clock).chat(chat, telegramLimits(kindOf(chatId), false))
   await inTurn(pace, clock, () =>
-    api.sendMessage(chatId, text.slice(0, 4096), {
+    api.sendMessage(chatId, shortened(text, textLength), {
       ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),
       reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
     }),
   )
 }
 
-function shortened(text: string): string {
-  return text.length <= noticeLength ? text : `${text.slice(0, noticeLength - 1)}…`
+/** Of a letter of two units no half is left: Telegram refuses the whole text for that. */
+function shortened(text: string, most: number): string {
+  if (text.length <= most) return text
+  return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }

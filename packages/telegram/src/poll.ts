@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { TelegramInboundApi } from './api.ts'
+import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
 import { networkCodeOf, refusalOf } from './failure.ts'
 import type { HearUpdate } from './hear.ts'
@@ -21,9 +21,12 @@ export interface Polling {
 /** A poll is answered after so many seconds even if nothing happened. */
 const pollS = 30
 
+/** What is not answered by then never will be: a connection can die in silence, and grammY waits for 500 s. */
+const lateMs = (pollS + 15) * 1000
+
 const backOff = { minMs: 1000, maxMs: 60_000 }
 
-/** Fetches updates, in order, each batch after the one before was handled; the next fetch confirms it. */
+/** Fetches updates, each batch after the one before was handled; the next fetch confirms it. What comes in one batch is given in its order, at once. */
 export function createPolling({ api, hear, onError, clock }: PollOptions): Polling {
   let abort: AbortController | undefined
   let ended = Promise.resolve()
@@ -46,7 +49,7 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
     let isConfirmed = true
     while (!signal.aborted) {
       try {
-        const batch = await api.getUpdates({ offset, timeout: pollS, allowed_updates: updateTypes }, signal)
+        const batch = await poll({ offset, timeout: pollS, allowed_updates: updateTypes }, signal)
         failures = 0
         isConfirmed = batch.length === 0
         await Promise.all(batch.map(take))
@@ -63,6 +66,19 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
     if (!isConfirmed && offset !== undefined) await confirm(offset)
   }
 
+  async function poll(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
+    const abort = new AbortController()
+    const end = (): void => abort.abort()
+    const stop = clock.after(lateMs, end)
+    signal?.addEventListener('abort', end)
+    try {
+      return await api.getUpdates(fields, abort.signal)
+    } finally {
+      stop()
+      signal?.removeEventListener('abort', end)
+    }
+  }
+
   async function take(value: unknown): Promise<void> {
     const update = toUpdate(value)
     if (update) return await hear(update)
@@ -73,7 +89,7 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
   /** Otherwise they would come again after a restart. */
   async function confirm(offset: number): Promise<void> {
     try {
-      await api.getUpdates({ offset, timeout: 0, limit: 1 })
+      await poll({ offset, timeout: 0, limit: 1 })
     } catch (error) {
       onError(toError(error))
     }

@@ -6,18 +6,37 @@ const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
 
 const LANGUAGE = /^[\w+#.-]+$/
 
-/** What would ring somebody's phone: a name after an @ that no letter stands before. */
-const MENTION = /(^|[^\w@./])@(?=\w)/g
+/** An address on the web, which stays as it is, or what would ring somebody's phone: an @ before a name, or before markup that has one. */
+const MENTION = /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)/gi
 
-/** Of Markdown, what code keeps as it is, mentions, and links to people. */
-const RINGING =
-  /(```[\s\S]*?(?:```|$)|~~~[\s\S]*?(?:~~~|$)|`[^`\n]*`)|(^|[^\w@./])@(?=\w)|\]\(\s*<?\s*tg(?=:\/\/user)/gi
+/** The same letter where Markdown has it in others. */
+const AT = /&#0*64;|&#x0*40;|&commat;/gi
+
+/** The address of a person. */
+const PERSON = /\btg(?=(?:[:/\\]|&#?\w+;)+user)/gi
+
+/**
+ * What Markdown keeps as it is: a fence with its lines, in a quote those that belong to it, in a list those that are
+ * indented; a span of code, which ends with its block; and what is escaped, as that begins neither. In doubt it is none.
+ */
+const KEPT = new RegExp(
+  [
+    /^(?<top>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?! {0,3}\k<top>[`~]*[ \t]*$)[^\n]*)*(?:\n {0,3}\k<top>[`~]*[ \t]*$)?/,
+    /^[ \t]*>[ \t>]*(?<quoted>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t>]*\k<quoted>[`~]*[ \t]*$)[ \t]*>[^\n]*)*(?:\n[ \t>]*\k<quoted>[`~]*[ \t]*$)?/,
+    /^(?:[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t])+(?<listed>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t]*\k<listed>[`~]*[ \t]*$)(?:[ \t][^\n]*)?(?=\n|$))*(?:\n[ \t]*\k<listed>[`~]*[ \t]*$)?/,
+    /(?<!`)(?<span>`+)(?!`)(?:(?!\n[ \t]*(?:\n|[-*+>#|]|\d+[.)]|`{3}|~{3}))[\s\S])*?(?<!`)\k<span>(?!`)/,
+    /\\[\\`]/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gm',
+)
 
 /** Nothing to see, and no part of a name. */
 const JOINER = '\u2060'
 
 const html: Dialect = {
-  text: (text) => escaped(text.includes('@') ? text.replace(MENTION, `$1@${JOINER}`) : text),
+  text: (text) => escaped(text.includes('@') ? unnamed(text) : text),
   strong: (content) => tagged('b', content),
   em: (content) => tagged('i', content),
   del: (content) => tagged('s', content),
@@ -61,12 +80,26 @@ export function renderHtml(source: string): Rendered {
  * blocks than letters would fill, what the blocks take of the room.
  */
 export function renderRich(markdown: string): Rendered {
-  const source = markdown.replace(RINGING, (found, code: string | undefined, before: string | undefined) => {
-    if (code !== undefined) return code
-    return before === undefined ? `${found}${JOINER}` : `${before}@${JOINER}`
-  })
+  const source = quiet(markdown)
   const length = Math.max(codePoints(source), Math.ceil((blocksOf(source) / richBlocks) * richLength))
   return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length }
+}
+
+/** The same, so that nobody's phone rings for it. */
+function quiet(markdown: string): string {
+  if (!/[@&]|tg/i.test(markdown)) return markdown
+  const quieted = (text: string): string => unnamed(text.replace(AT, '@')).replace(PERSON, `$&${JOINER}`)
+  let text = ''
+  let from = 0
+  for (const { 0: kept, index } of markdown.matchAll(KEPT)) {
+    text += quieted(markdown.slice(from, index)) + kept
+    from = index + kept.length
+  }
+  return text + quieted(markdown.slice(from))
+}
+
+function unnamed(text: string): string {
+  return text.replace(MENTION, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 
 /** The blocks of a rich message, rather more than fewer: paragraphs, and each line that makes one of its own. */

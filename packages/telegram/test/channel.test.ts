@@ -106,6 +106,16 @@ describe('a press', () => {
   })
 })
 
+test.each([200, 201])('an answer that is too long is shortened, and no letter is cut in two: %i', async (length) => {
+  const words = `${'x'.repeat(length - 200)}${'👍'.repeat(5000)}`
+  const { telegram, api, errors } = await hear({}, (inbound) => (inbound.type === 'stop' ? {} : inbound.answer(words)))
+  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } })
+  expect((await telegram.press(7, 1, 'Yes').settled).text).toMatch(/^x?👍{98,99}…$/u)
+  telegram.say(7, 'Hi')
+  await until(() => telegram.screen(7).length === 3)
+  expect([telegram.screen(7)[2]?.text, errors]).toEqual([expect.stringMatching(/^x?👍{2046,2047}…$/u), []])
+})
+
 test("a text's answer is a message in its topic, which answers it", async () => {
   const { telegram } = await hear({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No such option.') : {}), {
     chats: [{ id: -7, topics: [3] }],
@@ -166,6 +176,19 @@ describe('polling', () => {
     telegram.say(7, 'one')
     await until(() => heard.length === 1)
     expect(errors).toMatchObject([{ type: 'updates', message: 'getUpdates failed: 502 Bad Gateway' }, {}])
+  })
+
+  test('that is never answered is begun anew', async () => {
+    const { telegram, heard, errors, clock } = await hear({}, undefined, {
+      faults: [{ method: 'getUpdates', type: 'stall' }],
+    })
+    await until(() => telegram.count('getUpdates') === 1)
+    await clock.advance(45_000)
+    await until(() => errors.length === 1)
+    await clock.advance(1000)
+    telegram.say(7, 'one')
+    await until(() => heard.length === 1)
+    expect(errors).toMatchObject([{ type: 'updates' }])
   })
 
   test('beside another process says so', async () => {

@@ -13,10 +13,48 @@ test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
 
 test.each([
   ['Ask @somebody_else, not a@b.example', 'Ask @\u2060somebody_else, not a@b.example'],
-  ['`@somebody` and ```\n@somebody\n``` and @somebody', '`@somebody` and ```\n@somebody\n``` and @\u2060somebody'],
+  ['`@somebody` and\n```\n@somebody\n```\nand @somebody', '`@somebody` and\n```\n@somebody\n```\nand @\u2060somebody'],
+  ['\\`@escaped\\` and \\\\`@code`', '\\`@\u2060escaped\\` and \\\\`@code`'],
+  ['&#64;bob &#x40;bob &commat;bob a &amp; b', '@\u2060bob @\u2060bob @\u2060bob a &amp; b'],
+  ['\\@bob @**bob** @@bob', '\\@\u2060bob @\u2060**bob** @\u2060@\u2060bob'],
+  ['a/@bob https://x.example/@bob', 'a/@\u2060bob https://x.example/@bob'],
+  ['[her][1]\n\n[1]: tg://user?id=7', '[her][1]\n\n[1]: tg\u2060://user?id=7'],
+  ['<tg://user?id=7> [her](tg\\://user?id=7)', '<tg\u2060://user?id=7> [her](tg\u2060\\://user?id=7)'],
+  ['See ``` for it. Thanks @bob', 'See ``` for it. Thanks @\u2060bob'],
+  ['~~~ @bob\n\n@bob', '~~~ @bob\n\n@bob'],
+  ['Not ~~~ here @bob', 'Not ~~~ here @\u2060bob'],
+  ['`` a ` @code `` and ` @bob', '`` a ` @code `` and ` @\u2060bob'],
+  ['Half ` a\n\n@bob ` b', 'Half ` a\n\n@\u2060bob ` b'],
+  ['Half ` a\n- @bob ` b', 'Half ` a\n- @\u2060bob ` b'],
+  ['```py\n@code\n\n@code\n```\n@bob', '```py\n@code\n\n@code\n```\n@\u2060bob'],
+  ['> ```\n> @code\n\n@bob', '> ```\n> @code\n\n@\u2060bob'],
+  ['- ```\n  @code\n\n  @code\n\n@bob', '- ```\n  @code\n\n  @code\n\n@\u2060bob'],
+  ['1. See:\n   ```\n   @code\n   ```\n   @bob', '1. See:\n   ```\n   @code\n   ```\n   @\u2060bob'],
   ['[her](tg://user?id=7) [it](tg://resolve?domain=x)', '[her](tg\u2060://user?id=7) [it](tg://resolve?domain=x)'],
 ])('a rich message rings nobody: %j', (source, text) => {
   expect(renderRich(source).text).toBe(text)
+})
+
+test.each(['> ', '` `` ', '- ', '~~~ ', '\\`', '1. ', '  ', '`\n', '\n'])(
+  '%j a thousand times takes no long',
+  (piece) => {
+    const begun = performance.now()
+    renderRich(`@a ${piece.repeat(8000)}@b`)
+    expect(performance.now() - begun).toBeLessThan(2000)
+  },
+)
+
+test.each([
+  ['\\@bob', '@\u2060bob'],
+  ['@**bob**', '@\u2060<b>bob</b>'],
+  ['&#64;bob', '@\u2060bob'],
+  ['@@bob', '@\u2060@\u2060bob'],
+  [
+    'See a/@bob or https://x.example/@bob',
+    'See a/@\u2060bob or <a href="https://x.example/@bob">https://x.example/@bob</a>',
+  ],
+])('HTML rings nobody: %j', (source, text) => {
+  expect(renderHtml(source).text).toBe(text)
 })
 
 test('a rich message is its source, counted in code points', () => {

@@ -36,6 +36,15 @@ describe('a text', () => {
     expect(await refusal(api.sendMessage(7, '<b> </b>', { parse_mode: 'HTML' }))).toBe(empty)
   })
 
+  test('has no half of a letter in it', async () => {
+    const { telegram, api } = await start()
+    const broken = '400 Bad Request: strings must be encoded in UTF-8'
+    expect(await refusal(api.sendMessage(7, 'x\ud83d'))).toBe(broken)
+    expect(await refusal(api.sendRichMessage(7, { markdown: '\udc4d' }))).toBe(broken)
+    await api.sendMessage(7, '👍')
+    expect(telegram.screen(7)).toMatchObject([{ text: '👍' }])
+  })
+
   test('may come with its entities', async () => {
     const { telegram, api } = await start()
     await api.sendMessage(7, '  bold', { entities: [{ type: 'bold', offset: 2, length: 4 }] })

@@ -1,7 +1,7 @@
 import type { OpenCode, ReplyStream } from '@reply/core'
 import type { AskInput } from '../asks.ts'
-import type { TakenAsk } from '../deliver.ts'
 import type { Sink } from '../sink.ts'
+import type { TakenAsk } from '../take.ts'
 import { words as defaultWords, type Words } from '../words.ts'
 import type { Inbound } from './inbound.ts'
 

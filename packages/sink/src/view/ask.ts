@@ -7,6 +7,9 @@ import { clip, code, literal } from './phrase.ts'
 
 type AskCard = Extract<Card, { type: 'ask' }>
 
+/** UTF-16 units of what is asked for: nobody should allow what they were not shown. */
+const patternLength = 1000
+
 /** What waits for a person, and what became of what did. Several questions come one after another. */
 export function askCards(reply: Reply, options: ViewOptions): readonly AskCard[] {
   return reply.asks.flatMap((ask): readonly AskCard[] => {
@@ -24,7 +27,7 @@ function permissionCard(ask: PermissionAsk, state: AskState, { words, buttons }:
   const rest = isPending ? (buttons ? undefined : words.replyPermission(canAlways)) : endOf(ask, state, words)
   const lines = [
     `❓ ${literal(words.permission(ask.title))}`,
-    ...command.map((pattern) => code(pattern)),
+    ...command.map((pattern) => code(pattern, patternLength)),
     rest && literal(rest),
   ]
   const choices: readonly Button[] = [

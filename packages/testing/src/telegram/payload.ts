@@ -17,7 +17,15 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
   const body = Buffer.concat(chunks)
   const query = new URL(request.url ?? '/', 'http://loopback').searchParams
   const { fields, files } = read(body, request.headers['content-type'] ?? '')
-  return { fields: { ...Object.fromEntries(query), ...fields }, files }
+  const all = { ...Object.fromEntries(query), ...fields }
+  if (isBroken(all)) throw badRequest('strings must be encoded in UTF-8')
+  return { fields: all, files }
+}
+
+/** Half a letter of two units is nothing that UTF-8 could hold. */
+function isBroken(value: unknown): boolean {
+  if (typeof value === 'string') return /\p{Surrogate}/u.test(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(isBroken)
 }
 
 function read(body: Buffer, type: string): Payload {

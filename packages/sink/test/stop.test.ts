@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { type ChannelPort, createPacer, fakeLimits, type LedgerStore, memoryStore } from '../src/index.ts'
+import { asks, replyWith, settledWith, text } from './make.ts'
+import { createScene, rest } from './scene.ts'
+
+const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
+
+/** A store whose next write waits until it is let go. */
+function slowStore(): LedgerStore & { hold(): () => void } {
+  const store = memoryStore()
+  let held = Promise.resolve()
+  return {
+    read: store.read,
+    write: async (key, words) => {
+      await held
+      await store.write(key, words)
+    },
+    hold: () => {
+      let release = (): void => {}
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      return release
+    },
+  }
+}
+
+test('nothing is done any more by a sink that was stopped while its ledger was written', async () => {
+  const store = slowStore()
+  const { fake, ...scene } = createScene({ sink: { store, policy: { verbosity: 'quiet' } } })
+  scene.show(growing('It'))
+  await scene.pass(1000)
+  const calls = fake.calls.length
+  const release = store.hold()
+  scene.show(replyWith([text('It asks.')], { asks: [asks()] }))
+  await scene.pass(1000)
+  const stopped = scene.sink().stop()
+  scene.show(growing('It goes on'))
+  release()
+  await stopped
+  await rest()
+  expect(fake.calls.slice(calls).filter(({ verb }) => verb !== 'typing')).toEqual([])
+  expect(scene.clock.pending).toBe(0)
+})
+
+test('a sink that was stopped shows no further reply', async () => {
+  const scene = createScene()
+  await scene.sink().stop()
+  scene.show(growing('It'))
+  await scene.pass(10_000)
+  expect([scene.fake.calls, scene.clock.pending]).toEqual([[], 0])
+})
+
+test('a sign that waits for its turn is not waited for by a sink that was stopped', async () => {
+  const { fake, clock } = createScene()
+  const pacer = createPacer({ clock })
+  const port: ChannelPort = { ...fake.port, react: async () => {} }
+  const scene = createScene({ clock, sink: { port, pacer, replyTo: { id: 'q' }, policy: { reactions: true } } })
+  pacer.chat({ id: 'chat' }, fakeLimits).freeze(600_000, 'chat')
+  scene.show(growing('It'))
+  await scene.pass(1000)
+  await scene.sink().stop()
+  await rest()
+  expect(clock.pending).toBe(0)
+})
+
+const whole = (said: string) => settledWith([{ ...text(said), id: 'prt_a' }])
+
+test('what is amended after the end is waited for, and counted once', async () => {
+  const scene = createScene()
+  scene.show(whole('One.'))
+  expect(await scene.end()).toMatchObject({ shown: 1, calls: 1 })
+  scene.show(whole('One. Two.'), 'replyAmended')
+  expect(await scene.end()).toMatchObject({ shown: 1, calls: 2 })
+  expect(scene.fake.screen()).toMatchObject([{ text: 'One. Two.' }])
+  scene.show({ ...whole('Three.'), promptIDs: ['msg_9'] }, 'replyStarted')
+  expect(await scene.end()).toMatchObject({ shown: 2, calls: 3 })
+})
+
+test('what is amended and was not shown before the stop is named', async () => {
+  const scene = createScene()
+  scene.show(whole('One.'))
+  await scene.end()
+  scene.show(whole('One. Two.'), 'replyAmended')
+  await scene.sink().stop()
+  expect(await scene.sink().settled()).toMatchObject({ shown: 1, undelivered: [{ key: 'answer#0' }] })
+})

@@ -1,0 +1,29 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { createPacer, fakeLimits, inTurn } from '../src/index.ts'
+import { rest } from './scene.ts'
+import { beginning } from './timeline.ts'
+
+const limits = { ...fakeLimits, perChat: { calls: 1, perMs: 3000 } }
+
+test('who waits for a turn takes none from others meanwhile', async () => {
+  const clock = createHandClock(beginning)
+  const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
+  pace.enter()?.()
+  await clock.advance(1000)
+  const said: number[] = []
+  void inTurn(pace, clock, async () => void said.push(clock.now() - beginning))
+  await clock.advance(10_000, rest)
+  expect(said).toEqual([3000])
+})
+
+test('who waits for a turn can be told to wait no longer', async () => {
+  const clock = createHandClock(beginning)
+  const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
+  pace.freeze(600_000, 'chat')
+  const abort = new AbortController()
+  const said = inTurn(pace, clock, async () => 'said', abort.signal)
+  abort.abort()
+  await expect(said).rejects.toThrow()
+  expect(clock.pending).toBe(0)
+})

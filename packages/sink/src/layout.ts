@@ -3,7 +3,8 @@ import { carryOf } from './carry.ts'
 import { heal } from './heal.ts'
 import { type Entry, hashesOf, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
-import type { AppendStream, Attachment, Bubble, Button, Render } from './port.ts'
+import type { AppendStream, Attachment, Bubble, Render } from './port.ts'
+import { slotOf, smallLine, withFooter } from './slot.ts'
 import { split } from './split.ts'
 import { type Flow, streamLength } from './streaming.ts'
 import type { Mode } from './view.ts'
@@ -39,9 +40,6 @@ export interface LayoutOptions {
   /** In ms since the epoch. Default: nothing is too old to be edited. */
   readonly now?: number | undefined
 }
-
-/** So long before it can't be edited any more, a message has no status below it, which would stay there, in ms. */
-const lastEditMs = 60_000
 
 /** Units that are kept free for a status below a text that grows. */
 const footerLength = 200
@@ -201,53 +199,4 @@ function lengthFor(card: Card, { limits, mode, ledger }: LayoutOptions): number 
   const most = mode === 'append' ? Math.min(appendLength, limits.maxLength) : limits.maxLength
   const free = mode === 'live' ? Math.max(Math.ceil(most / 2), most - footerLength) : most
   return Math.min(free, ledger.caps[card.key]?.most ?? free)
-}
-
-function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
-  const bubble = bubbleOf(`${slot.bubble.source}\n\n${smallLine(status, options)}`, slot.card, options)
-  // Not worth a cut.
-  if (bubble.length > options.limits.maxLength || isOld(slot, options)) return slot
-  return { ...slot, bubble, whole: hashOf(bubble.text) }
-}
-
-function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
-  const posted = ledger.entries.find((entry) => entry.key === key)
-  return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
-}
-
-function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
-  const bubble = bubbleOf(source, card, options)
-  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`)
-  const slot = { key, card, bubble, body, whole: body, isGrowing: false }
-  return card.type === 'file' ? { ...slot, file: card.file } : slot
-}
-
-function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
-  const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
-  const most =
-    card.type === 'answer'
-      ? limits.maxLength
-      : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
-  const rendered = card.type === 'answer' ? render(source) : fitting(source, most, render)
-  const isPlain = ledger.plain.includes(card.key)
-  const form = card.type === 'ask' ? card.form : undefined
-  return { ...rendered, ...(isPlain && { text: rendered.plain }), isPlain, source, buttons, ...(form && { form }) }
-}
-
-/** Beside answers nothing goes over several messages: what is longer is shortened. */
-function fitting(source: string, most: number, render: Render): ReturnType<Render> {
-  const whole = render(source)
-  if (whole.length <= most) return whole
-  const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
-  return render(`${(slice?.source ?? '').trimEnd()}\n…`)
-}
-
-/** As the platform writes what is beside the point. */
-function smallLine({ source }: Card, { limits }: LayoutOptions): string {
-  const line = literalLine(source)
-  return limits.small?.(line) ?? `*${line}*`
-}
-
-function literalLine(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>#|~]/g, '\\$&')
 }

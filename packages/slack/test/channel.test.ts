@@ -277,6 +277,39 @@ describe('the socket', () => {
     expect(heard).toEqual([])
   })
 
+  test('that is stopped while it connects is closed when it has', async () => {
+    const started = await start({
+      faults: [{ type: 'delay', delayMs: 500, method: 'apps.connections.open' }],
+    })
+    const { slack, api, clock } = started
+    const channel = slackChannel({ api, clock, events: 'socket', socket: socketOf(started), onInbound: () => {} })
+    channel.start()
+    await until(() => slack.count('apps.connections.open') === 1)
+    await channel.stop()
+    await clock.advance(500)
+    let wasOpen = false
+    await until(() => {
+      wasOpen ||= slack.sockets === 1
+      return wasOpen && slack.sockets === 0
+    })
+  })
+
+  test('to which nobody answers is tried again, and the host is told', async () => {
+    const started = await start({ faults: [{ type: 'stall', method: 'apps.connections.open' }] })
+    const { slack, api, clock } = started
+    const errors: Error[] = []
+    const onError = (error: Error): unknown => errors.push(error)
+    const options = { api, clock, socket: socketOf(started), onInbound: () => {}, onError }
+    const channel = slackChannel({ ...options, events: 'socket' })
+    begun.push(channel)
+    channel.start()
+    await until(() => slack.count('apps.connections.open') === 1)
+    await clock.advance(30_000)
+    expect(errors).toMatchObject([{ type: 'updates', message: /nobody answered in 30000 ms/ }])
+    await clock.advance(1000)
+    await until(() => slack.sockets === 1 && clock.pending === 0)
+  })
+
   test('with a wrong token says what would do, and does not tell it', async () => {
     const started = await start()
     const errors: Error[] = []

@@ -2,7 +2,7 @@
 //   WHATSAPP_NUMBER=491701234567 WHATSAPP_USERS=222@lid,4917…@s.whatsapp.net OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/baileys.ts
 import { connect } from '@reply/core'
 import { answerWith, baileysChannel, type Running } from '@reply/whatsapp'
-import { makeWASocket, useMultiFileAuthState } from 'baileys'
+import { DisconnectReason, makeWASocket, useMultiFileAuthState } from 'baileys'
 
 const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
 if (!number) throw new Error('Set WHATSAPP_NUMBER to that of the account, with its country and nothing but digits.')
@@ -47,12 +47,20 @@ function link(to: string): void {
   const socket = makeWASocket({ auth: state })
   channel.setSocket(socket)
   socket.ev.on('creds.update', saveCreds)
-  socket.ev.on('connection.update', async ({ connection, qr, lastDisconnect }) => {
-    if (qr && !state.creds.registered)
-      console.error(`Linked devices → with number: ${await socket.requestPairingCode(to)}`)
+  socket.ev.on('connection.update', ({ connection, qr, lastDisconnect }) => {
+    if (qr && !state.creds.registered) {
+      const code = socket.requestPairingCode(to)
+      code.then(
+        (digits) => console.error(`Linked devices → with number: ${digits}`),
+        (error: Error) => console.error(`No pairing code: ${error.message}`),
+      )
+    }
     if (connection === 'open') console.error('Linked. Control-C ends it.')
     if (connection !== 'close' || isLeaving) return
-    console.error(`Closed: ${lastDisconnect?.error?.message ?? 'nobody said why'}. Again in 5 s.`)
+    const error = lastDisconnect?.error
+    if (error && 'output' in error && error.output.statusCode === DisconnectReason.loggedOut)
+      return console.error('This device was logged out: remove .whatsapp-login, and link it again.')
+    console.error(`Closed: ${error?.message ?? 'nobody said why'}. Again in 5 s.`)
     setTimeout(() => link(to), 5000)
   })
 }

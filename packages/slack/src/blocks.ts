@@ -2,7 +2,7 @@ import type { Bubble, Form } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { writeForm } from './form.ts'
 import { fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
-import { clipped, escaped, plainText } from './render.ts'
+import { clipped, escapedTo, plainText } from './render.ts'
 
 /** What the ids of this package's controls begin with: an app may have others. */
 export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
@@ -22,7 +22,7 @@ export function contentOf(bubble: Bubble): SlackFields {
   }))
   const body = isPlain ? literal(text) : { type: 'markdown', text }
   return {
-    text: escaped(clipped(plain.trim() === '' ? '…' : plain, fallbackLength)),
+    text: escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength),
     blocks: [body, ...rows, ...(form ? [formBlock(form)] : [])],
   }
 }

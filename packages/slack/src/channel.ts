@@ -65,10 +65,10 @@ export interface SlackChannel {
 /** Throws `SlackError` of type `invalid` for options that can't be. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { api, events, onInbound, socket, signingSecret, onError = () => {}, clock = systemClock } = options
-  const { handleMs = 5000, maxBytes = 1_048_576 } = options
+  const { handleMs = 5000, timeoutMs = 30_000, maxBytes = 1_048_576 } = options
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }
-  const hear = createHearing({ api, onInbound, onError, clock, handleMs, words, threads })
+  const hear = createHearing({ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads })
   const taken = new Set<Promise<void>>()
   const listening =
     events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
@@ -95,7 +95,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   }
 
   function sinkFor({ chat, replyTo }: SlackPlace, more: Partial<SlackSinkOptions> = {}): Sink {
-    const { policy, words, store, timeoutMs } = options
+    const { policy, words, store } = options
     threads.join(chat)
     return slackSink({
       ...{ api, policy, words, store, timeoutMs, onError, clock },

@@ -6,17 +6,19 @@ import {
   type Inbound,
   inTurn,
   type MessageRef,
+  PortError,
   pacerOf,
   type Words,
 } from '@reply/sink'
 import type { SlackApi, SlackFields } from './api.ts'
+import { createCall } from './call.ts'
 import { SlackError } from './error.ts'
 import { toPortError } from './failure.ts'
 import { featuresOf, remember } from './features.ts'
 import { modalOf, valuesOf } from './form.ts'
 import { type Heard, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
-import { clipped, escaped } from './render.ts'
+import { escapedTo } from './render.ts'
 import type { Threads } from './threads.ts'
 
 export interface HearingOptions {
@@ -26,6 +28,8 @@ export interface HearingOptions {
   readonly clock: Clock
   /** So long the host may take before the next one, in ms; it goes on after that, too. */
   readonly handleMs: number
+  /** So long a call may take, in ms: a chat waits for it. */
+  readonly timeoutMs: number
   readonly words: Words
   readonly threads: Threads
 }
@@ -39,7 +43,7 @@ const pressMs = 60_000
 type Opening = Extract<Heard, { type: 'open' }>
 
 export function createHearing(options: HearingOptions): HearBody {
-  const { api, onInbound, onError, clock, handleMs, words, threads } = options
+  const { api, onInbound, onError, clock, handleMs, timeoutMs, words, threads } = options
   const features = featuresOf(api)
   const { forms } = features
   /** What to do about a form that was too long for its button, when the process that knew it has ended. */
@@ -90,7 +94,7 @@ export function createHearing(options: HearingOptions): HearBody {
     remember(features, form)
     const place = { channel: chat.id, thread: chat.thread, message: messageRef.id }
     try {
-      await api.apiCall('views.open', { trigger_id: trigger, view: modalOf(form, { place, words }) })
+      await call(chat, 'views.open', { trigger_id: trigger, view: modalOf(form, { place, words }) })
     } catch (error) {
       failing(opening)(error)
     }
@@ -99,7 +103,7 @@ export function createHearing(options: HearingOptions): HearBody {
   /** To who pressed alone. */
   async function whisper({ chat, actor }: Pick<Opening, 'chat' | 'actor'>, text: string | undefined): Promise<void> {
     if (!text) return
-    await api.apiCall('chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(text) })
+    await call(chat, 'chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(text) })
   }
 
   /** In its turn: the channel has one budget. */
@@ -110,7 +114,17 @@ export function createHearing(options: HearingOptions): HearBody {
     if (!text) return
     const pace = pacerOf(api, clock).chat(chat, slackLimits)
     const fields = { ...placeOf(chat, messageRef), text: spoken(text), parse: 'none', link_names: false }
-    await inTurn(pace, clock, () => api.apiCall('chat.postMessage', fields))
+    try {
+      await inTurn(pace, clock, () => call(chat, 'chat.postMessage', fields))
+    } catch (error) {
+      // The sinks of that channel wait as well.
+      if (error instanceof PortError && error.retryAfterMs !== undefined) pace.freeze(error.retryAfterMs, error.scope)
+      throw error
+    }
+  }
+
+  async function call({ id: channelId }: Chat, method: string, fields: SlackFields): Promise<unknown> {
+    return await createCall({ api, channelId, timeoutMs, clock })(method, fields, { verb: 'answer', scope: 'chat' })
   }
 
   function failing({ type, chat }: Pick<Heard, 'type' | 'chat'>): (error: unknown) => void {
@@ -132,5 +146,5 @@ function placeOf({ id, thread }: Chat, messageRef: MessageRef | undefined): Slac
 }
 
 function spoken(text: string): string {
-  return escaped(clipped(text, fallbackLength))
+  return escapedTo(text, fallbackLength)
 }

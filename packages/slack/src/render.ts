@@ -61,6 +61,11 @@ export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
+/** The same, and no longer than that: what is written in four or five characters is not cut in two. */
+export function escapedTo(text: string, most: number): string {
+  return clipped(escaped(clipped(text, most)), most).replace(/&[a-z]*…$/, '…')
+}
+
 /** As many characters, no letter cut in two. */
 export function clipped(text: string, most: number): string {
   if (text.length <= most) return wellFormed(text)

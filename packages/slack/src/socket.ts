@@ -15,6 +15,9 @@ export interface Listening {
   stop(): Promise<void>
 }
 
+/** The client waits for ever for a server that says nothing. */
+const connectMs = 30_000
+
 const backOff = { minMs: 1000, maxMs: 60_000 }
 
 /** Slack's words for an app's token that is wrong, and stays so. */
@@ -49,6 +52,10 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     stopTimer()
     socket.off('slack_event', listen)
     socket.off('disconnected', again)
+    await leave()
+  }
+
+  async function leave(): Promise<void> {
     try {
       await socket.disconnect()
     } catch (error) {
@@ -58,11 +65,25 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
 
   function connect(): void {
     isWaiting = false
+    let isLate = false
+    const stopTimeout = clock.after(connectMs, () => {
+      isLate = true
+      onError(new SlackError('updates', `The socket to Slack failed: nobody answered in ${connectMs} ms.`))
+      // What it is at ends with it, where anything does.
+      void leave()
+      again()
+    })
+    stopTimer = stopTimeout
     socket.start().then(
       () => {
+        stopTimeout()
         failures = 0
+        // Stopped while it connected: the client goes on with that.
+        if (!isOn) void leave()
       },
       (reason: unknown) => {
+        stopTimeout()
+        if (!isOn || isLate) return
         const error = toError(reason)
         onError(error)
         // A token that is wrong stays so.

@@ -3,7 +3,7 @@ import { PortError, type TypingOptions } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking } from './features.ts'
-import { clipped } from './render.ts'
+import { clipped, quieted } from './render.ts'
 
 export interface StatusOptions {
   readonly call: Call
@@ -26,6 +26,8 @@ const length = 100
 export function createStatus(options: StatusOptions): Status {
   const { call, channelId: channel_id, threadTs: thread_ts, features, clock } = options
   let isOn = false
+  let told = 0
+  let last = Promise.resolve()
   return {
     set,
     get isOn() {
@@ -36,8 +38,15 @@ export function createStatus(options: StatusOptions): Status {
   async function set(on: boolean, { doing }: Pick<TypingOptions, 'doing'>): Promise<void> {
     const isNew = on !== isOn
     isOn = on
-    if (isNew) await tellSession()
-    await tell('statuses', { status: on ? clipped(doing ?? 'is working…', length) : '' })
+    told += 1
+    const turn = told
+    // One after the other: a slow one would come after the end, and stay.
+    last = last.then(async () => {
+      if (isNew) await tellSession()
+      if (turn < told) return
+      await tell('statuses', { status: on ? clipped(quieted(doing ?? 'is working…'), length) : '' })
+    })
+    await last
   }
 
   /** What it is at the moment; it would stay so for an hour if it were not told in the end. */

@@ -4,7 +4,7 @@ import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking, isMisplaced } from './features.ts'
 import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from './limits.ts'
-import { clipped } from './render.ts'
+import { clipped, quieted } from './render.ts'
 
 /** For whom a stream is; Slack wants to know it outside of direct messages. */
 export interface SlackRecipient {
@@ -109,23 +109,28 @@ function chunksOf(
   told: Told = { tasks: new Set(), length: 0 },
 ): readonly SlackFields[] {
   return [
-    ...(plan ? [{ type: 'plan_update', title: clipped(plan, titleLength) }] : []),
+    ...(plan ? [{ type: 'plan_update', title: titled(plan) }] : []),
     ...tasks
       .filter((task) => isRoomFor(task, told))
       .map(({ id, title, status }) => ({
         type: 'task_update',
         id,
-        title: clipped(title || '…', titleLength),
+        title: titled(title || '…'),
         status: statuses[status],
       })),
     ...(text === '' ? [] : [{ type: 'markdown_text', text }]),
   ]
 }
 
+/** A model writes it, as it writes the text. */
+function titled(title: string): string {
+  return clipped(quieted(title), titleLength)
+}
+
 /** Tasks take of what the text has left. What finds no room is not told; how one that is there ends always is. */
 function isRoomFor({ id, title }: Task, told: Told): boolean {
   if (told.tasks.has(id)) return true
-  const length = told.length + bytesOf(clipped(title, titleLength))
+  const length = told.length + bytesOf(titled(title))
   if (length > tasksLength || told.tasks.size >= mostTasks) return false
   told.tasks.add(id)
   told.length = length

@@ -3,7 +3,7 @@ import { type Attachment, type MessageRef, PortError } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import type { Call } from './call.ts'
 import { fallbackLength } from './limits.ts'
-import { clipped, escaped } from './render.ts'
+import { escapedTo } from './render.ts'
 
 export interface UploadOptions {
   readonly call: Call
@@ -24,7 +24,7 @@ export async function upload(
     ...{ channel_id: channelId, ...thread, filename: name, title: name },
     // Nothing is no file.
     content: text === '' ? '\n' : text,
-    ...(caption !== '' && { initial_comment: escaped(clipped(caption, fallbackLength)) }),
+    ...(caption !== '' && { initial_comment: escapedTo(caption, fallbackLength) }),
   }
   const { files } = await call('files.uploadV2', options, { verb: 'upload' })
   const file = idIn(files)

@@ -1,7 +1,9 @@
+import { pacerOf } from '@reply/sink'
 import { LogLevel, SocketModeClient } from '@slack/socket-mode'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel } from '../src/index.ts'
+import { settledWith, text } from '../../sink/test/make.ts'
+import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel, slackLimits } from '../src/index.ts'
 import { ending, type Started, signingSecret, start, until } from './app.ts'
 
 interface Hearing extends Started {
@@ -164,6 +166,53 @@ test("a text's answer is a message in its thread", async () => {
   expect(slack.screen('C1')[1]).toMatchObject({ text: 'No <such> option.', threadTs: root })
 })
 
+describe('an answer that Slack never confirms', () => {
+  test('is given up, and the sinks of that channel go on', async () => {
+    const { slack, clock, errors, channel } = await hear({ timeoutMs: 2000 }, (inbound) =>
+      inbound.type === 'text' ? inbound.answer('No such option.') : {},
+    )
+    slack.inject({ type: 'stall', method: 'chat.postMessage' })
+    const root = slack.say('C1', 'Purple', { mention: true })
+    await until(() => slack.count('chat.postMessage') === 1)
+    const sink = channel.sinkFor({ chat: { id: 'C1', thread: root } }, { policy: { delivery: 'final' } })
+    const reply = settledWith([text('Done so.')])
+    sink.replyStarted?.({ type: 'replyStarted', reply })
+    await clock.advance(2000)
+    await until(() => errors.length > 0 && clock.pending > 0)
+    await clock.advance(2000)
+    await until(() => slack.screen('C1').length === 2)
+    expect(errors).toMatchObject([{ type: 'answer', message: /nobody answered in 2000 ms/ }])
+    expect(slack.screen('C1')[1]?.text).toBe('Done so.')
+  })
+
+  test('keeps nobody from stopping', async () => {
+    const { slack, clock, channel, errors, api } = await hear({ timeoutMs: 2000 })
+    slack.inject({ type: 'stall', method: 'views.open' })
+    const value = JSON.stringify({ t: 'a', l: 'Answer', q: [{ h: 'H', q: 'Q', o: [] }] })
+    const label = { type: 'plain_text', text: 'Answer' } as const
+    const button = { type: 'button', action_id: 'reply.form', text: label, value } as const
+    const blocks = [{ type: 'actions', elements: [button] }]
+    const { ts = '' } = await api.chat.postMessage({ channel: 'D1', text: '?', blocks })
+    await slack.press('D1', ts, 'Answer')
+    await until(() => slack.count('views.open') === 1)
+    const stopped = channel.stop()
+    await clock.advance(2000)
+    await stopped
+    expect(errors).toMatchObject([{ type: 'answer' }])
+  })
+
+  test('for its rate keeps the sinks of that channel from asking again too early', async () => {
+    const { slack, api, clock, errors } = await hear({}, (inbound) =>
+      inbound.type === 'text' ? inbound.answer('No such option.') : {},
+    )
+    slack.inject({ type: 'rate-limited', retryAfterS: 9, method: 'chat.postMessage' })
+    slack.say('C1', 'Purple', { mention: true })
+    await until(() => errors.length === 1)
+    const pace = pacerOf(api, clock).chat({ id: 'C1' }, slackLimits)
+    expect(pace.readyAt('final')).toBe(clock.now() + 9000)
+  })
+})
+
 describe('the host', () => {
   test('is not waited for: what it fails at is told, and Slack knew before that it came', async () => {
     const { slack, errors, heard } = await hear({}, () => Promise.reject(new Error('broken')))
@@ -226,6 +275,39 @@ describe('the socket', () => {
     slack.say('D1', 'too late')
     await channel.stop()
     expect(heard).toEqual([])
+  })
+
+  test('that is stopped while it connects is closed when it has', async () => {
+    const started = await start({
+      faults: [{ type: 'delay', delayMs: 500, method: 'apps.connections.open' }],
+    })
+    const { slack, api, clock } = started
+    const channel = slackChannel({ api, clock, events: 'socket', socket: socketOf(started), onInbound: () => {} })
+    channel.start()
+    await until(() => slack.count('apps.connections.open') === 1)
+    await channel.stop()
+    await clock.advance(500)
+    let wasOpen = false
+    await until(() => {
+      wasOpen ||= slack.sockets === 1
+      return wasOpen && slack.sockets === 0
+    })
+  })
+
+  test('to which nobody answers is tried again, and the host is told', async () => {
+    const started = await start({ faults: [{ type: 'stall', method: 'apps.connections.open' }] })
+    const { slack, api, clock } = started
+    const errors: Error[] = []
+    const onError = (error: Error): unknown => errors.push(error)
+    const options = { api, clock, socket: socketOf(started), onInbound: () => {}, onError }
+    const channel = slackChannel({ ...options, events: 'socket' })
+    begun.push(channel)
+    channel.start()
+    await until(() => slack.count('apps.connections.open') === 1)
+    await clock.advance(30_000)
+    expect(errors).toMatchObject([{ type: 'updates', message: /nobody answered in 30000 ms/ }])
+    await clock.advance(1000)
+    await until(() => slack.sockets === 1 && clock.pending === 0)
   })
 
   test('with a wrong token says what would do, and does not tell it', async () => {

@@ -42,6 +42,14 @@ describe('a post', () => {
   })
 })
 
+test.each(['<', '&', 'a<b>'])('an edit full of %s has words for a notification that Slack takes', async (sign) => {
+  const opened = await open()
+  const { port, bubble } = opened
+  const ref = await port.post(bubble('a'), posting)
+  await port.edit?.(ref, bubble(`\`\`\`\n${sign.repeat(2900)}\n\`\`\``), editing)
+  expect(ours(opened)[0]?.fallback).toMatch(/(?:&lt;|&amp;|&gt;|[ab])…$/)
+})
+
 test('an edit takes the buttons away that it does not name', async () => {
   const opened = await open()
   const { port, bubble } = opened
@@ -78,6 +86,21 @@ describe('what it is doing', () => {
     expect([slack.status('C1', root), slack.count('agents.sessions.setStatus')]).toEqual(['is working…', 1])
     await port.typing?.(false, editing)
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
+  })
+
+  test('is over when it was said last that it is, though the word before is slower', async () => {
+    const { slack, port, root, clock } = await open({ faults: [{ type: 'delay', delayMs: 500, method: /Status$/ }] })
+    const told = [port.typing?.(true, editing), port.typing?.(false, editing)]
+    await until(() => slack.calls.some(({ fault }) => fault === 'delay') && clock.pending > 1)
+    await clock.advance(500)
+    await Promise.all(told)
+    expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
+  })
+
+  test('names nobody who would hear it', async () => {
+    const { slack, port } = await open()
+    await port.typing?.(true, { ...editing, doing: 'grep <!channel> <@U1>' })
+    expect(slack.mentions).toEqual([])
   })
 
   test('is not asked for again where there is no such thing', async () => {

@@ -40,6 +40,14 @@ describe('a stream', () => {
     expect(slack.calls[0]?.payload).toMatchObject({ recipient_user_id: 'U1', recipient_team_id: 'T0FAKE' })
   })
 
+  test("names nobody in its tasks and its plan, where the words are a model's, too", async () => {
+    const { stream, slack, shown } = await begin()
+    const tasks = [task('a', 'running', 'bash: echo <!channel> <@U1>')]
+    await stream.open(piece('It', { tasks, plan: 'Ask <!here> 0/2' }), posting)
+    expect(slack.mentions).toEqual([])
+    expect(shown()[0]?.plan.replaceAll('\u2060', '')).toBe('Ask <!here> 0/2')
+  })
+
   test('to which nothing is added is not told so', async () => {
     const { stream, slack } = await begin()
     const ref = await stream.open(piece(''), posting)

@@ -94,6 +94,19 @@ describe('a stream', () => {
     await add({ chunks: chunk('nel>') })
     expect(slack.mentions).toEqual(['<!channel>'])
   })
+
+  test('names people in its tasks and its plan as well as in its text', async () => {
+    const { add, slack } = await begun()
+    await add({ chunks: [task('a', { title: '<@U1>' }), task('b', { details: '<@U2>', output: '<@U3>' })] })
+    await add({ chunks: [{ type: 'plan_update', title: '<!here>' }] })
+    expect(slack.mentions).toEqual(['<@U1>', '<@U2>', '<@U3>', '<!here>'])
+  })
+
+  test('ends in no state that sessions do not have', async () => {
+    const { stop, shown } = await begun()
+    expect(await stop({ session_status: 'done' })).toMatchObject({ error: 'invalid_status' })
+    expect(shown()).toMatchObject([{ isStreaming: true }])
+  })
 })
 
 test('Stop ends the streams of a thread, and says so to whoever goes on', async () => {

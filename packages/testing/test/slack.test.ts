@@ -180,3 +180,10 @@ test("what stands in a thread's head goes by itself, and with an answer", async 
   expect(slack.status('C1', root)).toBe('')
   expect((await call('agents.sessions.setStatus', { ...place, status: 'odd' })).error).toBe('invalid_status')
 })
+
+test('what a thread says that is done there may name people, too', async () => {
+  const { slack, call } = await workspace()
+  const thread_ts = slack.say('C1', 'root')
+  await call('assistant.threads.setStatus', { channel_id: 'C1', thread_ts, status: 'asks <@U1>' })
+  expect(slack.mentions).toEqual(['<@U1>'])
+})

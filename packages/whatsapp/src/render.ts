@@ -14,6 +14,8 @@ const [code, block, link, end] = ['\ufdd6', '\ufdd7', '\ufdd8', '\ufdd9']
 const quote = '\ufdda'
 
 const taken = /[\ufdd0-\ufdef\u2060]/g
+/** Half a letter is none, and no server takes it. */
+const halves = /\p{Surrogate}/gu
 const parts = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9|\n/g
 
 const dialect: Dialect = {
@@ -45,7 +47,7 @@ const dialect: Dialect = {
  * It is longer than the source where signs have to be made none, and for tables, tabs, code by indentation and numbers that grow.
  */
 export function renderWhatsApp(source: string): Rendered {
-  const written = renderMarkdown(source.replace(taken, ''), dialect).trim()
+  const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
   const { text, plain } = writeMarks(piecesOf(written))
   return { text, plain, length: text.length }
 }
@@ -53,6 +55,13 @@ export function renderWhatsApp(source: string): Rendered {
 /** Words as they are: nothing in them is a mark. */
 export function asWritten(words: string): string {
   return literal(words)
+}
+
+/** As many units of it, no letter of two cut in two. */
+export function clipped(text: string, most: number): string {
+  if (text.length <= most) return text
+  const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
+  return `${kept.trimEnd()}…`
 }
 
 function marked(kind: Mark, content: string): string {

@@ -1,6 +1,7 @@
 import type { Bubble, PortError } from '@reply/sink'
 import { createFakeBaileys, createHandClock, type SocketFault } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import { settledWith, text } from '../../sink/test/make.ts'
 import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
 
 const jid = '4917000000002@s.whatsapp.net'
@@ -235,6 +236,20 @@ describe('the channel', () => {
     const id = baileys.say(group, 'Purple')
     await rest()
     expect(baileys.screen(group)).toMatchObject([{}, { text: 'No *such* option.', replyTo: id }])
+  })
+
+  test('gives up an answer that WhatsApp never confirms, and the sinks of that chat go on', async () => {
+    const { clock, baileys, errors, channel } = listen((inbound) =>
+      inbound.type === 'text' ? inbound.answer('No such option.') : 0,
+    )
+    baileys.inject({ type: 'stall' })
+    baileys.say(jid, 'Purple')
+    await rest()
+    const sink = channel.sinkFor({ chat: { id: jid } }, { policy: { delivery: 'final' } })
+    sink.replyStarted?.({ type: 'replyStarted', reply: settledWith([text('Done so.')]) })
+    await clock.advance(70_000, rest)
+    expect(errors).toMatchObject([{ type: 'answer', message: /more than 60000 ms/ }])
+    expect(baileys.screen(jid).at(-1)?.text).toBe('Done so.')
   })
 
   test('tells what the host failed at, what could not be answered, and what WhatsApp refused afterwards', async () => {

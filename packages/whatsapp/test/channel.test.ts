@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import { type Ask, emptyReply, type Reply } from '@reply/core'
+import { pacerOf } from '@reply/sink'
 import type { WhatsAppMessage } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { answerWith, type Inbound, whatsappChannel } from '../src/index.ts'
+import { answerWith, cloudLimits, type Inbound, whatsappChannel } from '../src/index.ts'
 import { ending, passing, person, start, until } from './cloud.ts'
 
 const stops: (() => void)[] = []
@@ -47,6 +48,26 @@ describe('an answer', () => {
     const asked = whatsapp.say(person, 'Purple')
     await until(() => ours().length === 1)
     expect(ours()).toMatchObject([{ text: 'No *such* option.', entities: [], replyTo: asked }])
+  })
+
+  test('of more than a message takes is cut, and no letter in two', async () => {
+    const { whatsapp, ours } = await open((inbound) =>
+      inbound.type === 'text' ? inbound.answer('👍'.repeat(3000)) : 0,
+    )
+    whatsapp.say(person, 'Why?')
+    await until(() => ours().length === 1)
+    expect(ours()[0]?.source).toBe(`${'👍'.repeat(2047)}…`)
+  })
+
+  test('that is refused for its rate keeps the sinks of that chat from asking again too early', async () => {
+    const { whatsapp, client, clock, errors } = await open((inbound) =>
+      inbound.type === 'text' ? inbound.answer('No such option.') : 0,
+    )
+    whatsapp.inject({ type: 'rate-limited', code: 130429 })
+    whatsapp.say(person, 'Purple')
+    await until(() => errors.length === 1)
+    const pace = pacerOf(client, clock).chat({ id: 'another' }, cloudLimits)
+    expect(pace.readyAt('final')).toBe(clock.now() + 5000)
   })
 
   test('comes in its turn, 6 s after what was posted before', async () => {

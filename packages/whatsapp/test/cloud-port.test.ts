@@ -126,6 +126,12 @@ describe('a failure is', () => {
     expect(whatsapp.screen(person)).toEqual([])
   })
 
+  test('told without the token, which Meta tells where it can not read it', async () => {
+    const details = `Malformed access token ${token}`
+    const { port, bubble } = await open({ faults: [{ type: 'refused', status: 401, code: 190, details }] })
+    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ message: /Malformed access token …/ })
+  })
+
   test('too long where Meta says so in words', async () => {
     const { port, bubble } = await open({
       faults: [

@@ -73,6 +73,7 @@ async function cloudStage(): Promise<Stage> {
 
 const noEdits = 'the Cloud API has no edits'
 const noRemoval = 'the Cloud API takes nothing back'
+const noStreams = 'WhatsApp has no streams'
 const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
 const cloud: ContractOptions['skip'] = {
   'edits in place': noEdits,
@@ -88,6 +89,7 @@ const cloud: ContractOptions['skip'] = {
   'posts once for one key': 'the Cloud API takes no key with a message',
   'shows what nobody confirmed once, under its key': 'the Cloud API takes no key with a message',
   'writes a preview that is no message': 'WhatsApp has no previews',
+  'adds to a stream, which can be edited when it is closed': noStreams,
   'tells that its markup is refused, or does without': noMarkup,
   'shows a reply once when the first post is unparsable': noMarkup,
 }
@@ -163,6 +165,7 @@ const linked: ContractOptions['skip'] = {
   'asks, and takes the press of a button for the answer': 'linked devices have no buttons',
   'keeps secrets out of its errors': 'a socket is handed over connected: the port is given no secret',
   'writes a preview that is no message': 'WhatsApp has no previews',
+  'adds to a stream, which can be edited when it is closed': noStreams,
   'tells that its markup is refused, or does without': noMarkup,
   'shows a reply once when the first post is unparsable': noMarkup,
 }

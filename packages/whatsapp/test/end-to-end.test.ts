@@ -81,7 +81,9 @@ const errors: Error[] = []
 
 beforeAll(async () => {
   model = await startModel({ scripts, fallback: 'long' })
-  server = await launchOpencode({ model, config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } } })
+  const permission = { bash: { '*': 'allow', 'touch *': 'ask' } } as const
+  // Nobody takes anything back here: the server's copies of the files are a third of its work.
+  server = await launchOpencode({ model, config: { permission, extra: { snapshot: false } } })
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   answer = answerWith({
     opencode,

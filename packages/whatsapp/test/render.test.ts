@@ -37,6 +37,11 @@ test.each([
   expect(kindsIn(source)).toEqual(kinds)
 })
 
+test('half a letter, as where a text was cut that still grows, is written as a sign for it', () => {
+  expect(renderWhatsApp('a \ud83d').text).toBe('a \ufffd')
+  expect(renderWhatsApp('👍 `\udc4d`').text).toBe('👍 `\ufffd`')
+})
+
 test('words as they are have no marks, whatever they are', () => {
   const words = '*a* _b_ ~c~ `d` ```e```\n> f\n* g'
   expect(readWhatsApp(asWritten(words))).toEqual({ text: words, entities: [] })

@@ -48,7 +48,7 @@ function pressOf(
 ): Read['heard'] {
   const { message, channel, user: by } = data
   const press = {
-    // A message that is in no thread begins one with what is said to it.
+    // As the sink that asked names it: outside of threads without one.
     chat: chatOf(channel.id, message.thread_ts),
     actor: { id: by.id, name: by.name || by.username || by.id },
     messageRef: { id: message.ts },

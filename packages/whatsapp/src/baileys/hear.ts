@@ -1,8 +1,9 @@
 import type { Clock } from '@reply/core'
-import { answerOnce, createHear, type Inbound, inTurn, pacerOf } from '@reply/sink'
+import { answerOnce, createHear, type Inbound, inTurn, PortError, pacerOf } from '@reply/sink'
 import { WhatsAppError } from '../error.ts'
-import { asWritten } from '../render.ts'
+import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
+import { callSocket } from './call.ts'
 import { toBaileysPortError } from './failure.ts'
 import { type BaileysHeard, toFailed, toHeard } from './inbound.ts'
 import { baileysLimits, textLength } from './limits.ts'
@@ -23,6 +24,9 @@ export interface BaileysEars {
   /** Resolves when all that came is handled, or has taken long enough. */
   rest(): Promise<void>
 }
+
+/** A chat waits for an answer so long, in ms. */
+const timeoutMs = 60_000
 
 /** There are no presses. */
 const pressMs = 86_400_000
@@ -60,9 +64,18 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     /** In its turn: the chat has one budget. */
     const say = async (text: string | undefined): Promise<void> => {
       if (!text) return
-      const content = { text: asWritten(text).slice(0, textLength), linkPreview: null }
+      const content = { text: clipped(asWritten(text), textLength), linkPreview: null }
       const pace = pacerOf(source, clock).chat(chat, baileysLimits)
-      await inTurn(pace, clock, () => line.socket().sendMessage(chat.id, content, { quoted }))
+      const about = { what: `answering a text in chat ${chat.id}`, timeoutMs, clock }
+      try {
+        await inTurn(pace, clock, () =>
+          callSocket(async () => await line.socket().sendMessage(chat.id, content, { quoted }), about),
+        )
+      } catch (error) {
+        // The sinks of that account wait as well.
+        if (error instanceof PortError && error.retryAfterMs !== undefined) pace.freeze(error.retryAfterMs, error.scope)
+        throw error
+      }
     }
     const fail = (error: unknown): void => {
       const cause = toBaileysPortError(error, `answering a text in chat ${chat.id}`)

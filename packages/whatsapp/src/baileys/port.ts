@@ -11,7 +11,7 @@ import {
 } from '@reply/sink'
 import { asWritten } from '../render.ts'
 import type { BaileysContent, BaileysQuoted, BaileysSource } from './api.ts'
-import { toBaileysPortError } from './failure.ts'
+import { callSocket } from './call.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
 import { keyOf, lineOf } from './line.ts'
 
@@ -105,20 +105,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 
   async function call<T>(verb: string, make: () => Promise<T>): Promise<T> {
-    const what = `${verb} in chat ${jid}`
-    let stop = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      stop = clock.after(timeoutMs, () =>
-        reject(new PortError('ambiguous', `${what}: it took more than ${timeoutMs} ms.`)),
-      )
-    })
-    try {
-      return await Promise.race([make(), late])
-    } catch (error) {
-      throw toBaileysPortError(error, what)
-    } finally {
-      stop()
-    }
+    return await callSocket(make, { what: `${verb} in chat ${jid}`, timeoutMs, clock })
   }
 }
 

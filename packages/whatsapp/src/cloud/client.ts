@@ -28,6 +28,10 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
   const authorization = `Bearer ${token}`
   return { phoneNumberId, messages, media }
 
+  function hidden(words = ''): string {
+    return words.replaceAll(token, '…')
+  }
+
   async function messages(message: CloudMessage, signal: AbortSignal): Promise<string | undefined> {
     const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
     const answer = toPosted(await call('messages', { body, headers: { 'content-type': 'application/json' }, signal }))
@@ -68,7 +72,9 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     if (response.ok) return answer
     const { status } = response
     const refusal = toRefusal(answer)
-    if (refusal) throw new CloudError(refusal.message, { status, ...refusal })
+    // Of a token that is none Meta tells it in its message.
+    if (refusal)
+      throw new CloudError(hidden(refusal.message), { status, code: refusal.code, details: hidden(refusal.details) })
     throw new CloudError(`HTTP ${status}`, { status })
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import { answerOnce, createHear, type Inbound, inTurn, pacerOf } from '@reply/sink'
 import { WhatsAppError } from '../error.ts'
-import { asWritten } from '../render.ts'
+import { asWritten, clipped } from '../render.ts'
 import type { CloudClient } from './api.ts'
 import { cureOf, toCloudPortError } from './failure.ts'
 import type { CloudEvent, CloudHeard } from './inbound.ts'
@@ -71,13 +71,21 @@ function inboundOf(heard: CloudHeard, options: CloudHearing): Inbound {
   async function say(messageId: string, text: string | undefined): Promise<void> {
     if (!text) return
     const { client, clock, timeoutMs } = options
-    const body = asWritten(text).slice(0, textLength)
+    const body = clipped(asWritten(text), textLength)
     const message = { ...recipientOf(chat.id), context: { message_id: messageId }, type: 'text', text: { body } }
-    await inTurn(pacerOf(client, clock).chat(chat, cloudLimits), clock, async () => {
-      const abort = new AbortController()
-      const stop = clock.after(timeoutMs, () => abort.abort())
-      await client.messages(message, abort.signal).finally(stop)
-    })
+    const pace = pacerOf(client, clock).chat(chat, cloudLimits)
+    try {
+      await inTurn(pace, clock, async () => {
+        const abort = new AbortController()
+        const stop = clock.after(timeoutMs, () => abort.abort())
+        await client.messages(message, abort.signal).finally(stop)
+      })
+    } catch (error) {
+      const { type: kind, retryAfterMs, scope } = toCloudPortError(error, 'answer')
+      // The sinks of that chat wait as well.
+      if (kind === 'rate-limited' && retryAfterMs !== undefined) pace.freeze(retryAfterMs, scope)
+      throw error
+    }
   }
 
   function fail(error: unknown): void {

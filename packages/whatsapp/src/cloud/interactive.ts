@@ -1,4 +1,5 @@
 import type { Button } from '@reply/sink'
+import { clipped } from '../render.ts'
 import type { CloudMessage } from './api.ts'
 import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'
 
@@ -33,11 +34,4 @@ export function interactiveOf(
   })
   const action = { button: clipped(listLabel, listRows.button), sections: [{ rows }] }
   return { type: 'list', body: { text: body }, action }
-}
-
-/** No letter of two units is cut in two. */
-function clipped(text: string, most: number): string {
-  if (text.length <= most) return text
-  const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
-  return `${kept.trimEnd()}…`
 }

@@ -8,7 +8,7 @@ import {
   type PostOptions,
   systemClock,
 } from '@reply/sink'
-import { asWritten } from '../render.ts'
+import { asWritten, clipped } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
 import { toCloudPortError } from './failure.ts'
 import { interactiveOf } from './interactive.ts'
@@ -58,7 +58,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
       if (error.type !== 'ambiguous') throw error
       throw new PortError('unreachable', error.message, { cause: error.cause })
     })
-    const document = { id, filename: name, caption: asWritten(caption).slice(0, captionLength) }
+    const document = { id, filename: name, caption: clipped(asWritten(caption), captionLength) }
     return await send('upload', { type: 'document', document }, posting)
   }
 

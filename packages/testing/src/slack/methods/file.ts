@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../recorded/frames.ts'
+import { mentionsIn } from '../mention.ts'
 import { listIn, type Payload, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
 import { channelIn, putPost, type World } from '../world.ts'
@@ -18,6 +19,7 @@ export function completeUpload(world: World, payload: Payload): Result {
   const channel = channelIn(world, payload, 'channel_id')
   const threadTs = threadIn(channel, payload)
   const text = textIn(payload, 'initial_comment') ?? ''
+  world.mentions.push(...mentionsIn(text))
   for (const { id: named } of given.map(fieldsOf)) {
     const id = String(named)
     const upload = world.uploads.get(id)

@@ -7,6 +7,7 @@ import { Refusal } from '../refusal.ts'
 import { begun, continued, type Stream, stopped } from '../stream.ts'
 import { channelIn, ownPost, putPost, replacePost, type World } from '../world.ts'
 import { type Result, threadIn } from './chat.ts'
+import { stateIn } from './thread.ts'
 
 export function startStream(world: World, payload: Payload): Result {
   mustHave(world)
@@ -33,12 +34,13 @@ export function appendStream(world: World, payload: Payload): Result {
 
 export function stopStream(world: World, payload: Payload): Result {
   const { channel, post, stream } = streamIn(world, payload)
+  const state = stateIn(textIn(payload, 'session_status') ?? 'active')
   const next = stopped(stream, payload, world.clock.now())
   const blocks = listIn(payload, 'blocks', 'invalid_blocks') ?? []
   const { shown, fallback } = lookOf(world, next)
   const rows = blocks.length > 0 ? shownIn(blocks).rows : []
   replacePost(world, channel, { ...post, fallback, shown: { ...shown, rows }, blocks, stream: next })
-  if (post.threadTs !== undefined) channel.sessions.set(post.threadTs, textIn(payload, 'session_status') ?? 'active')
+  if (post.threadTs !== undefined) channel.sessions.set(post.threadTs, state)
   return { channel: channel.id, ts: post.ts }
 }
 
@@ -54,7 +56,9 @@ function mustHave({ features }: World): void {
   if (!features.streams) throw new Refusal('feature_not_enabled')
 }
 
-function lookOf(world: World, { text }: Stream): { readonly shown: Shown; readonly fallback: string } {
-  for (const mention of mentionsIn(text)) if (!world.mentions.includes(mention)) world.mentions.push(mention)
+function lookOf(world: World, { text, plan, tasks }: Stream): { readonly shown: Shown; readonly fallback: string } {
+  const words = [text, plan, ...tasks.flatMap(({ title, details, output }) => [title, details, output])]
+  for (const mention of words.flatMap((one) => mentionsIn(one)))
+    if (!world.mentions.includes(mention)) world.mentions.push(mention)
   return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
 }

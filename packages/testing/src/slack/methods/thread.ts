@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts'
+import { mentionsIn } from '../mention.ts'
 import { type Payload, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
 import { channelIn, type World } from '../world.ts'
@@ -10,6 +11,7 @@ export function setStatus(world: World, payload: Payload): Result {
   const threadTs = required(payload, 'thread_ts')
   if (!channel.posts.has(threadTs)) throw new Refusal('thread_not_found')
   const status = textIn(payload, 'status') ?? ''
+  world.mentions.push(...mentionsIn(status))
   if (status === '') channel.statuses.delete(threadTs)
   else channel.statuses.set(threadTs, { status, until: world.clock.now() + limits.statusMs })
   world.changed(channel)
@@ -18,12 +20,16 @@ export function setStatus(world: World, payload: Payload): Result {
 
 const states: ReadonlySet<string> = new Set(['active', 'processing', 'suspended', 'closed'])
 
+/** What an agent's session may be. */
+export function stateIn(status: string): string {
+  if (states.has(status)) return status
+  throw new Refusal('invalid_status')
+}
+
 export function setSession(world: World, payload: Payload): Result {
   if (!world.features.sessions) throw new Refusal('not_authorized')
   const channel = channelIn(world, payload, 'channel_id')
-  const status = required(payload, 'status')
-  if (!states.has(status)) throw new Refusal('invalid_status')
-  channel.sessions.set(required(payload, 'thread_ts'), status)
+  channel.sessions.set(required(payload, 'thread_ts'), stateIn(required(payload, 'status')))
   world.changed(channel)
   return {}
 }

@@ -325,6 +325,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'systemClock',
     'tableText',
     'takeAsk',
+    'telling',
     'toPolicy',
     'view',
     'words',

@@ -15,3 +15,14 @@ export class SinkError extends Error {
     this.type = type
   }
 }
+
+/** Tells a host what went wrong. What its own code throws then is lost: it must not stop anybody's messages. */
+export function telling<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
+  return (error) => {
+    try {
+      onError?.(error)
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+}

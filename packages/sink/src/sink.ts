@@ -3,7 +3,7 @@ import { type ChangeType, type Clock, type Observation, type Reply, type ReplyOb
 import type { AskInput } from './asks.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver.ts'
-import type { SinkError } from './error.ts'
+import { type SinkError, telling } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger.ts'
 import { createPacer, type Pacer } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
@@ -45,7 +45,8 @@ export interface Sink extends ReplyObserver {
 
 /** Throws `SinkError` of type `invalid` for a policy that can't be. */
 export function createSink(options: SinkOptions): Sink {
-  const { port, chat, clock = systemClock, store = memoryStore(), secret = randomWord, onError = () => {} } = options
+  const { port, chat, clock = systemClock, store = memoryStore(), secret = randomWord } = options
+  const onError = telling(options.onError)
   const policy = toPolicy(options.policy)
   const words = toWords(options.words)
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)

@@ -129,3 +129,12 @@ describe('a recording ends up as it was', () => {
     }
   })
 })
+
+test('a host whose onError throws gets its answer all the same', async () => {
+  const onError = (): never => {
+    throw new Error('of the host')
+  }
+  const scene = createScene({ fake: { faults: [{ call: 1, type: 'unreachable' }] }, sink: { onError } })
+  scene.show(settledWith([text('It is there.')]))
+  expect(await scene.end()).toMatchObject({ shown: 1, undelivered: [] })
+})

@@ -6,6 +6,7 @@ import {
   type MessageRef,
   type Sink,
   systemClock,
+  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -64,7 +65,8 @@ export interface SlackChannel {
 
 /** Throws `SlackError` of type `invalid` for options that can't be. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
-  const { api, events, onInbound, socket, signingSecret, onError = () => {}, clock = systemClock } = options
+  const { api, events, onInbound, socket, signingSecret, clock = systemClock } = options
+  const onError = telling(options.onError)
   const { handleMs = 5000, timeoutMs = 30_000, maxBytes = 1_048_576 } = options
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }

@@ -5,6 +5,7 @@ import {
   type MessageRef,
   type Sink,
   systemClock,
+  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -64,7 +65,8 @@ export interface TelegramChannel {
 
 /** Throws `TelegramError` of type `invalid` for options that can't be. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
-  const { api, updates, onInbound, secretToken, onError = () => {}, clock = systemClock } = options
+  const { api, updates, onInbound, secretToken, clock = systemClock } = options
+  const onError = telling(options.onError)
   const { handleMs = 5000, maxBytes = 1_048_576 } = options
   if (updates === 'webhook') requireSecret(secretToken)
   const hearing: HearingOptions = { api, onInbound, onError, clock, handleMs }

@@ -1,4 +1,4 @@
-import { type Inbound, type Sink, systemClock } from '@reply/sink'
+import { type Inbound, type Sink, systemClock, telling } from '@reply/sink'
 import type { WhatsAppPlace } from '../cloud/channel.ts'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
 import { createBaileysHearing } from './hear.ts'
@@ -30,7 +30,8 @@ export interface BaileysChannel {
 
 /** WhatsApp by a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
-  const { onInbound, onError = () => {}, clock = systemClock, handleMs = 5000 } = options
+  const { onInbound, clock = systemClock, handleMs = 5000 } = options
+  const onError = telling(options.onError)
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
   const ears = createBaileysHearing({ source, onInbound, onError, clock, handleMs })

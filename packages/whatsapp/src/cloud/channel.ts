@@ -5,6 +5,7 @@ import {
   type MessageRef,
   type Sink,
   systemClock,
+  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -57,7 +58,8 @@ export interface WhatsAppChannel {
 
 /** The Cloud API. Throws `WhatsAppError` of type `invalid` for options that can't be. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
-  const { client, appSecret, verifyToken, onInbound, onError = () => {}, clock = systemClock } = options
+  const { client, appSecret, verifyToken, onInbound, clock = systemClock } = options
+  const onError = telling(options.onError)
   const { handleMs = 5000, maxAgeMs = 86_400_000, maxBytes = 3_145_728 } = options
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)

@@ -73,7 +73,10 @@ const wishes: Readonly<Record<string, Partial<TelegramSinkOptions>>> = {
 
 beforeAll(async () => {
   model = await startModel({ scripts, fallback: 'long' })
-  server = await launchOpencode({ model, config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } } })
+  server = await launchOpencode({
+    model,
+    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
+  })
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   telegram = await startTelegram({ token })
   answer = answerWith({

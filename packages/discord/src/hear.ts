@@ -19,10 +19,10 @@ export interface HearingOptions {
 }
 
 /**
- * Gives what came to the host, once, and resolves when that is done or has taken long enough. Never rejects. `first` takes the first
- * answer to an interaction; left out, it goes out by a call.
+ * Gives what came to the host, once, and resolves when that is done or has taken long enough. Never rejects. Undefined for what
+ * came before. `first` takes the first answer to an interaction; left out, it goes out by a call.
  */
-export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void>
+export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void> | undefined
 
 export function createHearing(options: HearingOptions): HearEvent {
   const { rest, onInbound, onError, clock, handleMs } = options
@@ -30,12 +30,12 @@ export function createHearing(options: HearingOptions): HearEvent {
   const seen = new Set<string>()
   /** Something must be said to them, if only that they were taken. */
   const commands = new WeakSet<Inbound>()
-  return async ({ id, heard }, first) => {
+  return ({ id, heard }, first) => {
     // What answers it begins with it, so that a replay begins nothing.
-    if (seen.has(id)) return
+    if (seen.has(id)) return undefined
     seen.add(id)
     for (const oldest of [...seen].slice(0, -1000)) seen.delete(oldest)
-    await hear(id, heard && inboundOf(heard, first))
+    return hear(id, heard && inboundOf(heard, first))
   }
 
   async function handle(inbound: Inbound): Promise<void> {

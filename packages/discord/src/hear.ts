@@ -5,8 +5,8 @@ import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Event, Heard, InteractionRef } from './inbound.ts'
-import { contentLength, discordLimits, nonceLength, tokenMs } from './limits.ts'
-import { escapeDiscord } from './render.ts'
+import { discordLimits, nonceLength, tokenMs } from './limits.ts'
+import { oneMessage } from './render.ts'
 import { createRespond, type Respond } from './respond.ts'
 
 export interface HearingOptions {
@@ -86,7 +86,7 @@ export function createHearing(options: HearingOptions): HearEvent {
     const pace = pacerOf(rest, clock).chat(chat, discordLimits)
     const nonce = `answer${messageRef.id}`.slice(-nonceLength)
     const body = {
-      content: escapeDiscord(text).slice(0, contentLength),
+      content: oneMessage(text),
       ...around({ silent: false, replyTo: messageRef, nonce }),
     }
     await inTurn(pace, clock, () => rest.post(`/channels/${chat.id}/messages`, { body }))

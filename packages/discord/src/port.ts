@@ -13,8 +13,8 @@ import type { DiscordRest } from './api.ts'
 import { around, editBody, postBody } from './body.ts'
 import { idIn } from './decode.ts'
 import { toPortError } from './failure.ts'
-import { contentLength, discordLimits, nonceLength, signMs } from './limits.ts'
-import { escapeDiscord } from './render.ts'
+import { discordLimits, nonceLength, signMs } from './limits.ts'
+import { oneMessage } from './render.ts'
 import { createTarget, type DiscordThread } from './thread.ts'
 
 export interface DiscordPortOptions {
@@ -72,7 +72,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 
   async function upload({ name, mediaType, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const content = escapeDiscord(caption).slice(0, contentLength)
+    const content = oneMessage(caption)
     const files = [{ name, data: new TextEncoder().encode(text), contentType: mediaType }]
     return await call('upload', async (signal) => {
       const at = await target(signal)

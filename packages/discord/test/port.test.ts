@@ -89,6 +89,13 @@ test('a file has its name, its words and its key', async () => {
   expect(Buffer.from(posted?.files[0]?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
+test('words of a file that are too long are cut between letters', async () => {
+  const { discord, port } = await open()
+  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'x', caption: `x${'👍'.repeat(1500)}` }
+  await port.upload?.(file, posting)
+  expect(discord.screen(channelId)[0]?.source).toBe(`x${'👍'.repeat(999)}`)
+})
+
 test('signs on the message of a person are one at a time, within the budget of signs', async () => {
   const { discord, port, clock } = await open()
   const ref = { id: discord.say(channelId, 'Go') }

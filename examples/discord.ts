@@ -43,7 +43,7 @@ const channel = discordChannel({
 
 async function prompt({ chat, messageRef }: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
   // A thread has the id of the message that it hangs on.
-  const thread = !isOurs && !(await isDirect(chat.id)) ? text.slice(0, 80) || 'OpenCode' : false
+  const thread = !isOurs && (await takesThreads(chat.id)) ? text.slice(0, 80) || 'OpenCode' : false
   const place = thread === false ? chat.id : messageRef.id
   const sink = channel.sinkFor({ chat, replyTo: messageRef }, { thread })
   const stream = opencode.prompt({ sessionID: sessions.get(place), text }, { observe: () => [sink] })
@@ -57,6 +57,12 @@ async function prompt({ chat, messageRef }: Extract<Inbound, { type: 'text' }>, 
 
 async function isDirect(channelId: string): Promise<boolean> {
   return (await client.channels.fetch(channelId))?.isDMBased() === true
+}
+
+/** In a direct message, and in a thread that is there already, it answers where it was asked. */
+async function takesThreads(channelId: string): Promise<boolean> {
+  const found = await client.channels.fetch(channelId)
+  return found?.isDMBased() === false && !found.isThread()
 }
 
 channel.start()

@@ -1,5 +1,5 @@
 import type { Bubble, Button, PostOptions } from '@reply/sink'
-import { escapeDiscord } from './render.ts'
+import { escapeDiscord, oneMessage } from './render.ts'
 
 export type Body = Readonly<Record<string, unknown>>
 
@@ -50,7 +50,7 @@ export function around({ silent, replyTo, nonce }: Around): Body {
 /** A message that the person alone sees, with what opens a dialog if need be. */
 export function noticeBody(words: string, opener?: Button): Body {
   const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
-  return { content: escapeDiscord(words).slice(0, 2000), flags: flag.ephemeral, ...components, ...nobody }
+  return { content: oneMessage(words), flags: flag.ephemeral, ...components, ...nobody }
 }
 
 const style = { chief: 1, plain: 2 } as const

@@ -10,7 +10,7 @@ import {
 } from '@reply/sink'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
-import { createHearing } from './hear.ts'
+import { createHearing, type HearEvent } from './hear.ts'
 import { isMalformed, toEvent } from './inbound.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 import { createDiscordWebhook } from './webhook.ts'
@@ -69,12 +69,12 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "To hear over the gateway it needs a client: discord.js's `new Client(...)`.")
   const hearing = { commands: new Set(commands) }
-  const hear = createHearing({ rest, onInbound, onError, clock, handleMs })
+  const handling = new Set<Promise<void>>()
+  const heard = createHearing({ rest, onInbound, onError, clock, handleMs })
   const webhook =
     publicKey === undefined && updates !== 'http'
       ? undefined
       : createDiscordWebhook({ publicKey: publicKey ?? '', hear, hearing, clock, maxBytes })
-  const handling = new Set<Promise<void>>()
   let isListening = false
   return {
     sinkFor,
@@ -118,9 +118,14 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
         onError(new DiscordError('malformed', "An event of Discord's can't be read; it was passed over."))
       return
     }
-    const handled = hear(event)
+    await hear(event)
+  }
+
+  /** And remembers it until it is done: `stop` waits for it. */
+  function hear(...given: Parameters<HearEvent>): ReturnType<HearEvent> {
+    const handled = heard(...given)
+    if (!handled) return undefined
     handling.add(handled)
-    await handled
-    handling.delete(handled)
+    return handled.finally(() => handling.delete(handled))
   }
 }

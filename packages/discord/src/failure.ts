@@ -28,9 +28,10 @@ const beforeSending: ReadonlySet<string> = new Set([
 
 /** Discord's codes that mean something else than their status. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
 const codes: Readonly<Record<number, PortErrorType>> = {
-  // Unknown channel, unknown message.
+  // Unknown channel, unknown message, a sign that is not there.
   10003: 'gone',
   10008: 'gone',
+  10014: 'gone',
   // Edits of messages older than an hour; of another's; in a thread that was put away.
   30046: 'fixed',
   50005: 'fixed',

@@ -86,7 +86,8 @@ function valuesOf({ options }: FormQuestion): readonly string[] {
   const used = new Set<string>()
   return options.map(({ label }, at) => {
     const candidates = [label, `${at + 1}`, `#${at + 1}`]
-    const value = candidates.find((one) => one !== '' && one.length <= dialog.option && !used.has(one)) ?? `${at + 1}.`
+    const value =
+      candidates.find((one) => one.trim() !== '' && one.length <= dialog.option && !used.has(one)) ?? `${at + 1}.`
     used.add(value)
     return value
   })
@@ -94,9 +95,9 @@ function valuesOf({ options }: FormQuestion): readonly string[] {
 
 function optionOf({ label, description }: FormQuestion['options'][number], value: string, number: number): Component {
   return {
-    label: clipped(label || String(number), dialog.option),
+    label: clipped(label, dialog.option) || String(number),
     value,
-    ...(description !== '' && { description: clipped(description, dialog.option) }),
+    ...(description.trim() !== '' && { description: clipped(description, dialog.option) }),
   }
 }
 

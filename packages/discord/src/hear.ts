@@ -5,8 +5,8 @@ import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Event, Heard, InteractionRef } from './inbound.ts'
-import { contentLength, discordLimits, nonceLength, tokenMs } from './limits.ts'
-import { escapeDiscord } from './render.ts'
+import { discordLimits, nonceLength, tokenMs } from './limits.ts'
+import { oneMessage } from './render.ts'
 import { createRespond, type Respond } from './respond.ts'
 
 export interface HearingOptions {
@@ -19,10 +19,10 @@ export interface HearingOptions {
 }
 
 /**
- * Gives what came to the host, once, and resolves when that is done or has taken long enough. Never rejects. `first` takes the first
- * answer to an interaction; left out, it goes out by a call.
+ * Gives what came to the host, once, and resolves when that is done or has taken long enough. Never rejects. Undefined for what
+ * came before. `first` takes the first answer to an interaction; left out, it goes out by a call.
  */
-export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void>
+export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void> | undefined
 
 export function createHearing(options: HearingOptions): HearEvent {
   const { rest, onInbound, onError, clock, handleMs } = options
@@ -30,12 +30,12 @@ export function createHearing(options: HearingOptions): HearEvent {
   const seen = new Set<string>()
   /** Something must be said to them, if only that they were taken. */
   const commands = new WeakSet<Inbound>()
-  return async ({ id, heard }, first) => {
+  return ({ id, heard }, first) => {
     // What answers it begins with it, so that a replay begins nothing.
-    if (seen.has(id)) return
+    if (seen.has(id)) return undefined
     seen.add(id)
     for (const oldest of [...seen].slice(0, -1000)) seen.delete(oldest)
-    await hear(id, heard && inboundOf(heard, first))
+    return hear(id, heard && inboundOf(heard, first))
   }
 
   async function handle(inbound: Inbound): Promise<void> {
@@ -86,7 +86,7 @@ export function createHearing(options: HearingOptions): HearEvent {
     const pace = pacerOf(rest, clock).chat(chat, discordLimits)
     const nonce = `answer${messageRef.id}`.slice(-nonceLength)
     const body = {
-      content: escapeDiscord(text).slice(0, contentLength),
+      content: oneMessage(text),
       ...around({ silent: false, replyTo: messageRef, nonce }),
     }
     await inTurn(pace, clock, () => rest.post(`/channels/${chat.id}/messages`, { body }))

@@ -13,8 +13,8 @@ import type { DiscordRest } from './api.ts'
 import { around, editBody, postBody } from './body.ts'
 import { idIn } from './decode.ts'
 import { toPortError } from './failure.ts'
-import { contentLength, discordLimits, nonceLength } from './limits.ts'
-import { escapeDiscord } from './render.ts'
+import { discordLimits, nonceLength, signMs } from './limits.ts'
+import { oneMessage } from './render.ts'
 import { createTarget, type DiscordThread } from './thread.ts'
 
 export interface DiscordPortOptions {
@@ -72,7 +72,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 
   async function upload({ name, mediaType, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const content = escapeDiscord(caption).slice(0, contentLength)
+    const content = oneMessage(caption)
     const files = [{ name, data: new TextEncoder().encode(text), contentType: mediaType }]
     return await call('upload', async (signal) => {
       const at = await target(signal)
@@ -83,13 +83,15 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** One sign at a time. It is on a person's message, which is in the channel itself. */
+  /** The new sign first, then the others go. It is on a person's message, which is in the channel itself. */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
     const route = (of: keyof typeof emoji): `/${string}` =>
       `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`
-    for (const other of ['seen', 'done'] as const)
-      if (other !== sign) await unlessGone(call('react', (signal) => rest.delete(route(other), { signal })))
     if (sign) await call('react', (signal) => rest.put(route(sign), { signal }))
+    for (const [at, other] of (['seen', 'done'] as const).filter((one) => one !== sign).entries()) {
+      if (sign || at > 0) await new Promise<void>((resolve) => void clock.after(signMs, resolve))
+      await unlessGone(call('react', (signal) => rest.delete(route(other), { signal })))
+    }
   }
 
   /** It is given up even while the client waits to repeat it by itself: an aborted one is not sent any more. */

@@ -1,5 +1,6 @@
 import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
 import { literal } from './escape.ts'
+import { contentLength } from './limits.ts'
 import { clean, mark, remark, unmarkFirst } from './mark.ts'
 import { write } from './write.ts'
 
@@ -51,6 +52,12 @@ export function renderDiscord(source: string): Rendered {
 /** Words that are no Markdown: they are read as they are. */
 export function escapeDiscord(words: string): string {
   return literal(words, { isStart: true, hasBrackets: true, hasUnderscores: true }).text
+}
+
+/** As many of them as one message takes, with no letter or escape cut in two. */
+export function oneMessage(words: string): string {
+  const text = escapeDiscord(words)
+  return text.length <= contentLength ? text : text.slice(0, contentLength).replace(/[\ud800-\udbff\\]$/, '')
 }
 
 const tags = { open: mark('raw', '', 'small'), close: mark('raw', '', '/small') } as const

@@ -46,8 +46,8 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
     if (!interaction.heard) return { status: 400 }
     return await new Promise((resolve) => {
       const first = async (body: Body): Promise<void> => resolve(answerOf(body))
-      // What was heard before is answered as if nothing had been said.
-      void hear(interaction, first).then(() => resolve(answerOf(quietOf({ isOnMessage: true }))))
+      // What is new is always answered, by the host or in time: whatever else were said before would be read in its stead.
+      if (!hear(interaction, first)) resolve(answerOf(quietOf({ isOnMessage: true })))
     })
   }
 }

@@ -170,6 +170,19 @@ describe('a dialog takes five fields', () => {
     expect(answers).toEqual([[['Option 150']]])
   })
 
+  test('of options without a name by their numbers', async () => {
+    const {
+      discord,
+      answers,
+      open: press,
+    } = await ask([question({ options: [option(' '), option('Blue', ' ')] }), toppings])
+    const opened = await press()
+    const [field] = opened.modal?.fields ?? []
+    expect(field).toMatchObject({ options: [{ label: '1', value: '1' }, { label: 'Blue' }] })
+    await discord.submit(opened, { Colour: '1', Toppings: ['Red'] }).settled
+    expect(answers).toEqual([[[' '], ['Red']]])
+  })
+
   test('and says what has no room in a label below it', async () => {
     const words = 'Which of these colours shall the roof of the new house have?'
     const { open: press } = await ask([question({ header: '', question: words, multiple: true }), question()])

@@ -89,15 +89,30 @@ test('a file has its name, its words and its key', async () => {
   expect(Buffer.from(posted?.files[0]?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
-test('signs on the message of a person are one at a time', async () => {
-  const { discord, port, clock } = await open({ allowances: { react: { count: 5, perMs: 1000 } } })
+test('words of a file that are too long are cut between letters', async () => {
+  const { discord, port } = await open()
+  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'x', caption: `x${'👍'.repeat(1500)}` }
+  await port.upload?.(file, posting)
+  expect(discord.screen(channelId)[0]?.source).toBe(`x${'👍'.repeat(999)}`)
+})
+
+test('signs on the message of a person are one at a time, within the budget of signs', async () => {
+  const { discord, port, clock } = await open()
   const ref = { id: discord.say(channelId, 'Go') }
   const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
-    await port.react?.(ref, sign, editing)
-    await clock.advance(1000)
+    let isSet = false
+    void port.react?.(ref, sign, editing).then(() => {
+      isSet = true
+    })
+    await until(() => {
+      void clock.advance(20)
+      return isSet
+    })
+    await clock.advance(300)
     return discord.screen(channelId)[0]?.reactions
   }
   expect([await shown('seen'), await shown('done'), await shown(undefined)]).toEqual([['👀'], ['✅'], []])
+  expect(discord.invalidCalls()).toBe(0)
 })
 
 test('typing shows, and goes out by itself', async () => {

@@ -81,6 +81,40 @@ describe("Discord's own requests are heard, over HTTP", () => {
   })
 })
 
+test('what the host says in time is the answer, however short the others wait for it', async () => {
+  const { channel, discord, heard, clock } = await open(
+    async (inbound) => {
+      await new Promise<void>((resolve) => void clock.after(1500, resolve))
+      if (inbound.type === 'press') await inbound.answer('Taken.')
+    },
+    { handleMs: 1000 },
+  )
+  const answered = channel.webhook(signed(discord, pressed('1')))
+  await until(() => heard.length === 1)
+  await clock.advance(1500)
+  expect((await answered).body?.text).toContain('Taken.')
+})
+
+test('stop waits for what came over HTTP as well', async () => {
+  let release = (): void => {}
+  const { channel, discord, heard } = await open(
+    () =>
+      new Promise<void>((resolve) => {
+        release = resolve
+      }),
+  )
+  void channel.webhook(signed(discord, pressed('1')))
+  await until(() => heard.length === 1)
+  let isStopped = false
+  const stopping = channel.stop().then(() => {
+    isStopped = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isStopped).toBe(false)
+  release()
+  await stopping
+})
+
 test('a replay is taken, and does nothing', async () => {
   const { channel, discord, heard } = await open()
   const request = signed(discord, pressed('77'))

@@ -61,10 +61,12 @@ describe('refused, with the code for it', () => {
 })
 
 test('a nonce posts once, for a while, and only where it is enforced', async () => {
-  const { discord, clock, post } = await start()
+  const { discord, clock, call, post } = await start()
   const body = { content: 'a', nonce: 'n', enforce_nonce: true }
   const first = await post(body)
   expect(await post({ ...body, content: 'b' })).toBe(first)
+  const elsewhere = await call('POST', '/channels/100000000000000002/messages', body)
+  expect(elsewhere.body).toMatchObject({ id: first, channel_id: channelId })
   expect(await post({ content: 'c', nonce: 'n' })).not.toBe(first)
   await clock.advance(300_000)
   expect(await post(body)).not.toBe(first)

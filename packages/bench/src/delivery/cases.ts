@@ -7,6 +7,8 @@ export interface Case {
   readonly timeline: Timeline
   /** The first call after the reply's end is refused for its rate. */
   readonly refuseLast?: boolean
+  /** It takes minutes, of which little is work. */
+  readonly isLong?: boolean
 }
 
 /** A fast model's pace: so many pieces a second, of so many UTF-16 units. */
@@ -22,9 +24,9 @@ export function madeCases(): readonly Case[] {
   return [
     { name: 'a reply of 8,600 letters', timeline: timelineOf(words(8600), fast) },
     { name: 'one of 17,000', timeline: timelineOf(words(17_000), fast) },
-    { name: 'ten minutes of a tool in mid-sentence', timeline: timelineOf(first, fast, second) },
+    { name: 'ten minutes of a tool in mid-sentence', timeline: timelineOf(first, fast, second), isLong: true },
     { name: 'a 429 on the last edit', timeline: timelineOf(words(2000), fast), refuseLast: true },
-    { name: 'six minutes of writing', timeline: timelineOf(words(3600), slow) },
+    { name: 'six minutes of writing', timeline: timelineOf(words(3600), slow), isLong: true },
   ]
 }
 

@@ -34,8 +34,8 @@ export const discord: Platform = {
         })),
       notifications: () => fake.notifications(channelId),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3 }),
-      ours: (timeline) => showOn(discordSink({ rest: rest(), channelId }), timeline),
-      peer: (timeline) => postThrough(adapter(), `discord:100000000000000003:${channelId}`, timeline),
+      ours: (timeline, start) => showOn(discordSink({ rest: rest(), channelId }), timeline, start),
+      peer: (timeline, start) => postThrough(adapter(), `discord:100000000000000003:${channelId}`, timeline, start),
       close: () => fake.close(),
     }
   },

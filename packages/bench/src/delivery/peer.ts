@@ -6,7 +6,12 @@ import type { Timeline } from './timeline.ts'
 export const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
 
 /** Vercel's Chat SDK with an adapter of its own and its own defaults, given a reply's text as it comes. */
-export async function postThrough(adapter: unknown, threadId: string, { texts }: Timeline): Promise<void> {
+export async function postThrough(
+  adapter: unknown,
+  threadId: string,
+  { texts }: Timeline,
+  start: number,
+): Promise<void> {
   const [name = ''] = threadId.split(':')
   const chat = new Chat({
     userName: 'bot',
@@ -18,7 +23,7 @@ export async function postThrough(adapter: unknown, threadId: string, { texts }:
   try {
     await chat
       .thread(threadId)
-      .post(piecesOf(texts))
+      .post(piecesOf(texts, start))
       .catch(() => undefined)
   } finally {
     await chat.shutdown()
@@ -26,8 +31,7 @@ export async function postThrough(adapter: unknown, threadId: string, { texts }:
 }
 
 /** What is added to the text, when it is. */
-async function* piecesOf(texts: Timeline['texts']): AsyncGenerator<string> {
-  const start = performance.now()
+async function* piecesOf(texts: Timeline['texts'], start: number): AsyncGenerator<string> {
   let said = ''
   for (const { atMs, text } of texts) {
     const waitMs = atMs - (performance.now() - start)

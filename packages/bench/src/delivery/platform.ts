@@ -19,10 +19,10 @@ export interface Opened {
   notifications(): number
   /** The next call is refused for its rate. */
   refuseNext(): void
-  /** Shows a reply by our sink. */
-  ours(timeline: Timeline): Promise<void>
-  /** Shows its text by Chat SDK. */
-  peer(timeline: Timeline): Promise<void>
+  /** Shows a reply by our sink. It began at `start`, by `performance.now()`. */
+  ours(timeline: Timeline, start: number): Promise<void>
+  /** Shows its text by Chat SDK. Whatever has to be set up first takes of the same time. */
+  peer(timeline: Timeline, start: number): Promise<void>
   close(): Promise<void>
 }
 

@@ -25,8 +25,8 @@ export const slack: Platform = {
       calls: () => fake.calls.map(({ method, status }) => ({ name: method, isRateLimited: status === 429 })),
       notifications: () => fake.notifications(channelId),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^chat\./ }),
-      ours: (timeline) => showOn(slackSink({ api: client(), channelId, threadTs }), timeline),
-      peer: (timeline) => postThrough(adapter(), `slack:${channelId}:${threadTs}`, timeline),
+      ours: (timeline, start) => showOn(slackSink({ api: client(), channelId, threadTs }), timeline, start),
+      peer: (timeline, start) => postThrough(adapter(), `slack:${channelId}:${threadTs}`, timeline, start),
       close: () => fake.close(),
     }
   },

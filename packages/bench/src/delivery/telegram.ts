@@ -32,9 +32,9 @@ export const telegram: Platform = {
         })),
       notifications: () => fake.notifications(chatID),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
-      ours: (timeline) =>
-        showOn(telegramSink({ api: new Api(token, { apiRoot: fake.url }), chatId: chatID }), timeline),
-      peer: (timeline) => postThrough(adapter(), `telegram:${chatID}`, timeline),
+      ours: (timeline, start) =>
+        showOn(telegramSink({ api: new Api(token, { apiRoot: fake.url }), chatId: chatID }), timeline, start),
+      peer: (timeline, start) => postThrough(adapter(), `telegram:${chatID}`, timeline, start),
       close: () => fake.close(),
     }
   },

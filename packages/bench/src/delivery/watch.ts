@@ -25,6 +25,9 @@ export interface Watching {
   readonly refuseLast?: boolean | undefined
 }
 
+/** How soon after a change the screen is looked at. */
+const lookMs = 50
+
 /** Shows a timeline by some means in a chat of its own and watches what a person sees of it. */
 export async function watchDelivery({ platform, side, timeline, refuseLast }: Watching): Promise<Watched> {
   const { texts } = timeline
@@ -35,18 +38,23 @@ export async function watchDelivery({ platform, side, timeline, refuseLast }: Wa
   const sentences = sentencesOf(texts)
   const seenAt = sentences.map((): number | undefined => undefined)
   let wholeAt: number | undefined
+  let timerOfLook: ReturnType<typeof setTimeout> | undefined
   const look = (): void => {
+    timerOfLook = undefined
     const now = performance.now() - start
     const seen = bare(opened.screen())
     for (const [index, { text }] of sentences.entries())
       if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
-    if (isWithin(final, seen)) wholeAt ??= now
+    if (wholeAt === undefined && isWithin(final, seen)) wholeAt = now
   }
-  const stop = opened.observe(look)
+  // Reading a screen is work, which would make all sides late.
+  const stop = opened.observe(() => {
+    timerOfLook ??= setTimeout(look, lookMs)
+  })
   // Just before: the last state of a reply is what makes its last call.
   const timer = refuseLast ? setTimeout(opened.refuseNext, endMs - 100) : undefined
   try {
-    await opened[side](timeline)
+    await opened[side](timeline, start)
     look()
     const late = sentences.map(({ atMs }, index) => (seenAt[index] ?? Number.POSITIVE_INFINITY) - atMs)
     return {
@@ -58,6 +66,7 @@ export async function watchDelivery({ platform, side, timeline, refuseLast }: Wa
   } finally {
     clearTimeout(timer)
     stop()
+    clearTimeout(timerOfLook)
     await opened.close()
   }
 }

@@ -35,8 +35,8 @@ export const whatsapp: Platform = {
         })),
       notifications: () => fake.notifications(to),
       refuseNext: () => fake.inject({ type: 'rate-limited' }),
-      ours: (timeline) => showOn(whatsappSink({ client: client(), to }), timeline),
-      peer: (timeline) => postThrough(adapter(), `whatsapp:${phoneNumberId}:${to}`, timeline),
+      ours: (timeline, start) => showOn(whatsappSink({ client: client(), to }), timeline, start),
+      peer: (timeline, start) => postThrough(adapter(), `whatsapp:${phoneNumberId}:${to}`, timeline, start),
       close: () => fake.close(),
     }
   },

@@ -14,7 +14,8 @@ function shown(): Promise<readonly Row[]> {
   const [fast = '', channels = ''] = places
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ['--import', fast, channels, '--json'], { maxBuffer: 1e8 }, (error, stdout) =>
-      error ? reject(error) : resolve(JSON.parse(stdout)),
+      // Slack's client says on the same stream what it waits for.
+      error ? reject(error) : resolve(JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1))),
     )
   })
 }

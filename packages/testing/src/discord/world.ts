@@ -23,8 +23,8 @@ export interface World {
   threads(parentId: string): readonly Channel[]
   add(channel: DiscordChannel): Channel
   nextId(): string
-  /** The message that a nonce was given with lately. */
-  posted(channel: Channel, nonce: string): Post | undefined
+  /** The message that a nonce was given with lately, in whatever channel: nonces are the author's. */
+  posted(nonce: string): { readonly post: Post; readonly channel: Channel } | undefined
   /** Tells observers that a person in the channel sees something else now. */
   changed(channel: Channel): void
 }
@@ -55,8 +55,12 @@ export function createWorld({ clock, channels, allowances, nonceMs, onChange }: 
     threads: (parentId) => [...known.values()].filter((channel) => channel.parentId === parentId),
     add,
     nextId: createSnowflakes(clock),
-    posted: ({ posts }, nonce) =>
-      [...posts.values()].find((post) => post.nonce === nonce && clock.now() - post.at < nonceMs),
+    posted: (nonce) => {
+      for (const channel of known.values())
+        for (const post of channel.posts.values())
+          if (post.nonce === nonce && clock.now() - post.at < nonceMs) return { post, channel }
+      return undefined
+    },
     changed: ({ id }) => onChange(id),
   }
 }

@@ -24,8 +24,8 @@ export function post({ world, payload, channelId }: Call): unknown {
   }
   const replyTo = repliedIn(payload, channel)
   // https://discord.com/developers/docs/resources/message#create-message: the message of that nonce is given once more.
-  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? world.posted(channel, nonce) : undefined
-  if (known) return messageOf(known, channel, world.me)
+  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? world.posted(nonce) : undefined
+  if (known) return messageOf(known.post, known.channel, world.me)
   const put = putPost(world, channel, {
     ...{ from: 'bot', content, rows, files: payload.files },
     components: listIn(payload.fields, 'components'),

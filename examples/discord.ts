@@ -41,11 +41,13 @@ const channel = discordChannel({
   },
 })
 
-async function prompt({ chat, messageRef }: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
+async function prompt({ chat, messageRef, actor }: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
   // A thread has the id of the message that it hangs on.
   const thread = !isOurs && (await takesThreads(chat.id)) ? text.slice(0, 80) || 'OpenCode' : false
   const place = thread === false ? chat.id : messageRef.id
-  const sink = channel.sinkFor({ chat, replyTo: messageRef }, { thread })
+  // Who asked is who may allow what it wants to do.
+  const mayAnswer = ({ id }: { id: string }) => id === actor.id
+  const sink = channel.sinkFor({ chat, replyTo: messageRef }, { thread, mayAnswer })
   const stream = opencode.prompt({ sessionID: sessions.get(place), text }, { observe: () => [sink] })
   running.set(place, { sink, stream })
   const { sessionID } = await stream.result

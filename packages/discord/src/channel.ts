@@ -5,6 +5,7 @@ import {
   type MessageRef,
   type Sink,
   systemClock,
+  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -64,7 +65,8 @@ export interface DiscordChannel {
 
 /** Throws `DiscordError` of type `invalid` for options that can't be. */
 export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
-  const { rest, updates, client, publicKey, commands = [], onInbound, onError = () => {} } = options
+  const { rest, updates, client, publicKey, commands = [], onInbound } = options
+  const onError = telling(options.onError)
   const { clock = systemClock, handleMs = 5000, maxBytes = 1_048_576 } = options
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "To hear over the gateway it needs a client: discord.js's `new Client(...)`.")
@@ -93,9 +95,9 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   }
 
   function sinkFor({ chat, replyTo }: DiscordPlace, more: Partial<DiscordSinkOptions> = {}): Sink {
-    const { policy, words, store } = options
+    const { policy, words, mayAnswer, store } = options
     return discordSink({
-      ...{ rest, policy, words, store, onError, clock },
+      ...{ rest, policy, words, mayAnswer, store, onError, clock },
       channelId: chat.id,
       replyTo: replyTo?.id,
       ...more,

@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import {
   createSink,
   type LedgerStore,
+  type MayAnswer,
   type Policy,
   pacerOf,
   type Sink,
@@ -30,6 +31,8 @@ export interface DiscordSinkOptions {
   /** Default: a status at once, and for the rest the sink's. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
+  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  readonly mayAnswer?: MayAnswer | undefined
   /** Where it is written down what the channel shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -61,6 +64,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     pacer,
     policy: { ...policy, ...options.policy },
     words,
+    mayAnswer: options.mayAnswer,
     store,
     onError,
     clock,

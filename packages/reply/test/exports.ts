@@ -254,6 +254,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'Ledger',
     'LedgerStore',
     'Limits',
+    'MayAnswer',
     'MessageRef',
     'Mode',
     'NativeStream',

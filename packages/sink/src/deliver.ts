@@ -6,6 +6,7 @@ import type { Policy } from './config.ts'
 import { createEnd } from './end.ts'
 import { SinkError } from './error.ts'
 import { perform, toPortError } from './hands.ts'
+import type { Actor } from './inbound/inbound.ts'
 import { createKeeper } from './keeper.ts'
 import { layout, type Slot } from './layout.ts'
 import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
@@ -16,7 +17,7 @@ import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts
 import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
-import { createTaking, type TakenAsk } from './take.ts'
+import { createTaking, type MayAnswer, type TakenAsk } from './take.ts'
 import { createTyping } from './typing.ts'
 import { earliest, type Mode, type View, view } from './view.ts'
 import type { Words } from './words.ts'
@@ -32,6 +33,7 @@ export interface DeliverOptions {
   readonly pace: ChatPace
   readonly policy: Policy
   readonly words: Words
+  readonly mayAnswer?: MayAnswer | undefined
   readonly clock: Clock
   /** A word that nobody can guess, of so many characters. */
   readonly secret: (length: number) => string
@@ -43,7 +45,7 @@ export interface Deliverer {
   /** The newest state; all before it are of no interest any more. */
   show(reply: Reply): void
   /** What a person answers to what waits here. Undefined when nothing does, or the token is none of ours. */
-  take(input: AskInput, by: string | undefined): TakenAsk | undefined
+  take(input: AskInput, actor: Actor | undefined): TakenAsk | undefined
   /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. Another one after an amendment. */
   readonly settled: Promise<Delivery>
   /** Ends the work; a call on its way is waited for. */
@@ -61,7 +63,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const keeper = createKeeper(options)
-  const taking = createTaking({ words, ledger: () => ledger, onChange: asked })
+  const taking = createTaking({ words, mayAnswer: options.mayAnswer, ledger: () => ledger, onChange: asked })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -94,8 +96,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     work()
   }
 
-  function take(input: AskInput, by: string | undefined): TakenAsk | undefined {
-    return reply && taking(reply, input, by)
+  function take(input: AskInput, actor: Actor | undefined): TakenAsk | undefined {
+    return reply && taking(reply, input, actor)
   }
 
   function asked(requestID: string, state: AskState): void {

@@ -70,6 +70,6 @@ export {
 export { createSink, type Sink, type SinkOptions } from './sink.ts'
 export { createSplitter, type Slice, type SplitOptions, split } from './split.ts'
 export { type Table, tableText } from './table.ts'
-export type { TakenAsk } from './take.ts'
+export type { MayAnswer, TakenAsk } from './take.ts'
 export { type Mode, type View, type ViewOptions, view } from './view.ts'
 export { type Words, words } from './words.ts'

@@ -4,11 +4,12 @@ import type { AskInput } from './asks.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver.ts'
 import { type SinkError, telling } from './error.ts'
+import type { Actor } from './inbound/inbound.ts'
 import { type LedgerStore, memoryStore } from './ledger.ts'
 import { createPacer, type Pacer } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
 import type { Delivery } from './reconcile.ts'
-import type { TakenAsk } from './take.ts'
+import type { MayAnswer, TakenAsk } from './take.ts'
 import type { Words } from './words.ts'
 
 export interface SinkOptions {
@@ -23,6 +24,8 @@ export interface SinkOptions {
   readonly pacer?: Pacer | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
+  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  readonly mayAnswer?: MayAnswer | undefined
   readonly clock?: Clock | undefined
   /** A word of so many characters that nobody can guess. Default: from the system's random source. */
   readonly secret?: ((length: number) => string) | undefined
@@ -38,7 +41,7 @@ export interface Sink extends ReplyObserver {
    * What somebody in the chat typed or pressed, as an answer to what waits here. The caller passes it on to
    * `opencode.answer` or `reject`. Undefined when it answers nothing.
    */
-  take(input: AskInput, by?: string): TakenAsk | undefined
+  take(input: AskInput, actor?: Actor): TakenAsk | undefined
   /** Ends its work for good. What is not shown by then is named in the delivery; later replies are not shown. */
   stop(): Promise<void>
 }
@@ -101,9 +104,9 @@ export function createSink(options: SinkOptions): Sink {
     return new Set([...open.keys(), ...newest.values()])
   }
 
-  function take(input: AskInput, by?: string): TakenAsk | undefined {
+  function take(input: AskInput, actor?: Actor): TakenAsk | undefined {
     for (const deliverer of known()) {
-      const taken = deliverer.take(input, by)
+      const taken = deliverer.take(input, actor)
       if (taken) return taken
     }
     return undefined

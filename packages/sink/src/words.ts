@@ -53,6 +53,7 @@ export interface Words {
   notAnOption: (given: string, options: readonly string[]) => string
   oneOnly: string
   alreadyResolved: string
+  notForYou: string
   elapsed: (ms: number) => string
 }
 
@@ -134,6 +135,7 @@ export const words: Words = {
   notAnOption: (given, options) => `"${given}" is no option. Give ${options.join(', ')}.`,
   oneOnly: 'Only one answer is possible here.',
   alreadyResolved: 'This was already resolved.',
+  notForYou: 'This is for somebody else to answer.',
   elapsed: (ms) => {
     const seconds = Math.floor(ms / 1000)
     if (seconds < 60) return `${seconds} s`

@@ -226,7 +226,7 @@ describe('an ask', () => {
     await scene.pass(1000)
     expect(scene.fake.notifications).toBe(1)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const taken: TakenAsk | undefined = scene.sink().take({ token: data }, 'Ada')
+    const taken: TakenAsk | undefined = scene.sink().take({ token: data }, { id: 'Ada', name: 'Ada' })
     expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], ask: { requestID: 'que_1' } })
     scene.show(
       settledWith([text('Green it is.')], {
@@ -243,13 +243,16 @@ describe('an ask', () => {
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(1000)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const first = scene.sink().take({ token: data }, 'Ada')
-    const second = scene.sink().take({ token: data }, 'Bob')
+    const first = scene.sink().take({ token: data }, { id: 'Ada', name: 'Ada' })
+    const second = scene.sink().take({ token: data }, { id: 'Bob', name: 'Bob' })
     expect(second?.type).toBe('error')
     second?.undo()
-    expect(scene.sink().take({ token: data }, 'Bob')?.type).toBe('error')
+    expect(scene.sink().take({ token: data }, { id: 'Bob', name: 'Bob' })?.type).toBe('error')
     first?.undo()
-    expect(scene.sink().take({ token: data }, 'Bob')).toMatchObject({ type: 'answer', answer: [['Green']] })
+    expect(scene.sink().take({ token: data }, { id: 'Bob', name: 'Bob' })).toMatchObject({
+      type: 'answer',
+      answer: [['Green']],
+    })
   })
 
   test('that was withdrawn says so, and has no buttons', async () => {

@@ -97,10 +97,10 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   }
 
   function sinkFor({ chat, replyTo }: SlackPlace, more: Partial<SlackSinkOptions> = {}): Sink {
-    const { policy, words, store } = options
+    const { policy, words, mayAnswer, store } = options
     threads.join(chat)
     return slackSink({
-      ...{ api, policy, words, store, timeoutMs, onError, clock },
+      ...{ api, policy, words, mayAnswer, store, timeoutMs, onError, clock },
       channelId: chat.id,
       threadTs: chat.thread,
       replyTo: replyTo?.id,

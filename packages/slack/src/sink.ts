@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import {
   createSink,
   type LedgerStore,
+  type MayAnswer,
   type Policy,
   pacerOf,
   type Sink,
@@ -28,6 +29,8 @@ export interface SlackSinkOptions {
   /** Default for `delivery`: `native` in a thread, else `edit`. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
+  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  readonly mayAnswer?: MayAnswer | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -48,6 +51,7 @@ export function slackSink(options: SlackSinkOptions): Sink {
     pacer: pacerOf(api, clock),
     policy: { delivery: threadTs === undefined ? 'edit' : 'native', ...policy },
     words,
+    mayAnswer: options.mayAnswer,
     store,
     onError,
     clock,

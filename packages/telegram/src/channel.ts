@@ -85,9 +85,9 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   }
 
   function sinkFor({ chat, replyTo }: TelegramPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
-    const { policy, words, store, rich, inputFile } = options
+    const { policy, words, mayAnswer, store, rich, inputFile } = options
     return telegramSink({
-      ...{ api, policy, words, store, rich, inputFile, onError, clock },
+      ...{ api, policy, words, mayAnswer, store, rich, inputFile, onError, clock },
       chatId: chat.id,
       threadId: chat.thread === undefined ? undefined : Number(chat.thread),
       replyTo: replyTo === undefined ? undefined : Number(replyTo.id),

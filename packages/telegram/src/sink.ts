@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import {
   createSink,
   type LedgerStore,
+  type MayAnswer,
   type Policy,
   pacerOf,
   type Sink,
@@ -22,6 +23,8 @@ export interface TelegramSinkOptions {
   readonly replyTo?: number | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
+  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  readonly mayAnswer?: MayAnswer | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -44,6 +47,7 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
     pacer: pacerOf(api, clock),
     policy,
     words,
+    mayAnswer: options.mayAnswer,
     store,
     onError,
     clock,

@@ -86,7 +86,7 @@ export const whole = [
         const button = (): string | undefined => stage.screen().flatMap((one) => one.buttons.flat())[1]?.data
         await until(stage, { isDone: () => button() !== undefined, withinMs: patienceMs, words: 'Nobody was asked.' })
         must(stage.notifications() === 1, `The ask rang ${stage.notifications()} times.`)
-        const taken = sink.take({ token: button() ?? '' }, 'Ada')
+        const taken = sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
         must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
         must(sink.take({ token: 'somebody.else' }) === undefined, 'It takes a token that is not its own.')
         const ask = askOf({ status: 'answered', answers: [['Blue']] })

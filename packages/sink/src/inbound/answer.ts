@@ -36,7 +36,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     const input: AskInput =
       inbound.type === 'press' ? { token: inbound.token, values: inbound.values } : { text: inbound.text }
     for (const { sink } of running(inbound)) {
-      const taken = sink.take(input, inbound.actor.name)
+      const taken = sink.take(input, inbound.actor)
       if (!taken) continue
       if (taken.type === 'form' && inbound.type === 'press') {
         await inbound.open?.(taken.form)

@@ -46,10 +46,11 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   }
 
   function sinkFor({ chat, replyTo }: WhatsAppPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
-    const { policy, words, store } = options
+    const { policy, words, mayAnswer, store } = options
     return baileysSink({
       policy,
       words,
+      mayAnswer,
       store,
       onError,
       clock,

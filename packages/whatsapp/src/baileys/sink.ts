@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import {
   createSink,
   type LedgerStore,
+  type MayAnswer,
   type Policy,
   pacerOf,
   type Sink,
@@ -24,6 +25,8 @@ export interface BaileysSinkOptions {
   readonly policy?: Partial<Policy> | undefined
   /** Default: English; asks name the numbers that answer them. */
   readonly words?: Partial<Words> | undefined
+  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  readonly mayAnswer?: MayAnswer | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -50,6 +53,7 @@ export function baileysSink(options: BaileysSinkOptions): Sink {
     pacer: pacerOf(socket, clock),
     policy,
     words: { ...baileysWords, ...words },
+    mayAnswer: options.mayAnswer,
     store,
     onError,
     clock,

@@ -84,8 +84,19 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   }
 
   function sinkFor({ chat, replyTo }: WhatsAppPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
-    const { policy, words, store } = options
-    return whatsappSink({ client, policy, words, store, onError, clock, to: chat.id, replyTo: replyTo?.id, ...more })
+    const { policy, words, mayAnswer, store } = options
+    return whatsappSink({
+      client,
+      policy,
+      words,
+      mayAnswer,
+      store,
+      onError,
+      clock,
+      to: chat.id,
+      replyTo: replyTo?.id,
+      ...more,
+    })
   }
 }
 

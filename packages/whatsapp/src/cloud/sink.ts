@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import {
   createSink,
   type LedgerStore,
+  type MayAnswer,
   type Policy,
   pacerOf,
   type Sink,
@@ -24,6 +25,8 @@ export interface WhatsAppSinkOptions {
   /** Default: notices of tools every 60 s at most, a word after 3 min without any, code of more than 2,000 units as a file. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
+  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  readonly mayAnswer?: MayAnswer | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -45,6 +48,7 @@ export function whatsappSink(options: WhatsAppSinkOptions): Sink {
     pacer: pacerOf(client, clock),
     policy: { ...cloudPolicy, ...policy },
     words,
+    mayAnswer: options.mayAnswer,
     store,
     onError,
     clock,

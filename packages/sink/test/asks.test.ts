@@ -129,6 +129,20 @@ describe('a button', () => {
     expect(labels(several, 5)).toEqual(['☐ Red', '☑ Gr…', '☐ Bl…', 'Done'])
   })
 
+  test('has a label, whatever the option is called', () => {
+    const ask = asks([
+      questionOf({
+        options: [
+          { label: ' ', description: 'Nothing' },
+          { label: 'Red', description: '' },
+        ],
+      }),
+    ])
+    const ledger = { ...emptyLedger, asks: { que_1: fresh } }
+    const [card] = viewOf(replyWith([], { phase: 'blocked', asks: [ask] }), { ledger }).cards
+    expect(card?.type === 'ask' && card.buttons.flat().map(({ label }) => label)).toEqual(['1', 'Red'])
+  })
+
   test('is none where there are too many', () => {
     const options = Array.from({ length: 30 }, (_, index) => ({ label: `Option ${index}`, description: '' }))
     const ledger = { ...emptyLedger, asks: { que_1: fresh } }

@@ -27,6 +27,10 @@ export const channelGoals: readonly Goal[] = [
     what: 'letters of five hard replies that chats on Slack, Discord and WhatsApp lack at the end, or show twice',
     unit: 'letters',
     bound: { atMost: 0 },
-    measure: async () => (await shown()).reduce((sum, { ours }) => sum + ours.missing + ours.doubled, 0),
+    measure: async () => {
+      const rows = await shown()
+      if (rows.length !== 15) throw new Error(`Of 15 replies ${rows.length} were shown.`)
+      return rows.reduce((sum, { ours }) => sum + ours.missing + ours.doubled, 0)
+    },
   },
 ]

@@ -69,7 +69,8 @@ function questionCard(
   }
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
-    return { label: `${mark}${label}`, data: tokens.option(state.secret, at, index) }
+    // No platform takes a button without a label.
+    return { label: `${mark}${label.trim() || index + 1}`, data: tokens.option(state.secret, at, index) }
   })
   if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(state.secret, at) })
   const isPickable = question.options.length > 0 && (edits || !question.multiple)

@@ -26,9 +26,9 @@ export function lex(source: string): readonly Token[] {
   const tokens: Token[] = []
   let start = 0
   while (start < source.length) {
-    const end = chunkEnd(source, start)
-    tokens.push(...lexed(source.slice(start, end)))
-    start = end
+    const chunk = chunkAt(source, start)
+    tokens.push(...chunk.tokens)
+    start = chunk.end
   }
   return tokens
 }
@@ -57,21 +57,19 @@ export function openFence(token: Token): Fence | undefined {
   return { marker, opening: opening.trim() }
 }
 
-const chunks = new Map<string, readonly Token[]>()
+/** Two generations, the younger of which is what was asked for last: to forget takes no search then. */
+let young = new Map<string, readonly Token[]>()
+let old = young
 let remembered = 0
 
 function lexed(chunk: string): readonly Token[] {
-  const before = chunks.get(chunk)
+  const before = young.get(chunk)
   if (before !== undefined) return before
-  const tokens = lexChunk(chunk)
+  const tokens = old.get(chunk) ?? lexChunk(chunk)
   if (chunk.length > REMEMBERED / 10) return tokens
-  chunks.set(chunk, tokens)
+  young.set(chunk, tokens)
   remembered += chunk.length
-  for (const [oldest] of chunks) {
-    if (remembered <= REMEMBERED) break
-    chunks.delete(oldest)
-    remembered -= oldest.length
-  }
+  if (remembered > REMEMBERED / 2) [old, young, remembered] = [young, new Map(), 0]
   return tokens
 }
 
@@ -83,20 +81,19 @@ function lexChunk(source: string): readonly Token[] {
   }
 }
 
-/** Where the first chunk ends: what begins there reads the same without it. */
-function chunkEnd(source: string, start: number): number {
+/** The chunk that begins there, as long as it must be to read the same without what follows. */
+function chunkAt(source: string, start: number): { readonly end: number; readonly tokens: readonly Token[] } {
   let end = nextBlank(source, start)
-  while (end < source.length) {
-    const last = lexed(source.slice(start, end)).findLast(({ type }) => type !== 'space')
+  for (;;) {
+    const tokens = lexed(source.slice(start, end))
+    const last = end < source.length ? tokens.findLast(({ type }) => type !== 'space') : undefined
     const fence = last && openFence(last)
-    if (fence === undefined) return end
+    if (fence === undefined) return { end, tokens }
     const closing = source.indexOf(`\n${fence.marker}`, end - 1)
     const indented = source.slice(end - 1, closing < 0 ? source.length : closing).search(/\n {1,3}(```|~~~)/)
     const from = indented < 0 ? closing : end - 1 + indented
-    if (from < 0) return source.length
-    end = nextBlank(source, from + 1)
+    end = from < 0 ? source.length : nextBlank(source, from + 1)
   }
-  return end
 }
 
 function nextBlank(source: string, start: number): number {

@@ -171,23 +171,25 @@ describe('watching', () => {
     const mine = prompt('pause')
     await until(mine, (reply) => textOf(reply).startsWith('One'))
     const other = stage.open()
-    const settled = new Promise<{ reply: Reply; started: number }>((resolve) => {
-      let started = 0
+    let [started, begin] = [0, () => {}]
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const settled = new Promise<Reply>((resolve) => {
+      const replyStarted = (): void => {
+        started += 1
+        begin()
+      }
       other.watch(
         { sessionID: mine.reply?.sessionID },
-        {
-          observe: () => [
-            { replyStarted: () => (started += 1), replySettled: ({ reply }) => resolve({ reply, started }) },
-          ],
-        },
+        { observe: () => [{ replyStarted, replySettled: ({ reply }) => resolve(reply) }] },
       )
     })
-    await other.ready
-    // The other one has read the session when it hears of the rest.
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    // What is over before it was read is nobody's news.
+    await begun
     stage.model.release('pause')
     const seen = await settled
-    expect([textOf(seen.reply), seen.started]).toEqual([textOf(await mine.result), 1])
+    expect([textOf(seen), started]).toEqual([textOf(await mine.result), 1])
     await other.close()
   })
 })

@@ -39,8 +39,8 @@ export type CardType = Card['type']
 export interface Shown {
   /** Where kept cards stand: after which shown text parts, oldest first. */
   readonly breaks: readonly Break[]
-  /** Cards of which a message was posted, with the time. */
-  readonly posted: ReadonlyMap<string, PostedCard>
+  /** Cards of which a message was posted. */
+  readonly posted: ReadonlySet<string>
   /** Calls that notices told, as `partID:status`. */
   readonly told: ReadonlySet<string>
   readonly noticeAt?: number | undefined
@@ -56,11 +56,6 @@ export interface Break {
   readonly key: string
   /** The shown text parts that had come by then. */
   readonly before: readonly string[]
-}
-
-export interface PostedCard {
-  readonly at: number
-  readonly source?: string | undefined
 }
 
 /** How far an ask has come with the people of the chat. Goes through JSON. */

@@ -1,6 +1,6 @@
 export { systemClock } from '@reply/core'
 export { type AskInput, type Taken, takeAsk } from './asks.ts'
-export type { AskState, Break, Card, CardType, PostedCard, Shown } from './card.ts'
+export type { AskState, Break, Card, CardType, Shown } from './card.ts'
 export type { Carry, Container } from './carry.ts'
 export { type Policy, toPolicy } from './config.ts'
 export type { SeenMessage, Stage, StageFault } from './contract/stage.ts'
@@ -68,7 +68,7 @@ export {
   reconcile,
 } from './reconcile.ts'
 export { createSink, type Sink, type SinkOptions } from './sink.ts'
-export { createSplitter, type Slice, type SplitOptions, split } from './split.ts'
+export { type Slice, type SplitOptions, split } from './split.ts'
 export { type Table, tableText } from './table.ts'
 export type { MayAnswer, TakenAsk } from './take.ts'
 export { type Mode, type View, type ViewOptions, view } from './view.ts'

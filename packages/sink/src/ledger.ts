@@ -127,7 +127,7 @@ export function shownOf(ledger: Ledger): Shown {
   const there = ledger.entries.filter(isThere)
   return {
     breaks: ledger.breaks,
-    posted: new Map(there.map((entry) => [entry.card, { at: entry.at }])),
+    posted: new Set(there.map((entry) => entry.card)),
     told: new Set(ledger.told),
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,

@@ -53,20 +53,6 @@ export function split(source: string, { from = 0, carry, ...options }: SplitOpti
   return slices
 }
 
-/** A `split` that remembers: of a text that grew only what comes after the sealed slices is cut again. */
-export function createSplitter(options: Omit<SplitOptions, 'from' | 'carry'>): (source: string) => readonly Slice[] {
-  let before = ''
-  let slices: readonly Slice[] = []
-  return (source) => {
-    if (source === before) return slices
-    const sealed = source.startsWith(before) ? slices.slice(0, -1) : []
-    const last = sealed.at(-1)
-    slices = [...sealed, ...split(source, { ...options, from: last?.to, carry: last?.carry })]
-    before = source
-    return slices
-  }
-}
-
 interface SliceOptions {
   readonly maxLength: number
   readonly measure: (source: string) => number

@@ -64,7 +64,7 @@ test('what a form answered is said below the message that it was opened from', (
   const answers = [['Red'], ['Green', 'Blue'], ['Ada']]
   const ask = asks(three.questions, { status: 'answered', answers })
   const told = (posted: readonly string[]) => {
-    const shown = { ...emptyShown, posted: new Map(posted.map((key) => [key, { at: 0 }])) }
+    const shown = { ...emptyShown, posted: new Set(posted) }
     const { cards } = viewOf(replyWith([], { asks: [ask] }), { shown } as Parameters<typeof viewOf>[1])
     return cards.filter(({ type }) => type === 'ask').map(({ source }) => source.match(/✅ [^\n]*/g))
   }

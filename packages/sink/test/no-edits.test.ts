@@ -10,7 +10,7 @@ describe('where nothing can be edited', () => {
   test('an ask with several answers has no buttons, which could show nothing of what is picked', () => {
     const reply = replyWith([], { phase: 'blocked', asks: [asks([questionOf({ multiple: true })])] })
     const state = { secret: 's', answers: [], picked: [] }
-    const shown = { breaks: [], posted: new Map(), told: new Set<string>(), noticeCount: 0, heartbeats: 0 }
+    const shown = { breaks: [], posted: new Set<string>(), told: new Set<string>(), noticeCount: 0, heartbeats: 0 }
     const asked = (edits: boolean) =>
       viewOf(reply, { edits, shown: { ...shown, asks: new Map([['que_1', state]]) } } as Parameters<typeof viewOf>[1])
         .cards[0]

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { type Dialect, renderMarkdown } from '../src/dialect.ts'
 import { lex, openFence } from '../src/markdown.ts'
-import { createSplitter, split } from '../src/split.ts'
+import { type Slice, split } from '../src/split.ts'
 import { markdownText } from './fragments.ts'
 
 // On a machine with a lot to do.
@@ -106,15 +106,17 @@ describe('for every text', () => {
     )
   })
 
-  test('a splitter that remembers says the same', () => {
+  test('to go on behind what is sealed is to cut the whole', () => {
     fc.assert(
       fc.property(fc.array(markdownText, { maxLength: 5 }), settings, (texts, setting) => {
         const options = optionsOf(setting)
-        const remembering = createSplitter(options)
-        let text = ''
+        let [text, slices]: [string, readonly Slice[]] = ['', []]
         for (const more of texts) {
           text += more
-          expect(remembering(text)).toEqual(split(text, options))
+          const sealed = slices.slice(0, -1)
+          const last = sealed.at(-1)
+          slices = [...sealed, ...split(text, { ...options, from: last?.to, carry: last?.carry })]
+          expect(slices).toEqual(split(text, options))
         }
       }),
       { numRuns: 1000 },

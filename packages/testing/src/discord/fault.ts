@@ -1,3 +1,4 @@
+import { type Befalling, createPlan, type FaultPlan } from '../fault.ts'
 import type { DiscordCallName } from './routes/all.ts'
 
 /** What goes wrong with a call. */
@@ -31,40 +32,17 @@ export type DiscordFault = ToCalls &
   )
 
 /** Which calls a fault befalls. */
-interface ToCalls {
+interface ToCalls extends Befalling {
   /** Default: any that has to do with messages: not typing. */
   readonly call?: DiscordCallName | readonly DiscordCallName[]
   /** Default: any. */
   readonly channelId?: string
-  /** The first of the calls that match which it befalls, from 1. Default 1. */
-  readonly nth?: number
-  /** How many it befalls, one after the other. Default 1. */
-  readonly times?: number
 }
 
-export interface FaultPlan {
-  add(fault: DiscordFault): void
-  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
-  next(call: DiscordCallName, channelId: string): DiscordFault | undefined
-}
+export type DiscordFaultPlan = FaultPlan<DiscordFault, [call: DiscordCallName, channelId: string]>
 
-export function createFaultPlan(faults: readonly DiscordFault[]): FaultPlan {
-  const plan = faults.map((fault) => ({ fault, seen: 0 }))
-  return {
-    add: (fault) => {
-      plan.push({ fault, seen: 0 })
-    },
-    next: (call, channelId) => {
-      let due: DiscordFault | undefined
-      for (const entry of plan) {
-        if (!befalls(entry.fault, call, channelId)) continue
-        entry.seen += 1
-        const { nth = 1, times = 1 } = entry.fault
-        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
-      }
-      return due
-    },
-  }
+export function createFaultPlan(faults: readonly DiscordFault[]): DiscordFaultPlan {
+  return createPlan(faults, befalls)
 }
 
 function befalls(fault: DiscordFault, call: DiscordCallName, channelId: string): boolean {

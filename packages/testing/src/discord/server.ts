@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Answer, done, refused, send, tooMany, withBucket } from './answer.ts'
-import type { DiscordFault, FaultPlan } from './fault.ts'
+import type { DiscordFault, DiscordFaultPlan } from './fault.ts'
 import { limits } from './limits.ts'
 import { noPayload, type Payload, readPayload } from './payload.ts'
 import { Refusal, refusals } from './refusal.ts'
@@ -24,7 +24,7 @@ export interface DiscordCall {
 export interface ServerOptions {
   readonly world: World
   readonly token: string
-  readonly plan: FaultPlan
+  readonly plan: DiscordFaultPlan
   readonly calls: DiscordCall[]
   /** Where the gateway is. */
   readonly gatewayUrl: () => string

@@ -1,3 +1,5 @@
+import { type Befalling, createPlan, type FaultPlan } from '../fault.ts'
+
 /** What goes wrong with a call. */
 export type SlackFault = ToCalls &
   /** 429 with `Retry-After`, and the method rests for as long, as it does after a real one. */
@@ -22,40 +24,17 @@ export type SlackFault = ToCalls &
   )
 
 /** Which calls a fault befalls. */
-interface ToCalls {
+interface ToCalls extends Befalling {
   /** Default: any but `apps.connections.open`. */
   readonly method?: string | RegExp
   /** Default: any, and calls without one. */
   readonly channel?: string
-  /** The first of the calls that match which it befalls, from 1. Default 1. */
-  readonly nth?: number
-  /** How many it befalls, one after the other. Default 1. */
-  readonly times?: number
 }
 
-export interface FaultPlan {
-  add(fault: SlackFault): void
-  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
-  next(method: string, channel: string | undefined): SlackFault | undefined
-}
+export type SlackFaultPlan = FaultPlan<SlackFault, [method: string, channel: string | undefined]>
 
-export function createFaultPlan(faults: readonly SlackFault[]): FaultPlan {
-  const plan = faults.map((fault) => ({ fault, seen: 0 }))
-  return {
-    add: (fault) => {
-      plan.push({ fault, seen: 0 })
-    },
-    next: (method, channel) => {
-      let due: SlackFault | undefined
-      for (const entry of plan) {
-        if (!befalls(entry.fault, method, channel)) continue
-        entry.seen += 1
-        const { nth = 1, times = 1 } = entry.fault
-        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
-      }
-      return due
-    },
-  }
+export function createFaultPlan(faults: readonly SlackFault[]): SlackFaultPlan {
+  return createPlan(faults, befalls)
 }
 
 function befalls(fault: SlackFault, method: string, channel: string | undefined): boolean {

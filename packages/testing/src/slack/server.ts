@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { FaultPlan, SlackFault } from './fault.ts'
+import type { SlackFault, SlackFaultPlan } from './fault.ts'
 import { methodNamed } from './methods/all.ts'
 import { type Payload, readFileBytes, readPayload, textIn } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
@@ -26,7 +26,7 @@ export interface ServerOptions {
   readonly token: string
   /** Of the app, for Socket Mode alone. */
   readonly appToken: string
-  readonly plan: FaultPlan
+  readonly plan: SlackFaultPlan
   /** Every call is put here, and replaced when it is answered. */
   readonly calls: SlackCall[]
   /** Waits that are to be ended when the server closes. */

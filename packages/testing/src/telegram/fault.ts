@@ -1,3 +1,5 @@
+import { type Befalling, createPlan, type FaultPlan } from '../fault.ts'
+
 /** What goes wrong with a call. */
 export type TelegramFault = ToCalls &
   /** 429, and the chat that the call named is frozen for as long, as it is after a real one. */
@@ -23,40 +25,17 @@ export type TelegramFault = ToCalls &
   )
 
 /** Which calls a fault befalls. */
-interface ToCalls {
+interface ToCalls extends Befalling {
   /** Default: any but `getUpdates`. */
   readonly method?: string | RegExp
   /** Default: any, and calls without one. */
   readonly chatId?: number
-  /** The first of the calls that match which it befalls, from 1. Default 1. */
-  readonly nth?: number
-  /** How many it befalls, one after the other. Default 1. */
-  readonly times?: number
 }
 
-export interface FaultPlan {
-  add(fault: TelegramFault): void
-  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
-  next(method: string, chatId: number | undefined): TelegramFault | undefined
-}
+export type TelegramFaultPlan = FaultPlan<TelegramFault, [method: string, chatId: number | undefined]>
 
-export function createFaultPlan(faults: readonly TelegramFault[]): FaultPlan {
-  const plan = faults.map((fault) => ({ fault, seen: 0 }))
-  return {
-    add: (fault) => {
-      plan.push({ fault, seen: 0 })
-    },
-    next: (method, chatId) => {
-      let due: TelegramFault | undefined
-      for (const entry of plan) {
-        if (!befalls(entry.fault, method, chatId)) continue
-        entry.seen += 1
-        const { nth = 1, times = 1 } = entry.fault
-        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
-      }
-      return due
-    },
-  }
+export function createFaultPlan(faults: readonly TelegramFault[]): TelegramFaultPlan {
+  return createPlan(faults, befalls)
 }
 
 function befalls(fault: TelegramFault, method: string, chatId: number | undefined): boolean {

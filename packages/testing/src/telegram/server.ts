@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { describe, type FaultPlan, type TelegramFault } from './fault.ts'
+import { describe, type TelegramFault, type TelegramFaultPlan } from './fault.ts'
 import { methodNamed } from './methods/all.ts'
 import { numberIn, type Payload, readPayload } from './payload.ts'
 import { Refusal, tooMany } from './refusal.ts'
@@ -24,7 +24,7 @@ export interface TelegramCall {
 export interface ServerOptions {
   readonly world: World
   readonly token: string
-  readonly plan: FaultPlan
+  readonly plan: TelegramFaultPlan
   /** Every call is put here, and replaced when it is answered. */
   readonly calls: TelegramCall[]
   /** Waits that are to be ended when the server closes. */

@@ -1,3 +1,5 @@
+import { type Befalling, createPlan, type FaultPlan } from '../../fault.ts'
+
 /** What goes wrong with a call to the Cloud API. */
 export type CloudFault = ToCalls &
   /** The limit of the pair (131056) or of the number (130429): nothing was done. Default the pair's. */
@@ -26,40 +28,17 @@ export type CloudFault = ToCalls &
 /** What a call is about. */
 export type CloudCallKind = 'text' | 'interactive' | 'document' | 'reaction' | 'typing' | 'media' | 'other'
 
-interface ToCalls {
+interface ToCalls extends Befalling {
   /** Default: any but `typing`. */
   readonly kind?: CloudCallKind
   /** Default: anybody. */
   readonly to?: string
-  /** The first of the calls that match which it befalls, from 1. Default 1. */
-  readonly nth?: number
-  /** How many it befalls, one after the other. Default 1. */
-  readonly times?: number
 }
 
-export interface CloudFaultPlan {
-  add(fault: CloudFault): void
-  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
-  next(kind: CloudCallKind, to: string | undefined): CloudFault | undefined
-}
+export type CloudFaultPlan = FaultPlan<CloudFault, [kind: CloudCallKind, to: string | undefined]>
 
 export function createCloudFaultPlan(faults: readonly CloudFault[]): CloudFaultPlan {
-  const plan = faults.map((fault) => ({ fault, seen: 0 }))
-  return {
-    add: (fault) => {
-      plan.push({ fault, seen: 0 })
-    },
-    next: (kind, to) => {
-      let due: CloudFault | undefined
-      for (const entry of plan) {
-        const { nth = 1, times = 1 } = entry.fault
-        if (!befalls(entry.fault, kind, to)) continue
-        entry.seen += 1
-        if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
-      }
-      return due
-    },
-  }
+  return createPlan(faults, befalls)
 }
 
 function befalls(fault: CloudFault, kind: CloudCallKind, to: string | undefined): boolean {

@@ -1,7 +1,14 @@
 import { inspect } from 'node:util'
 import { REST } from '@discordjs/rest'
 import type { Bubble, ChannelPort } from '@reply/sink'
-import { createHandClock, type DiscordOptions, type FakeDiscord, type HandClock, startDiscord } from '@reply/testing'
+import {
+  createHandClock,
+  type DiscordOptions,
+  type FakeDiscord,
+  type HandClock,
+  until as patient,
+  startDiscord,
+} from '@reply/testing'
 import { afterEach, expect, vi } from 'vitest'
 import {
   createDiscordPort,
@@ -111,11 +118,7 @@ export function tellsNothing(error: unknown): void {
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/very-secret|interaction-token/)
 }
 
-/** Lets requests arrive: until something is so, and no longer than real time allows. */
-export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + 15_000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+/** The real discord.js takes its time. */
+export function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  return patient(isSo, what, 15_000)
 }

@@ -201,6 +201,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'unsupportedReason',
     'usage',
     ...whatsappFakeNames,
+    'until',
   ],
   console: [
     'AskPort',

@@ -65,7 +65,7 @@ test('what a form answered is said below the message that it was opened from', (
   const ask = asks(three.questions, { status: 'answered', answers })
   const told = (posted: readonly string[]) => {
     const shown = { ...emptyShown, posted: new Set(posted) }
-    const { cards } = viewOf(replyWith([], { asks: [ask] }), { shown } as Parameters<typeof viewOf>[1])
+    const { cards } = viewOf(replyWith([], { asks: [ask] }), { shown })
     return cards.filter(({ type }) => type === 'ask').map(({ source }) => source.match(/✅ [^\n]*/g))
   }
   expect(told(['ask:que_1:0'])).toEqual([['✅ Red', '✅ Green, Blue', '✅ Ada']])

@@ -83,7 +83,7 @@ export function permits(more: Partial<PermissionAsk> = {}): PermissionAsk {
   return { type: 'permission', requestID: 'per_1', ...asking, ...what, ...more }
 }
 
-export interface Viewing extends Partial<Omit<ViewOptions, 'policy' | 'shown'>> {
+export interface Viewing extends Partial<Omit<ViewOptions, 'policy'>> {
   readonly policy?: Partial<Policy>
   readonly ledger?: Ledger
   /** So long after the beginning. */

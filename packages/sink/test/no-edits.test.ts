@@ -12,8 +12,7 @@ describe('where nothing can be edited', () => {
     const state = { secret: 's', answers: [], picked: [] }
     const shown = { breaks: [], posted: new Set<string>(), told: new Set<string>(), noticeCount: 0, heartbeats: 0 }
     const asked = (edits: boolean) =>
-      viewOf(reply, { edits, shown: { ...shown, asks: new Map([['que_1', state]]) } } as Parameters<typeof viewOf>[1])
-        .cards[0]
+      viewOf(reply, { edits, shown: { ...shown, asks: new Map([['que_1', state]]) } }).cards[0]
     expect(asked(true)).toMatchObject({ buttons: [[{}], [{}], [{}], [{}]] })
     expect(asked(false)).toMatchObject({ buttons: [], source: expect.stringContaining('Reply with the numbers') })
   })

@@ -5,6 +5,8 @@ import { Api } from 'grammy'
 import { afterEach, expect } from 'vitest'
 import { createTelegramPort, renderFor, type TelegramPortOptions } from '../src/index.ts'
 
+export { until } from '@reply/testing'
+
 export const token = '42:very-secret-token'
 
 const started: FakeTelegram[] = []
@@ -58,14 +60,5 @@ export async function ending(call: Promise<unknown> | undefined): Promise<object
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('very-secret')
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('very-secret')
     return error instanceof Error ? error : { type: String(error) }
-  }
-}
-
-/** Lets requests arrive: until something is so, and no longer than real time allows. */
-export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + 5000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -5,6 +5,7 @@ import {
   type FakeWhatsApp,
   type HandClock,
   startWhatsApp,
+  until,
   type WhatsAppOptions,
 } from '../src/index.ts'
 
@@ -101,14 +102,6 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const end = performance.now() + 5000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${isSo.toString()}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
 }
 
 test('a text is shown with its marks, and rings', async () => {

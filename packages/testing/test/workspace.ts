@@ -1,6 +1,8 @@
 import { afterEach } from 'vitest'
 import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, startSlack } from '../src/index.ts'
 
+export { until } from '../src/index.ts'
+
 export interface Answer {
   readonly ok?: boolean
   readonly error?: string
@@ -44,14 +46,5 @@ export async function workspace(options: Partial<SlackOptions> = {}): Promise<Wo
     const more = { status: response.status, retryAfter: response.headers.get('retry-after') }
     const answer: unknown = await response.json()
     return { ...Object(answer), ...more }
-  }
-}
-
-/** Lets requests arrive: until something is so, and no longer than real time allows. */
-export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + 5000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }

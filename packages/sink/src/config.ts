@@ -18,6 +18,7 @@ const schema = z
     statusTickMs: ms.min(1000).default(5000),
     notifyAfterMs: ms.default(30_000),
     documentLength: z.number().int().min(500).default(4000),
+    allowUnseen: z.boolean().default(false),
   })
   .strict()
 
@@ -49,8 +50,10 @@ export interface Policy extends z.infer<typeof schema> {
   readonly statusTickMs: number
   /** A reply that took longer ends with a message that is heard, in ms. Default 30,000. */
   readonly notifyAfterMs: number
-  /** Code of more UTF-16 units is posted as a file, where the port can. Default 4,000. */
+  /** Code in an answer, or a diff in a permission, of more UTF-16 units is posted as a file, where the port can. Default 4,000. */
   readonly documentLength: number
+  /** A permission can be allowed though the source never told what it would run. Default false: it can only be rejected. */
+  readonly allowUnseen: boolean
 }
 
 /** Fills in the defaults. Throws `invalid` with the field and what it takes. */

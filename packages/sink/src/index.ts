@@ -35,6 +35,7 @@ export {
 } from './ledger.ts'
 export type { Budget, ButtonLimits, Limits } from './limits.ts'
 export { known, lex, type Token } from './markdown.ts'
+export { type Offer, type OfferFacts, offerOf } from './offer.ts'
 export { type ChatPace, createPacer, type Pacer, pacerOf } from './pace.ts'
 export {
   type AppendStream,

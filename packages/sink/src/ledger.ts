@@ -34,6 +34,10 @@ export interface Entry {
   readonly whole: string
   /** Of an answer: which part of the stretch, and what the stretch was up to there. */
   readonly piece?: Piece | undefined
+  /** Of a permission: which of its messages it is. Absent in ledgers that were written before asks had several. */
+  readonly part?: Part | undefined
+  /** It has buttons that allow something. */
+  readonly isAllowing?: true | undefined
   /** It goes on with a text that others have come below of. */
   readonly isContinued?: true | undefined
   /** It is a stream that is open. */
@@ -64,6 +68,14 @@ export interface Sent {
 export interface Cap {
   readonly most: number
   readonly from: number
+}
+
+/** One of the messages that show a permission. */
+export interface Part {
+  /** Names the whole that it was cut from. */
+  readonly of: string
+  readonly index: number
+  readonly count: number
 }
 
 export interface Piece {

@@ -54,6 +54,9 @@ export interface Words {
   oneOnly: string
   alreadyResolved: string
   notForYou: string
+  notAllowedHere: string
+  waitingForInput: string
+  notAllShown: string
   elapsed: (ms: number) => string
 }
 
@@ -135,7 +138,12 @@ export const words: Words = {
   notAnOption: (given, options) => `"${given}" is no option. Give ${options.join(', ')}.`,
   oneOnly: 'Only one answer is possible here.',
   alreadyResolved: 'This was already resolved.',
-  notForYou: 'This is for somebody else to answer.',
+  notForYou: 'You may not answer this.',
+  notAllowedHere:
+    'It cannot be allowed here: this chat is shared, and the bot has no list of people who may answer. You can reject it.',
+  waitingForInput: 'Waiting to see what it would run. Until then you can only reject it.',
+  notAllShown:
+    'Not all of it could be shown here, so you can only reject it here. To allow it, answer in the terminal.',
   elapsed: (ms) => {
     const seconds = Math.floor(ms / 1000)
     if (seconds < 60) return `${seconds} s`

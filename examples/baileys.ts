@@ -4,12 +4,12 @@ import { connect } from '@reply/core'
 import { answerWith, baileysChannel, type Running } from '@reply/whatsapp'
 import { DisconnectReason, makeWASocket, useMultiFileAuthState } from 'baileys'
 
-const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
+const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '' } = process.env
 if (!number) throw new Error('Set WHATSAPP_NUMBER to that of the account, with its country and nothing but digits.')
 
 // Whoever is here can run commands on your computer; everybody else is not heard.
 const users = new Set(WHATSAPP_USERS.split(','))
-const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
 const running = new Map<string, Running>()
 const answer = answerWith({

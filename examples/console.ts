@@ -3,7 +3,7 @@
 import { consoleSink } from '@reply/console'
 import { connect } from '@reply/core'
 
-const opencode = connect({ url: process.env.OPENCODE_URL ?? 'http://127.0.0.1:4096' })
+const opencode = connect()
 const sink = consoleSink({ opencode })
 const stream = opencode.prompt({ text: process.argv[2] ?? 'Tidy up the README' }, { observe: () => [sink] })
 

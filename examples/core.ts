@@ -3,10 +3,7 @@
 import { answerOf, connect, currentActivity, ReplyError } from '@reply/core'
 
 const text = process.argv[2] ?? 'What does this project do?'
-const opencode = connect({
-  url: process.env.OPENCODE_URL ?? 'http://127.0.0.1:4096',
-  ...(process.env.OPENCODE_SERVER_PASSWORD && { password: process.env.OPENCODE_SERVER_PASSWORD }),
-})
+const opencode = connect()
 
 try {
   await opencode.ready

@@ -4,12 +4,12 @@ import { connect } from '@reply/core'
 import { answerWith, discordChannel, discordRestOptions, type Inbound, type Running } from '@reply/discord'
 import { Client, GatewayIntentBits } from 'discord.js'
 
-const { DISCORD_TOKEN: token, DISCORD_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
+const { DISCORD_TOKEN: token, DISCORD_USERS = '' } = process.env
 if (!token) throw new Error("Set DISCORD_TOKEN to what the application's page says under Bot.")
 
 // Whoever is here can run commands on your computer; everybody else is not heard.
 const users = new Set(DISCORD_USERS.split(','))
-const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const opencode = connect({ onError: ({ message }) => console.error(message) })
 const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
 const client = new Client({
   intents: [Guilds, GuildMessages, DirectMessages, MessageContent],

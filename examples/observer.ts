@@ -17,10 +17,7 @@ const attention: ReplyObserver = {
   replySettled: ({ reply, outcome }) => console.log(`${outcome}: ${reply.prompt?.text ?? reply.sessionID}`),
 }
 
-const opencode = connect({
-  url: process.env.OPENCODE_URL ?? 'http://127.0.0.1:4096',
-  onError: (error) => console.error(error.message),
-})
+const opencode = connect({ onError: (error) => console.error(error.message) })
 const stop = opencode.watch({}, { observe: () => [attention] })
 console.log('watching; Control-C ends it')
 

@@ -8,13 +8,13 @@ import { answerWith, type Inbound, type Running, slackChannel } from '@reply/sla
 import { WebClient } from '@slack/web-api'
 
 const { SLACK_BOT_TOKEN: token, SLACK_SIGNING_SECRET: signingSecret, SLACK_USERS = '' } = process.env
-const { OPENCODE_URL = 'http://127.0.0.1:4096', PORT = '3000' } = process.env
+const { PORT = '3000' } = process.env
 if (!token || !signingSecret)
   throw new Error("Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to what the app's page shows.")
 
 // Whoever is here can run commands on your computer; everybody else is not heard.
 const users = new Set(SLACK_USERS.split(','))
-const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
 const running = new Map<string, Running>()
 const placeOf = ({ chat }: Inbound): string => `${chat.id}/${chat.thread ?? ''}`

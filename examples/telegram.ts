@@ -4,12 +4,12 @@ import { connect } from '@reply/core'
 import { answerWith, type Inbound, type Running, telegramChannel } from '@reply/telegram'
 import { Api } from 'grammy'
 
-const { TELEGRAM_TOKEN: token, TELEGRAM_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096' } = process.env
+const { TELEGRAM_TOKEN: token, TELEGRAM_USERS = '' } = process.env
 if (!token) throw new Error('Set TELEGRAM_TOKEN to what @BotFather gave you.')
 
 // Whoever is here can run commands on your computer; everybody else is not heard.
 const users = new Set(TELEGRAM_USERS.split(','))
-const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
 const running = new Map<string, Running>()
 const placeOf = ({ chat }: Inbound): string => `${chat.id}/${chat.thread ?? ''}`

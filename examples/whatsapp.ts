@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { connect } from '@reply/core'
 import { answerWith, createCloudClient, type Running, whatsappChannel } from '@reply/whatsapp'
 
-const { WHATSAPP_USERS = '', OPENCODE_URL = 'http://127.0.0.1:4096', PORT = '8080', ...env } = process.env
+const { WHATSAPP_USERS = '', PORT = '8080', ...env } = process.env
 const required = (name: string): string => {
   const value = env[name]
   if (!value) throw new Error(`Set ${name}: packages/whatsapp/README.md says where it is found.`)
@@ -14,7 +14,7 @@ const required = (name: string): string => {
 
 // Whoever is here can run commands on your computer; everybody else is not heard.
 const users = new Set(WHATSAPP_USERS.split(','))
-const opencode = connect({ url: OPENCODE_URL, onError: ({ message }) => console.error(message) })
+const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
 const running = new Map<string, Running>()
 const answer = answerWith({

@@ -16,7 +16,7 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
 if (timeOf('node_modules/.package-lock.json') < timeOf('package-lock.json')) {
   const isRepeatable = existsSync(join(root, 'package-lock.json'))
   // `prepare` builds as part of it.
-  run('Installing the packages (once; about 250 MB, most of it an OpenCode server to show and test against)', 'npm', [
+  run('Installing the packages (once; about 500 MB, 180 of them an OpenCode server to show and test against)', 'npm', [
     isRepeatable ? 'ci' : 'install',
     '--no-fund',
     '--no-audit',

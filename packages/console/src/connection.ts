@@ -1,7 +1,7 @@
 import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/core'
 import { reasonText } from './failure.ts'
 import { createOutage } from './outage.ts'
-import { DEFAULT_URL, type ServerOptions } from './server.ts'
+import { credentialsOf, type ServerOptions, shownUrl, urlOf } from './server.ts'
 import { NOTHING_MISSED } from './trouble.ts'
 import type { World } from './world.ts'
 
@@ -15,8 +15,8 @@ export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
 }
 
 /**
- * Connects with the credentials of the environment (`OPENCODE_SERVER_PASSWORD`, `OPENCODE_SERVER_USERNAME`) and waits
- * until the server has answered. `remark` hears of what goes wrong without ending anything, each thing once.
+ * Connects with the credentials of the url or the environment and waits until the server has answered. `remark` is called
+ * once for each failure that ends nothing.
  */
 export async function openServer(
   options: ServerOptions,
@@ -24,9 +24,9 @@ export async function openServer(
   remark: (text: string) => void,
   { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
 ): Promise<OpenCode> {
-  const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = world.env
+  const url = urlOf(options, world.env)
   const said = new Set<string>()
-  // Before it is open, the failure is thrown; after it was closed, it is nobody's any more.
+  // Before it is open, the failure is thrown; after it was closed, it is dropped.
   let open = false
   const outage = createOutage({ clock: world.clock, remark, isSaid: isShowing, missed })
 
@@ -35,22 +35,29 @@ export async function openServer(
     outage.hear(error, () => tell(error))
   }
 
-  function tell({ message }: ReplyError): void {
+  function tell(error: ReplyError): void {
+    const message = curedHere(error)
     if (said.has(message) || said.size >= 20) return
     said.add(message)
     remark(reasonText(message))
   }
 
   const opencode = connect({
-    url: options.url ?? DEFAULT_URL,
+    url,
+    ...credentialsOf(url, world.env),
     onError,
     clock: world.clock,
     onFrame,
     onConnection: outage.tell,
     ...(options.directory === undefined ? {} : { directory: options.directory }),
-    ...(password === undefined || password === '' ? {} : { password }),
-    ...(username === undefined || username === '' ? {} : { username }),
   })
+
+  /** The core's words name what `connect` takes; here it is an option or the environment. */
+  function curedHere({ type, message }: ReplyError): string {
+    if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
+    const where = shownUrl(options, world.env)
+    return `${where} refused the credentials: set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values.`
+  }
 
   async function close(): Promise<void> {
     open = false
@@ -65,6 +72,6 @@ export async function openServer(
   } catch (error) {
     await close()
     if (!(error instanceof ReplyError)) throw error
-    throw new ReplyError(error.type, error.message.replace('give another url', 'use --url'), { cause: error })
+    throw new ReplyError(error.type, curedHere(error), { cause: error })
   }
 }

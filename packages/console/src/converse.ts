@@ -16,29 +16,38 @@ export interface Conversation {
   readonly onEnd?: (reply: Reply) => void
 }
 
-/** How long leaving waits for the abort to be taken. */
-const LEAVE_MS = 700
+/** How long leaving waits until the server has stopped: after a second Control-C, and after any other signal. */
+const LEAVE_AT_ONCE_MS = 700
+const LEAVE_MS = 5_000
 
 /**
  * Sends one prompt and shows its reply to the end. The first Control-C aborts the reply on the server and still shows
- * how it ended; the second leaves at once.
+ * how it ended; the second leaves at once. SIGTERM, SIGHUP and a reader that left abort it, then leave.
  */
 export async function converse(conversation: Conversation, world: World): Promise<number> {
   const { opencode, output, request, timeoutMs, asks } = conversation
   let aborting = false
   const observers =
     asks === undefined ? [] : [unattended(asks, { opencode, remark: output.remark, clock: world.clock })]
-  const left = leaving(world, () => {
-    if (aborting) return EXIT.interrupted
-    aborting = true
-    output.hint('aborting; ctrl-c again leaves')
-    stream.abort().catch((error: unknown) => output.remark(error instanceof Error ? error.message : String(error)))
-    return undefined
+  const left = leaving(world, {
+    interrupted: () => {
+      if (aborting) return EXIT.interrupted
+      output.hint('aborting; ctrl-c again leaves')
+      abort()
+      return undefined
+    },
+    readerLeft: EXIT.readerLeft,
   })
   const stream = opencode.prompt(request, {
     observe: (reply: Reply) => [...output.observe(reply), ...observers],
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   })
+
+  function abort(): void {
+    if (aborting) return
+    aborting = true
+    stream.abort().catch((error: unknown) => output.remark(error instanceof Error ? error.message : String(error)))
+  }
 
   async function ended(): Promise<number> {
     const reply = await stream.result
@@ -48,18 +57,21 @@ export async function converse(conversation: Conversation, world: World): Promis
     return exitOf(reply.outcome)
   }
 
-  /** Who leaves at once still wants the work to stop: the abort gets a moment to reach the server. */
-  async function abortSent(): Promise<void> {
-    const moment = new Promise<void>((resolve) => {
-      world.clock.after(LEAVE_MS, resolve)
+  /** Aborts, and waits until the server has stopped. */
+  async function stopped(waitMs: number): Promise<void> {
+    abort()
+    let cancel = (): void => {}
+    const passed = new Promise<void>((resolve) => {
+      cancel = world.clock.after(waitMs, resolve)
     })
-    await Promise.race([stream.result, moment])
+    await Promise.race([stream.result, passed])
+    cancel()
     if (stream.reply?.phase !== 'settled') output.remark('Left before it had ended; the server may still be at work.')
   }
 
   try {
     const code = await Promise.race([ended(), left.code])
-    if (aborting) await abortSent()
+    if (code >= 128) await stopped(code === EXIT.interrupted ? LEAVE_AT_ONCE_MS : LEAVE_MS)
     return code
   } finally {
     left.stop()

@@ -13,6 +13,7 @@ export const EXIT = {
   interrupted: 130,
   hungUp: 129,
   terminated: 143,
+  readerLeft: 141,
 } as const
 
 /** Completed is 0; failed, stopped and aborted are 1; timed-out is 3, lost is 4. */

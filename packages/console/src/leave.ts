@@ -1,6 +1,13 @@
 import { EXIT } from './exit.ts'
 import type { World } from './world.ts'
 
+export interface LeavingOptions {
+  /** What Control-C does: the exit code, or undefined to stay. */
+  readonly interrupted: () => number | undefined
+  /** The exit code when the reader of standard output left. Default: 0, the reader has enough. */
+  readonly readerLeft?: number | undefined
+}
+
 /** The ways out of a command before its work is done. */
 export interface Leaving {
   /** Resolves with the exit code when it is time to go. */
@@ -8,11 +15,8 @@ export interface Leaving {
   stop(): void
 }
 
-/**
- * Listens for the signals that end a process, so that the screen and the keyboard can be given back first.
- * `interrupted` decides what Control-C does: the exit code, or nothing to stay.
- */
-export function leaving(world: World, interrupted: () => number | undefined): Leaving {
+/** Listens for the signals that end a process, so that the screen and the keyboard can be given back first. */
+export function leaving(world: World, { interrupted, readerLeft = EXIT.done }: LeavingOptions): Leaving {
   let leave: (code: number) => void = () => {}
   const code = new Promise<number>((resolve) => {
     leave = resolve
@@ -24,6 +28,7 @@ export function leaving(world: World, interrupted: () => number | undefined): Le
     }),
     world.onSignal('SIGTERM', () => leave(EXIT.terminated)),
     world.onSignal('SIGHUP', () => leave(EXIT.hungUp)),
+    world.onSignal('SIGPIPE', () => leave(readerLeft)),
   ]
   return {
     code,

@@ -29,13 +29,10 @@ async function run(args: readonly string[], world: World): Promise<number> {
   }
 }
 
-/** The machine this process runs on. A reader that leaves a pipe ends the process quietly; `main` tells of other failures. */
+/** The machine this process runs on. */
 export function processWorld(): World {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(EXIT.done)
-    })
-  }
+  // A closed stderr must not end the process.
+  process.stderr.on('error', () => {})
   return {
     stdin: process.stdin,
     stdout: process.stdout,

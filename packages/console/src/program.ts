@@ -23,9 +23,11 @@ Examples:
 
 Exit codes:
   0 completed   1 failed, stopped or aborted   2 wrong usage   3 timed out   4 lost
+  129, 141, 143   left by SIGHUP, a closed pipe, SIGTERM; what prompt started is aborted
 
 Environment:
-  OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   credentials of the server (user: opencode)
+  OPENCODE_URL                                         the server, where --url is not given
+  OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   its credentials (user: opencode), also with --url
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and its help. Throws a `CommanderError` instead of ending the process. */
@@ -59,7 +61,7 @@ export function createProgram({ world, version, exit }: ProgramOptions): Command
     .option('--model <provider/model>', 'the model to use', checked(parseModel))
     .option(
       '--timeout <duration>',
-      'abort after so long without progress: 90s, 5m; waiting for an answer or for a retry does not count',
+      'abort after this long without progress: 90s, 5m; waiting for an answer does not count, waiting for a retry does',
       checked(parseDuration),
     )
     .option('--asks <what>', 'without a terminal: wait for an answer from elsewhere, or reject', checked(parseAsks))
@@ -132,7 +134,7 @@ export function createProgram({ world, version, exit }: ProgramOptions): Command
 
 function withServer(command: Command): Command {
   return command
-    .option('--url <url>', `the OpenCode server (default: ${DEFAULT_URL})`)
+    .option('--url <url>', `the OpenCode server (default: OPENCODE_URL, else ${DEFAULT_URL})`)
     .option('--directory <path>', "the project on the server (default: the server's own)")
 }
 

@@ -1,12 +1,29 @@
+import type { Environment } from './surface.ts'
+
 export const DEFAULT_URL = 'http://127.0.0.1:4096'
 
 /** Which server, and which project on it. */
 export interface ServerOptions {
+  /** Default: `OPENCODE_URL` of the environment, else `DEFAULT_URL`. */
   readonly url?: string | undefined
   readonly directory?: string | undefined
 }
 
+export function urlOf({ url }: ServerOptions, env: Environment): string {
+  return url ?? (env.OPENCODE_URL || DEFAULT_URL)
+}
+
 /** The address without the credentials that it may carry. */
-export function shownUrl({ url }: ServerOptions): string {
-  return (url ?? DEFAULT_URL).replace(/\/\/[^/\s@]+@/, '//')
+export function shownUrl(options: ServerOptions, env: Environment): string {
+  return urlOf(options, env).replace(/\/\/[^/\s@]+@/, '//')
+}
+
+/** What the environment sends to the server: nothing to a url that carries credentials of its own. */
+export function credentialsOf(
+  url: string,
+  env: Environment,
+): { readonly username?: string; readonly password?: string } {
+  if (URL.canParse(url) && new URL(url).password !== '') return {}
+  const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username } = env
+  return { ...(password && { password }), ...(username && { username }) }
 }

@@ -1,5 +1,5 @@
 import { ConsoleError } from './error.ts'
-import type { World } from './world.ts'
+import type { Signal, World } from './world.ts'
 
 /** One sentence: what can't be written, why, and the cure. */
 export function unwritable(what: string, cause: unknown): ConsoleError {
@@ -12,30 +12,33 @@ export function unwritable(what: string, cause: unknown): ConsoleError {
 }
 
 export interface Stdout {
-  /** The same machine; its commands are told to leave, as by SIGTERM, once nothing they write arrives. */
+  /** The same machine; its commands are told to leave once nothing they write arrives: by SIGPIPE if the reader left, else by SIGTERM. */
   readonly world: World
   /** Why not all that was written has arrived; undefined when it has. Waits until the last of it is out. */
   failure(): Promise<ConsoleError | undefined>
 }
 
-/** Remembers that standard output failed. A reader that left a pipe is none: whoever reads no more has enough. */
+/** Notices that standard output takes no more. A reader that left a pipe is not a failure. */
 export function watchStdout(world: World): Stdout {
   const { stdout } = world
-  const leaves = new Set<() => void>()
+  const listeners = new Set<{ readonly signal: Signal; readonly run: () => void }>()
   let failed: ConsoleError | undefined
+  let raised: Signal | undefined
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (failed !== undefined || error.code === 'EPIPE') return
-    failed = unwritable('Standard output', error)
-    for (const leave of [...leaves]) leave()
+    // Every write after the first failure fails as well.
+    if (raised !== undefined) return
+    raised = error.code === 'EPIPE' ? 'SIGPIPE' : 'SIGTERM'
+    if (raised === 'SIGTERM') failed = unwritable('Standard output', error)
+    for (const { signal, run } of [...listeners]) if (signal === raised) run()
   })
 
-  function onSignal(signal: Parameters<World['onSignal']>[0], run: () => void): () => void {
+  function onSignal(signal: Signal, run: () => void): () => void {
+    const listener = { signal, run }
     const stop = world.onSignal(signal, run)
-    if (signal !== 'SIGTERM') return stop
-    leaves.add(run)
-    if (failed !== undefined) queueMicrotask(run)
+    listeners.add(listener)
+    if (raised === signal) queueMicrotask(run)
     return () => {
-      leaves.delete(run)
+      listeners.delete(listener)
       stop()
     }
   }

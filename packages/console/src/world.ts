@@ -2,7 +2,8 @@ import type { Clock } from '@reply/core'
 import type { Input } from './keyboard.ts'
 import type { Environment, Output } from './surface.ts'
 
-export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+/** `SIGPIPE` also says that the reader of standard output has left. */
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
 
 /** All that a command touches of the machine it runs on. */
 export interface World {

@@ -51,9 +51,9 @@ test('--json and --changes have one description in every command', async () => {
   }
 })
 
-test('--timeout says what does not count', async () => {
+test('--timeout says what counts', async () => {
   const { out } = await run('prompt', '--help')
-  expect(out.replace(/\s+/g, ' ')).toContain('waiting for an answer or for a retry does not count')
+  expect(out.replace(/\s+/g, ' ')).toContain('waiting for an answer does not count, waiting for a retry does')
 })
 
 test('--version is that of the package', async () => {

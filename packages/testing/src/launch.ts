@@ -13,6 +13,8 @@ export interface LaunchOptions extends BinaryOptions {
   readonly config?: OpencodeConfig
   /** Files of the throw-away project, committed before the server starts. */
   readonly files?: Readonly<Record<string, string>>
+  /** What clients have to send: the server's `OPENCODE_SERVER_PASSWORD`. Default: the server asks for none. */
+  readonly password?: string
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   /** Default: a free one. */
@@ -57,8 +59,10 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   })
   const port = options.port ?? (await freePort())
   const guard = startGuard(project.root)
-  const start = () =>
-    startServer({ binary, project, port, env: options.env ?? {}, readyMs: options.readyMs ?? 60_000, guard })
+  const { password } = options
+  const env = { ...options.env, ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }) }
+  const headers = authorizationOf(env)
+  const start = () => startServer({ binary, project, port, env, headers, readyMs: options.readyMs ?? 60_000, guard })
 
   let server: Awaited<ReturnType<typeof startServer>> | undefined
   let stopped = false
@@ -72,7 +76,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
 
   try {
     server = await start()
-    if (options.warm ?? true) await warm(server.url, project.directory)
+    if (options.warm ?? true) await warm(server.url, project.directory, headers)
   } catch (error) {
     await stop()
     throw error
@@ -97,9 +101,16 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   }
 }
 
+/** What the launcher itself has to send to a server with that environment. */
+const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+  const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username = 'opencode' } = env
+  if (!password) return {}
+  return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
+}
+
 /** A broken config shows only on the routes of a directory; health and the event stream look fine. */
-const warm = async (url: string, directory: string): Promise<void> => {
-  const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`)
+const warm = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
+  const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`, { headers })
   if (response.ok) return
   const said = (await response.text()).slice(0, 500)
   throw new TestingError(

@@ -10,6 +10,8 @@ export interface ServerOptions {
   readonly project: Project
   readonly port: number
   readonly env: Readonly<Record<string, string>>
+  /** Sent with each look at the server's health. */
+  readonly headers: Readonly<Record<string, string>>
   readonly readyMs: number
   readonly guard: Guard
 }
@@ -55,9 +57,9 @@ const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
   }
 }
 
-const isHealthy = async (url: string): Promise<boolean> => {
+const isHealthy = async (url: string, headers: Readonly<Record<string, string>>): Promise<boolean> => {
   try {
-    const response = await fetch(`${url}/global/health`, { signal: AbortSignal.timeout(2000) })
+    const response = await fetch(`${url}/global/health`, { headers, signal: AbortSignal.timeout(2000) })
     // An unknown route answers the web app with 200, so the body decides.
     const said: unknown = await response.json()
     return typeof said === 'object' && said !== null && 'healthy' in said && said.healthy === true
@@ -68,7 +70,7 @@ const isHealthy = async (url: string): Promise<boolean> => {
 
 /** Starts `opencode serve` and resolves when it is healthy. Fails with type `launch` and the server's last words. */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
-  const { binary, project, port, env, readyMs, guard } = options
+  const { binary, project, port, env, headers, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`
   const child = spawn(binary, ['serve', '--port', String(port), '--hostname', '127.0.0.1'], {
     cwd: project.directory,
@@ -105,7 +107,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   }
 
   const deadline = Date.now() + readyMs
-  while (!(await isHealthy(url))) {
+  while (!(await isHealthy(url, headers))) {
     if (failure !== undefined || !isRunning(child)) {
       const why = failure?.message ?? `it ended with ${child.exitCode ?? child.signalCode}`
       throw new TestingError(

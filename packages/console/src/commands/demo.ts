@@ -49,7 +49,7 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   remark('Starting a real OpenCode server with a scripted model: no key, no network …')
   let talking = false
   // While the reply runs, Control-C aborts it: that is the conversation's to do.
-  const left = leaving(world, () => (talking ? undefined : EXIT.interrupted))
+  const left = leaving(world, { interrupted: () => (talking ? undefined : EXIT.interrupted) })
   const starting = testing.startDemo(scenario === undefined ? {} : { scenario })
   try {
     const started = await Promise.race([starting, left.code])

@@ -28,7 +28,7 @@ export async function record(file: string, options: RecordCommandOptions, world:
   const target = toStdout ? openStdout(world.stdout) : await openFile(file, options.force === true)
   let frames = 0
   let opened: Awaited<ReturnType<typeof openServer>> | undefined
-  const left = leaving(world, () => EXIT.done)
+  const left = leaving(world, { interrupted: () => EXIT.done })
   try {
     const write = recorder({ write: (text) => void target.stream.write(text) })
     const opencode = await openServer(options, world, remark, {
@@ -39,7 +39,7 @@ export async function record(file: string, options: RecordCommandOptions, world:
       },
     })
     opened = opencode
-    remark(`recording ${shownUrl(options)} into ${toStdout ? 'standard output' : file}; Control-C ends it`)
+    remark(`recording ${shownUrl(options, world.env)} into ${toStdout ? 'standard output' : file}; Control-C ends it`)
     const output = createOutput(world, options, { prompt: false })
     const replies = { count: 0 }
     opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {

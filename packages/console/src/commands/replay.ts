@@ -13,7 +13,7 @@ export interface ReplayCommandOptions extends OutputOptions {
 
 /** Shows recordings as if they happened now. Ends with 0 whatever the replies came to; an unreadable file is an error. */
 export async function replay(files: readonly string[], options: ReplayCommandOptions, world: World): Promise<number> {
-  const left = leaving(world, () => EXIT.interrupted)
+  const left = leaving(world, { interrupted: () => EXIT.interrupted })
   const outputs: ReplyOutput[] = []
 
   async function replayAll(): Promise<number> {

@@ -16,7 +16,7 @@ export interface WatchCommandOptions extends ServerOptions, OutputOptions {
 export async function watch(options: WatchCommandOptions, world: World): Promise<number> {
   const { session, directory } = options
   const remark = remarkOn(world, options)
-  const url = shownUrl(options)
+  const url = shownUrl(options, world.env)
   let miss: (error: ConsoleError) => void = () => {}
   const missing = new Promise<never>((_, reject) => {
     miss = reject
@@ -32,7 +32,7 @@ export async function watch(options: WatchCommandOptions, world: World): Promise
   })
   const output = createOutput(world, options, { prompt: true, opencode })
   remark(`watching ${session ?? 'every session'} at ${url}; Control-C leaves`)
-  const left = leaving(world, () => EXIT.done)
+  const left = leaving(world, { interrupted: () => EXIT.done })
 
   function observe(reply: Reply): readonly ReplyObserver[] {
     return [...output.observe(reply), { replySettled: (settled) => output.print(settled.reply) }]

@@ -1,31 +1,69 @@
 import { ReplyError } from '../error.ts'
 
 export interface Address {
-  /** Without credentials, query or trailing slash: fit to be shown. */
+  /** Without credentials, query or trailing slash: safe to show. */
   readonly url: string
-  /** The value of the `authorization` header. */
+  /** The value of the `authorization` header. Absent without a password. */
   readonly authorization?: string | undefined
+  /** How to correct the credentials when the server refuses them. */
+  readonly cure: string
 }
 
-/** Splits what the caller gave into an address to show and a credential to keep. Throws `invalid` for what is no http URL. */
-export function toAddress(options: {
-  readonly url: string
+/** What `connect` is given, and what it falls back to. */
+export interface AddressOptions {
+  readonly url?: string | undefined
   readonly username?: string | undefined
   readonly password?: string | undefined
-}): Address {
-  const parsed = URL.canParse(options.url) ? new URL(options.url) : undefined
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
-    const shown = JSON.stringify(options.url.replace(/^.*@/, '***@'))
-    throw new ReplyError('invalid', `The url ${shown} is no http(s) address; give one like "http://127.0.0.1:4096".`)
-  }
-  const password = options.password ?? (parsed.password === '' ? undefined : decoded(parsed.password))
-  const username = options.username ?? (parsed.username === '' ? 'opencode' : decoded(parsed.username))
-  const url = `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`
-  if (password === undefined) return { url }
-  return { url, authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
 }
 
-/** A lone percent sign is one: not everybody escapes it. */
+/** The part of `process.env` that `toAddress` reads. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const defaultUrl = 'http://127.0.0.1:4096'
+
+/**
+ * Splits what the caller gave into an address to show and a credential to keep. Reads the environment only when the caller
+ * gave no `url`, so that a password never goes to a server that it was not set for. Throws `invalid` for what is not an
+ * http(s) URL.
+ */
+export function toAddress(options: AddressOptions, environment: Environment = processEnvironment()): Address {
+  const isGiven = options.url !== undefined
+  const env = isGiven ? {} : environment
+  const given = options.url ?? (env.OPENCODE_URL || defaultUrl)
+  const parsed = URL.canParse(given) ? new URL(given) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+    const shown = JSON.stringify(given.replace(/^.*@/, '***@'))
+    const name = isGiven ? 'The url' : 'OPENCODE_URL'
+    throw new ReplyError('invalid', `${name} ${shown} is not an http(s) address; give one like "${defaultUrl}".`)
+  }
+  const url = `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`
+  const password = options.password ?? (decoded(parsed.password) || env.OPENCODE_SERVER_PASSWORD || undefined)
+  const username =
+    options.username ?? (decoded(parsed.username) || (!parsed.password && env.OPENCODE_SERVER_USERNAME) || 'opencode')
+  const cure = isGiven
+    ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username"
+    : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values"
+  if (password === undefined) return { url, cure }
+  return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
+}
+
+/** The error for an answer of 401 or 403. */
+export function unauthorized({ url, authorization, cure }: Address, status: number): ReplyError {
+  const what = authorization === undefined ? 'asks for a password' : 'refused the credentials'
+  return new ReplyError('unauthorized', `${url} ${what} (${status}): ${cure}.`)
+}
+
+/** Browsers have no `process`. */
+function processEnvironment(): Environment {
+  return typeof process === 'undefined' ? {} : process.env
+}
+
+/** Works in browsers, too: `btoa` takes bytes, one a character. */
+function base64(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
+}
+
+/** Leaves a lone percent sign as it is: not everyone escapes it. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -22,7 +22,10 @@ import type { ReplyStream } from './stream.ts'
 import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
 
 export interface OpenCode {
-  /** Resolves when the event stream is up for the first time; rejects when the first attempt fails. Attempts go on either way. */
+  /**
+   * Resolves when the event stream is up for the first time. Rejects when the first attempt finds no server or is refused,
+   * and when streams only broke off for `connectTimeoutMs`. Attempts go on either way.
+   */
   readonly ready: Promise<void>
   /** Posts a prompt, exactly once and only when the stream is up, and gives the reply as it comes about. Without a `sessionID` in a new session. */
   prompt(input: PromptInput, options?: RunOptions): ReplyStream
@@ -39,8 +42,9 @@ export interface OpenCode {
 }
 
 /** Connects to a server: one event stream, shared by all sessions. Throws `invalid` for options that can't be; nothing else. */
-export function connect(options: ConnectOptions): OpenCode {
+export function connect(options: ConnectOptions = {}): OpenCode {
   const given = toSettings(options)
+  const address = toAddress(options)
   let isClosed = false
   // What was under way when the owner closed the connection fails, and is nobody's concern any more.
   const onError = guardedOnError((error) => {
@@ -54,7 +58,7 @@ export function connect(options: ConnectOptions): OpenCode {
   const settings = { ...given, onError }
   const { clock, graceMs } = settings
   const rest = createRest({
-    address: toAddress(options),
+    address,
     fetch: settings.fetch,
     clock,
     deadlineMs: settings.deadlineMs,
@@ -95,7 +99,7 @@ export function connect(options: ConnectOptions): OpenCode {
     listen: (directory) => line.listen(directory),
     keepSettled: settings.keepSettled,
   })
-  const line: Line = createLine({ options: told, settings, engine, rest, read, watching })
+  const line: Line = createLine({ address, options: told, settings, engine, rest, read, watching })
   createLimits({ engine, rest, clock })
   engine.onStep((step) => {
     progress.note(step)

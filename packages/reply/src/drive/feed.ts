@@ -2,7 +2,7 @@ import { createDecoder } from '../decode.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import { createEventReader } from '../reader.ts'
-import type { Address } from './address.ts'
+import { type Address, unauthorized } from './address.ts'
 import { type Clock, pause } from './clock.ts'
 import { guarded } from './guard.ts'
 import { reasonOf } from './reason.ts'
@@ -18,8 +18,8 @@ export interface FeedOptions {
   readonly onFrame?: ((data: string, at: number) => void) | undefined
   /** Events in the order of the wire. The first ones of a connection begin with `connected`. */
   readonly receive: (events: readonly ReplyEvent[]) => void
-  /** The stream ended, failed or fell silent. A new connection is under way. */
-  readonly onLost: (reason: ReplyError) => void
+  /** The stream ended, failed or fell silent; another connection follows. `brokeOff`: the server had opened it, then ended it. */
+  readonly onLost: (loss: { readonly reason: ReplyError; readonly brokeOff: boolean }) => void
   /** No first frame for so long: nobody will answer. */
   readonly firstFrameMs: number
   /** No frame for so long: the connection is dead. Asked anew for each connection. */
@@ -68,9 +68,9 @@ export function createFeed(options: FeedOptions): Feed {
     while (!closed.signal.aborted) {
       connection = new AbortController()
       route = '/global/event'
-      const reason = await readOnce(connection)
+      const loss = await readOnce(connection)
       if (closed.signal.aborted) return
-      tellLost?.(reason)
+      tellLost?.(loss)
       const { minMs, maxMs } = options.backOff
       const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
       failures += 1
@@ -78,8 +78,8 @@ export function createFeed(options: FeedOptions): Feed {
     }
   }
 
-  /** One connection from its beginning to its end; the reason why it ended. */
-  async function readOnce(abort: AbortController): Promise<ReplyError> {
+  /** One connection from its beginning to its end, and why it ended. */
+  async function readOnce(abort: AbortController): Promise<{ reason: ReplyError; brokeOff: boolean }> {
     let stopSilence = watchSilence(abort, Math.min(options.firstFrameMs, options.silenceMs()))
     let isOpen = false
     rearm = () => {
@@ -95,16 +95,14 @@ export function createFeed(options: FeedOptions): Feed {
         const events = reader.push(chunk, clock.now())
         options.receive(events)
       }
-      return new ReplyError('unreachable', `The event stream of ${address.url} ended.`)
+      return { reason: new ReplyError('unreachable', `The event stream of ${address.url} ended.`), brokeOff: true }
     } catch (cause) {
-      if (abort.signal.reason instanceof ReplyError) return abort.signal.reason
-      if (cause instanceof ReplyError) return cause
-      if (isOpen)
-        return new ReplyError('unreachable', `The event stream of ${address.url} broke off (${reasonOf(cause)}).`, {
-          cause,
-        })
-      const words = `No OpenCode server at ${address.url} (${reasonOf(cause)}): start one with "opencode serve", or give another url.`
-      return new ReplyError('unreachable', words, { cause })
+      if (abort.signal.reason instanceof ReplyError) return { reason: abort.signal.reason, brokeOff: false }
+      if (cause instanceof ReplyError) return { reason: cause, brokeOff: false }
+      const words = isOpen
+        ? `The event stream of ${address.url} broke off (${reasonOf(cause)}).`
+        : `No OpenCode server at ${address.url} (${reasonOf(cause)}): start one with "opencode serve", or give another url.`
+      return { reason: new ReplyError('unreachable', words, { cause }), brokeOff: isOpen }
     } finally {
       rearm = () => {}
       stopSilence()
@@ -125,10 +123,7 @@ export function createFeed(options: FeedOptions): Feed {
       await response.body?.cancel()
       return await openStream(signal)
     }
-    if (response.status === 401 || response.status === 403) {
-      const words = `${address.url} refused the credentials (${response.status}): set the password that the server has in OPENCODE_SERVER_PASSWORD.`
-      throw new ReplyError('unauthorized', words)
-    }
+    if (response.status === 401 || response.status === 403) throw unauthorized(address, response.status)
     if (!response.body || !isStream(response)) {
       route = '/global/event'
       await response.body?.cancel()

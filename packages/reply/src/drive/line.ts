@@ -1,9 +1,9 @@
 import { toReadMessages, toReadSessions, toReadVersion } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../event.ts'
-import { toAddress } from './address.ts'
+import type { Address } from './address.ts'
 import type { Engine } from './engine.ts'
-import { createFeed, type Feed } from './feed.ts'
+import { createFeed, type Feed, type FeedOptions } from './feed.ts'
 import { createLists } from './lists.ts'
 import { latest, newestOf, timeOfMessages } from './newest.ts'
 import type { ConnectOptions, Settings } from './options.ts'
@@ -15,7 +15,7 @@ import { createResync } from './resync.ts'
 import type { Watching } from './watch.ts'
 
 export interface Line {
-  /** The first connection: its success, or its first failure. */
+  /** See `OpenCode.ready`. */
   readonly ready: Promise<void>
   /** The stream is up and what was missed is in; rejects when that takes too long. */
   whenLive(): Promise<void>
@@ -26,6 +26,7 @@ export interface Line {
 }
 
 export interface LineOptions {
+  readonly address: Address
   readonly options: ConnectOptions
   readonly settings: Settings
   readonly engine: Engine
@@ -35,7 +36,7 @@ export interface LineOptions {
 }
 
 /** The connection to the server: feed, resync after each gap, and what the replies are told of it. */
-export function createLine({ options, settings, engine, rest, read, watching }: LineOptions): Line {
+export function createLine({ address, options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
   let isUp = false
   const listened = new Set<string | undefined>()
@@ -47,6 +48,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
   /** Since when a directory could not be asked. */
   let blindSince: number | undefined
   let stopBlind = (): void => {}
+  let stopReady: (() => void) | undefined
   let lastReason: ReplyError | undefined
   let waiting: { readonly resolve: () => void; readonly reject: (error: ReplyError) => void }[] = []
   let settleReady: { resolve: () => void; reject: (error: ReplyError) => void } | undefined
@@ -69,7 +71,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
   const orphans = createOrphans({ engine, read, clock, onError, isLive: () => isUp })
   const feed: Feed = createFeed({
     ...settings,
-    address: toAddress(options),
+    address,
     directory: options.directory,
     onFrame: options.onFrame,
     receive,
@@ -126,6 +128,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     stopLost?.()
     stopLost = undefined
     tellReplies('live')
+    stopReady?.()
     settleReady?.resolve()
     for (const { resolve } of waiting) resolve()
     waiting = []
@@ -154,7 +157,7 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     recheck.again()
   }
 
-  function onLost(reason: ReplyError): void {
+  function onLost({ reason, brokeOff }: Parameters<FeedOptions['onLost']>[0]): void {
     lastReason = reason
     if (isUp) options.onConnection?.('lost', reason)
     if (isUp) missedSince ??= blindSince ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
@@ -162,7 +165,11 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     isUp = false
     resync.lost()
     recheck.stop()
-    settleReady?.reject(reason)
+    // The server is there: the next attempt may hold.
+    if (brokeOff) stopReady ??= clock.after(settings.connectTimeoutMs, () => settleReady?.reject(lastReason ?? reason))
+    else settleReady?.reject(reason)
+    // Waiting does not make a password right.
+    if (reason.type === 'unauthorized') failWaiting(reason)
     onError(reason)
     tellReplies('lost')
     stopLost ??= clock.after(lostAfterMs, giveUp)
@@ -219,11 +226,17 @@ export function createLine({ options, settings, engine, rest, read, watching }: 
     orphans.stop()
     stopLost?.()
     stopBlind()
+    stopReady?.()
     recheck.stop()
     const reason = closedError()
     settleReady?.reject(reason)
-    for (const { reject } of waiting) reject(reason)
+    failWaiting(reason)
+  }
+
+  function failWaiting(reason: ReplyError): void {
+    const failed = waiting
     waiting = []
+    for (const { reject } of failed) reject(reason)
   }
 }
 

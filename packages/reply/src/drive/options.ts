@@ -3,13 +3,17 @@ import { ReplyError } from '../error.ts'
 import { type Clock, systemClock } from './clock.ts'
 
 export interface ConnectOptions {
-  /** The server's address, as "http://127.0.0.1:4096". Credentials in it are taken out and never shown. */
-  readonly url: string
+  /**
+   * The server's address, like "http://127.0.0.1:4096". Credentials in it are taken out and never shown.
+   * Default: `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Without a `url` (and only then) the
+   * environment's `OPENCODE_SERVER_USERNAME` and `OPENCODE_SERVER_PASSWORD` stand in for `username` and `password`.
+   */
+  readonly url?: string | undefined
   /** The project that new sessions belong to, as the server spells it. Default: the server's own. */
   readonly directory?: string | undefined
-  /** Default "opencode". */
+  /** Default "opencode"; without a `url` the environment's `OPENCODE_SERVER_USERNAME` first. */
   readonly username?: string | undefined
-  /** The server's OPENCODE_SERVER_PASSWORD. */
+  /** What the server was given as `OPENCODE_SERVER_PASSWORD`. Default: none with a `url`, else the environment's. */
   readonly password?: string | undefined
   readonly fetch?: typeof fetch | undefined
   /** Told of what stops nothing: lost connections, bad frames, failing observers. Default: nobody is. */

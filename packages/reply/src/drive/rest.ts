@@ -1,7 +1,7 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Ask, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
-import type { Address } from './address.ts'
+import { type Address, unauthorized } from './address.ts'
 import type { Clock } from './clock.ts'
 import { reasonOf } from './reason.ts'
 import { createTurns } from './turns.ts'
@@ -153,10 +153,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
   }
 
   function refused(route: string, status: number, error: unknown): ReplyError {
-    if (status === 401 || status === 403) {
-      const words = `${address.url} refused the credentials (${status}): set the password that the server has in OPENCODE_SERVER_PASSWORD.`
-      return new ReplyError('unauthorized', words)
-    }
+    if (status === 401 || status === 403) return unauthorized(address, status)
     if (status === 404)
       return new ReplyError(
         'gone',

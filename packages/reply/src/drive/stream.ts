@@ -8,7 +8,8 @@ import type { LiveReply } from './replies.ts'
 
 /**
  * One reply as it comes about. Reading it and waiting for it are independent: the reply goes on whether or not anybody
- * iterates, `break` stops nothing, and every iterator sees everything from the beginning, at its own speed.
+ * iterates, and `break` stops nothing. Each iterator reads at its own speed and arrives at the same reply: one that begins
+ * late or falls far behind gets the difference to the newest state instead of each change.
  */
 export interface ReplyStream extends AsyncIterable<Change> {
   /** The settled reply. Never rejects: a failure is an outcome. */

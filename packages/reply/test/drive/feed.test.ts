@@ -8,7 +8,7 @@ test('a feed goes on although what is told of its loss throws', async () => {
   const errors: ReplyError[] = []
   let attempts = 0
   const feed = createFeed({
-    address: { url: 'http://nowhere' },
+    address: { url: 'http://nowhere', cure: '' },
     fetch: async () => {
       attempts += 1
       throw new TypeError('fetch failed')

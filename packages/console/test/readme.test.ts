@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+
+// A server on a busy machine takes its time.
+vi.setConfig({ testTimeout: 90_000 })
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(`${root}README.md`, 'utf8')) ?? []
+let model: Awaited<ReturnType<typeof startModel>>
+let opencode: Awaited<ReturnType<typeof launchOpencode>>
+
+beforeAll(async () => {
+  model = await startModel({ scripts: Object.assign({}, ...scenarios.map(({ scripts }) => scripts)) })
+  opencode = await launchOpencode({
+    model,
+    password: 'geheim',
+    config: { permission: { bash: { '*': 'allow', 'echo forbidden': 'ask' } } },
+  })
+}, 120_000)
+
+afterAll(async () => {
+  await opencode?.stop()
+  await model?.close()
+})
+
+/** The first program of the root README, as it stands but for its prompt. */
+function run(prompt: string, env: Record<string, string> = {}): Promise<{ code: unknown; out: string; err: string }> {
+  const args = ['--conditions=@reply/source', '--import', 'tsx', '--input-type=module', '-e']
+  const given = { ...process.env, OPENCODE_URL: opencode.url, OPENCODE_SERVER_PASSWORD: 'geheim', ...env }
+  const text = program.replace('What does this project do?', prompt)
+  return new Promise((resolve) => {
+    execFile(process.execPath, [...args, text], { cwd: root, env: given }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, out, err }),
+    )
+  })
+}
+
+test("the README's first program prints the answer and ends with 0", async () => {
+  const { code, out } = await run(promptFor('plain'))
+  expect([code, out]).toEqual([0, expect.stringContaining('Hello!')])
+})
+
+test("the README's first program hangs on no question, and ends with 1", async () => {
+  const { code, err } = await run(promptFor('question'))
+  expect([code, err]).toEqual([1, expect.stringContaining('stopped')])
+})
+
+test("the README's first program says why it failed", async () => {
+  const { code, err } = await run('Hello', { OPENCODE_SERVER_PASSWORD: 'wrong' })
+  expect([code, err]).toEqual([1, expect.stringMatching(/failed .*OPENCODE_SERVER_PASSWORD/)])
+  expect(err).not.toContain('wrong')
+})

@@ -76,7 +76,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const webhook =
     publicKey === undefined && updates !== 'http'
       ? undefined
-      : createDiscordWebhook({ publicKey: publicKey ?? '', hear, hearing, clock, maxBytes })
+      : createDiscordWebhook({ publicKey, hear, hearing, clock, maxBytes })
   let isListening = false
   return {
     sinkFor,

@@ -71,9 +71,9 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  async function upload({ name, mediaType, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
+  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const content = oneMessage(caption)
-    const files = [{ name, data: new TextEncoder().encode(text), contentType: mediaType }]
+    const files = [{ name, data: new TextEncoder().encode(text), contentType: 'text/plain' }]
     return await call('upload', async (signal) => {
       const at = await target(signal)
       const { silent, replyTo } = inPlace(posting, at)

@@ -1,6 +1,13 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import { createWebhook, type Webhook, type WebhookAnswer, type WebhookHead, type WebhookRequest } from '@reply/sink'
+import {
+  createWebhook,
+  secretFault,
+  type Webhook,
+  type WebhookAnswer,
+  type WebhookHead,
+  type WebhookRequest,
+} from '@reply/sink'
 import type { Body } from './body.ts'
 import { DiscordError } from './error.ts'
 import type { HearEvent } from './hear.ts'
@@ -10,7 +17,7 @@ import { quietOf } from './respond.ts'
 
 export interface DiscordWebhookOptions {
   /** The application's, from Discord's portal: 64 hexadecimal digits. */
-  readonly publicKey: string
+  readonly publicKey: string | undefined
   readonly hear: HearEvent
   readonly hearing: HearingFor
   readonly clock: Clock
@@ -69,15 +76,36 @@ function isSigned(body: Uint8Array, { signature, timestamp }: Signed, key: KeyOb
   return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'))
 }
 
-function keyOf(publicKey: string): KeyObject {
-  if (/^[0-9a-f]{64}$/i.test(publicKey))
-    return createPublicKey({
-      key: Buffer.concat([keyHead, Buffer.from(publicKey, 'hex')]),
-      format: 'der',
-      type: 'spki',
-    })
-  const cure = 'It is shown as "Public Key" on the application\'s page in Discord\'s developer portal'
-  throw new DiscordError('invalid', `Interactions over HTTP need a publicKey of 64 hexadecimal digits. ${cure}.`)
+/**
+ * Points of small order, without their sign: signatures by these can be made without any private key, and OpenSSL verifies them. The
+ * first one is a placeholder of zeros. https://eprint.iacr.org/2020/1244
+ */
+const weakKeys: ReadonlySet<string> = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+])
+
+function keyOf(publicKey: string | undefined): KeyObject {
+  const form = { pattern: /^[0-9a-f]{64}$/i, words: 'of that form' }
+  const fault = secretFault(publicKey, { form }) ?? (isWeak(publicKey) ? 'Anyone could sign for this one.' : undefined)
+  if (publicKey !== undefined && fault === undefined) {
+    const key = Buffer.concat([keyHead, Buffer.from(publicKey, 'hex')])
+    return createPublicKey({ key, format: 'der', type: 'spki' })
+  }
+  const needed = 'Interactions over HTTP need a publicKey of 64 hexadecimal digits'
+  const cure = 'It is shown as "Public Key" on the application\'s page in Discord\'s developer portal.'
+  throw new DiscordError('invalid', `${needed}. ${fault} ${cure}`)
+}
+
+function isWeak(publicKey = ''): boolean {
+  const bytes = Buffer.from(publicKey, 'hex')
+  bytes[31] = (bytes[31] ?? 0) & 0x7f
+  return weakKeys.has(bytes.toString('hex'))
 }
 
 function answerOf(body: Body): WebhookAnswer {

@@ -52,13 +52,20 @@ async function stageOf(isThread: boolean): Promise<Stage> {
 }
 
 /** What a button carries is ours behind a prefix, which presses come back without. */
-function seen({ messageId, text, isSilent, rows, replyTo }: DiscordMessage): ReturnType<Stage['screen']>[number] {
+function seen({
+  messageId,
+  text,
+  isSilent,
+  rows,
+  replyTo,
+  files,
+}: DiscordMessage): ReturnType<Stage['screen']>[number] {
   const buttons = rows.map((row) =>
     row.flatMap((each) =>
       each.type === 'button' ? [{ label: each.label, data: each.customId.replace(/^reply:/, '') }] : [],
     ),
   )
-  return { id: messageId, text, isSilent, buttons, replyTo }
+  return { id: messageId, text, isSilent, buttons, replyTo, fileName: files[0]?.name }
 }
 
 const skip: ContractOptions['skip'] = {

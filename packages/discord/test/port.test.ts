@@ -81,7 +81,7 @@ test('a message that is gone is removed already', async () => {
 
 test('a file has its name, its words and its key', async () => {
   const { discord, port } = await open()
-  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'const ä = 1', caption: 'code, *here*' }
+  const file = { name: 'a.ts', text: 'const ä = 1', caption: 'code, *here*' }
   const first = await port.upload?.(file, { ...posting, silent: true })
   expect(await port.upload?.(file, posting)).toEqual(first)
   const [posted, ...more] = discord.screen(channelId)
@@ -91,7 +91,7 @@ test('a file has its name, its words and its key', async () => {
 
 test('words of a file that are too long are cut between letters', async () => {
   const { discord, port } = await open()
-  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'x', caption: `x${'👍'.repeat(1500)}` }
+  const file = { name: 'a.ts', text: 'x', caption: `x${'👍'.repeat(1500)}` }
   await port.upload?.(file, posting)
   expect(discord.screen(channelId)[0]?.source).toBe(`x${'👍'.repeat(999)}`)
 })

@@ -1,3 +1,4 @@
+import { safeFileName } from './file-name.ts'
 import type { Ledger } from './ledger.ts'
 import {
   type AppendStream,
@@ -54,7 +55,7 @@ async function post(operation: Post, ledger: Ledger, options: HandsOptions): Pro
   const { slot, isLoud } = operation
   const replyTo = replyToOf(operation, ledger, options)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
-  if (slot.file && port.upload) return await port.upload(slot.file, posting)
+  if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
   if (options.stream && isStreamed(slot)) return await options.stream.open(pieceOf(slot), posting)
   return await port.post(slot.bubble, posting)
 }

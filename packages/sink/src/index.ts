@@ -13,6 +13,7 @@ export { heal } from './heal.ts'
 export { type AnswerOptions, answerWith, type Running } from './inbound/answer.ts'
 export { answerOnce, createHear, type Hear, type HearOptions } from './inbound/hear.ts'
 export type { Actor, Answering, Inbound } from './inbound/inbound.ts'
+export { type SecretRule, secretFault, tokenFault } from './inbound/secret.ts'
 export { inTurn } from './inbound/turn.ts'
 export {
   createWebhook,

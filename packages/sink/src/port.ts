@@ -62,10 +62,10 @@ export interface Bubble extends Rendered {
   readonly form?: Form | undefined
 }
 
-/** A file to post: the text of what is too long for a message. */
+/** A file to post: the text of what is too long for a message. Ports declare it as `text/plain`, whatever its name. */
 export interface Attachment {
+  /** From a sink: with one dot and an extension that desktops open as text. */
   readonly name: string
-  readonly mediaType: string
   readonly text: string
   /** A line of words to it. */
   readonly caption: string

@@ -40,7 +40,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     chat: { id: 'chat' },
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
-    screen: fake.screen,
+    screen: () => fake.screen().map((message) => ({ ...message, fileName: message.file?.name })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
     failNext: (fault) => {
       const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length
@@ -107,6 +107,7 @@ const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['ski
       ...unkeyed,
       'types, and stops it': 'it shows no typing',
       'posts a file with its words': 'it takes no files',
+      'posts long code as a file that opens as text, whatever its language': 'it takes no files',
       'writes a preview that is no message': 'it has none',
     },
   ],

@@ -291,12 +291,12 @@ describe('an answer', () => {
     expect(answersOf(replyWith([...parts, text('D')]))).toEqual(['D'])
   })
 
-  const code = `Look:\n\n\`\`\`python\n${'print(1)\n'.repeat(600)}\`\`\`\n\nThat is it.`
+  const code = `Look:\n\n\`\`\`rust\n${'print(1)\n'.repeat(600)}\`\`\`\n\nThat is it.`
 
   test('gives overlong code away as a file, once it is whole', () => {
     const { cards } = viewOf(settledWith([text(code)]), { uploads: true })
-    expect(cards[0]?.source).toBe('Look:\n\n*📄 code-1.py, 600 lines*\n\nThat is it.')
-    expect(cards[1]).toMatchObject({ type: 'file', file: { name: 'code-1.py', text: 'print(1)\n'.repeat(600) } })
+    expect(cards[0]?.source).toBe('Look:\n\n*📄 code-1.rs, 600 lines*\n\nThat is it.')
+    expect(cards[1]).toMatchObject({ type: 'file', file: { name: 'code-1.rs', text: 'print(1)\n'.repeat(600) } })
     expect(saidIn(viewOf(replyWith([text(code, { status: 'open' })]), { uploads: true }), 'file')).toEqual([])
   })
 

@@ -5,6 +5,7 @@ import {
   type Inbound,
   type MessageRef,
   type Sink,
+  secretFault,
   systemClock,
   telling,
   type WebhookAnswer,
@@ -13,7 +14,7 @@ import {
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
 import { createHearing } from './hear.ts'
-import { type SlackSinkOptions, slackSink } from './sink.ts'
+import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
 import { createListening } from './socket.ts'
 import { createThreads } from './threads.ts'
 import { createSlackWebhook } from './webhook.ts'
@@ -74,7 +75,8 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const taken = new Set<Promise<void>>()
   const listening =
     events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
-  if (events === 'http') requireSecret(signingSecret)
+  requireToken(api)
+  if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
   const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined
   warn(api, onError)
   return {
@@ -116,8 +118,9 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
 }
 
 function requireSecret(signingSecret: string | undefined): void {
-  if (signingSecret) return
-  throw new SlackError('invalid', "events: 'http' needs a signingSecret: the Signing Secret on the app's page.")
+  const fault = secretFault(signingSecret, { minLength: 8 })
+  if (fault === undefined) return
+  throw new SlackError('invalid', `A webhook needs a signingSecret: the Signing Secret on the app's page. ${fault}`)
 }
 
 function requireSocket(socket: SlackSocket | undefined): SlackSocket {

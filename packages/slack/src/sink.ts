@@ -8,9 +8,11 @@ import {
   type Sink,
   type SinkError,
   systemClock,
+  tokenFault,
   type Words,
 } from '@reply/sink'
 import type { SlackApi } from './api.ts'
+import { SlackError } from './error.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
@@ -40,9 +42,10 @@ export interface SlackSinkOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for a policy that can't be. */
+/** Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for a policy that can't be, and `SlackError` for a blank token. */
 export function slackSink(options: SlackSinkOptions): Sink {
   const { api, channelId, threadTs, replyTo, policy, words, store, onError, clock = systemClock } = options
+  requireToken(api)
   return createSink({
     port: createSlackPort(options),
     render: renderSlack,
@@ -56,4 +59,11 @@ export function slackSink(options: SlackSinkOptions): Sink {
     onError,
     clock,
   })
+}
+
+/** A client without a token is refused by Slack with each call. */
+export function requireToken(api: SlackApi): void {
+  const fault = tokenFault(api)
+  if (fault !== undefined)
+    throw new SlackError('invalid', `The bot's token can't be used. ${fault} It is the xoxb-… on the app's page.`)
 }

@@ -52,12 +52,13 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
-      ours().map(({ ts, text, mode, controls, threadTs }) => ({
+      ours().map(({ ts, text, mode, controls, threadTs, file }) => ({
         id: ts,
         text: mode === 'markdown' ? renderSlack(text).plain : text,
         isSilent: false,
         buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
         replyTo: threadTs,
+        fileName: file?.name,
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
     failNext: (fault) => slack.inject({ ...faults[fault], method: /^(?!.*setStatus$)/ }),

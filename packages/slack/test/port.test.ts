@@ -129,7 +129,7 @@ describe('what it is doing', () => {
 })
 
 describe('a file', () => {
-  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'const ä = 1 < 2', caption: 'code <x>' }
+  const file = { name: 'a.ts', text: 'const ä = 1 < 2', caption: 'code <x>' }
 
   test('has its name, its bytes and its words, in the thread', async () => {
     const opened = await open()

@@ -4,6 +4,7 @@ import {
   type Inbound,
   type MessageRef,
   type Sink,
+  secretFault,
   systemClock,
   telling,
   type WebhookAnswer,
@@ -14,7 +15,7 @@ import { TelegramError } from './error.ts'
 import { createHearing, type HearingOptions } from './hear.ts'
 import { toUpdate } from './inbound.ts'
 import { createPolling } from './poll.ts'
-import { type TelegramSinkOptions, telegramSink } from './sink.ts'
+import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
 import { createTelegramWebhook } from './webhook.ts'
 
 export interface TelegramChannelOptions
@@ -68,7 +69,8 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { api, updates, onInbound, secretToken, clock = systemClock } = options
   const onError = telling(options.onError)
   const { handleMs = 5000, maxBytes = 1_048_576 } = options
-  if (updates === 'webhook') requireSecret(secretToken)
+  requireToken(api)
+  if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
   const hearing: HearingOptions = { api, onInbound, onError, clock, handleMs }
   const hear = createHearing(hearing)
   const polling = createPolling({ ...hearing, hear })
@@ -108,7 +110,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
 }
 
 function requireSecret(secretToken: string | undefined): void {
-  if (secretToken !== undefined && /^[\w-]{1,256}$/.test(secretToken)) return
-  const what = secretToken === undefined ? 'It is missing' : 'It has other characters, or too many'
-  throw new TelegramError('invalid', `A webhook needs a secretToken of 1 to 256 of A-Z a-z 0-9 _ -. ${what}.`)
+  const fault = secretFault(secretToken, { form: { pattern: /^[\w-]{1,256}$/, words: 'of these characters alone' } })
+  if (fault === undefined) return
+  throw new TelegramError('invalid', `A webhook needs a secretToken of 1 to 256 of A-Z a-z 0-9 _ -. ${fault}`)
 }

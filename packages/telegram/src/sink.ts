@@ -8,9 +8,11 @@ import {
   type Sink,
   type SinkError,
   systemClock,
+  tokenFault,
   type Words,
 } from '@reply/sink'
 import type { TelegramApi, TelegramFile } from './api.ts'
+import { TelegramError } from './error.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 export interface TelegramSinkOptions {
@@ -36,9 +38,10 @@ export interface TelegramSinkOptions {
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
 }
 
-/** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for a policy that can't be. */
+/** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for a policy that can't be, and `TelegramError` for a blank token. */
 export function telegramSink(options: TelegramSinkOptions): Sink {
   const { api, chatId, threadId, replyTo, policy, words, store, onError, clock = systemClock, rich } = options
+  requireToken(api)
   return createSink({
     port: createTelegramPort(options),
     render: renderFor(api, rich),
@@ -52,4 +55,11 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
     onError,
     clock,
   })
+}
+
+/** A client without a token is refused by Telegram with each call. */
+export function requireToken(api: TelegramApi): void {
+  const fault = tokenFault(api)
+  if (fault !== undefined)
+    throw new TelegramError('invalid', `The bot's token can't be used. ${fault} @BotFather shows it.`)
 }

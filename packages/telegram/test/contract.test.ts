@@ -51,12 +51,13 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
-      ours().map(({ messageId, text, mode, isSilent, buttons, replyTo }) => ({
+      ours().map(({ messageId, text, mode, isSilent, buttons, replyTo, document }) => ({
         id: String(messageId),
         text: mode === 'rich' ? renderHtml(text).plain : text,
         isSilent,
         buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
         replyTo: replyTo === undefined ? undefined : String(replyTo),
+        fileName: document?.name,
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
     failNext: (fault) => telegram.inject({ ...faults[fault], method: /^(?!sendChatAction$)/ }),

@@ -66,7 +66,7 @@ test('a message that is gone is removed already', async () => {
 
 test('a document has its name, its words and a caption', async () => {
   const { telegram, port } = await open()
-  const file = { name: 'a.ts', mediaType: 'text/plain', text: 'const ä = 1', caption: 'code' }
+  const file = { name: 'a.ts', text: 'const ä = 1', caption: 'code' }
   await port.upload?.(file, posting)
   const [posted] = telegram.screen(7)
   expect(posted).toMatchObject({ text: 'code', document: { name: 'a.ts' } })
@@ -80,7 +80,7 @@ test("the host's own grammY makes the file, where it is given", async () => {
     return new InputFile(bytes, name)
   }
   const { port } = await open({}, { inputFile })
-  await port.upload?.({ name: 'b.ts', mediaType: 'text/plain', text: 'b', caption: '' }, posting)
+  await port.upload?.({ name: 'b.ts', text: 'b', caption: '' }, posting)
   expect(made).toEqual(['b.ts'])
 })
 
@@ -109,7 +109,7 @@ test('in a topic every call that can name it does', async () => {
   const ref = await port.post(bubble('a'), posting)
   await port.edit?.(ref, bubble('b'), editing)
   await port.typing?.(true, editing)
-  await port.upload?.({ name: 'a', mediaType: 'text/plain', text: 'a', caption: '' }, posting)
+  await port.upload?.({ name: 'a', text: 'a', caption: '' }, posting)
   await clock.advance(3000)
   await port.stream?.write(bubble('c'), editing)
   const named = telegram.calls.filter(({ payload }) => String(payload.message_thread_id) === '3')

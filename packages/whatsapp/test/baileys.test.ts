@@ -90,10 +90,10 @@ describe('the port', () => {
     const { baileys, port } = open()
     const id = baileys.say(jid, 'Hi')
     await port.react?.({ id: `${id}/${jid}` }, 'done', editing)
-    await port.upload?.({ name: 'a.css', mediaType: 'text/css', text: 'a {}', caption: 'A_file_' }, posting)
+    await port.upload?.({ name: 'a.css', text: 'a {}', caption: 'A_file_' }, posting)
     expect(baileys.screen(jid)).toMatchObject([
       { reaction: '✅' },
-      { text: 'A_file_', document: { name: 'a.css', mediaType: 'text/css', bytes: Buffer.from('a {}') } },
+      { text: 'A_file_', document: { name: 'a.css', mediaType: 'text/plain', bytes: Buffer.from('a {}') } },
     ])
   })
 

@@ -77,7 +77,7 @@ test('the message that asked is read, and typing shows until it is answered', as
 
 test('a file is uploaded, and sent with its name and words', async () => {
   const { whatsapp, port } = await open()
-  const file = { name: 'code-1.ts', mediaType: 'text/css', text: 'const a = "ä"\n', caption: 'code_1, *new*' }
+  const file = { name: 'code-1.ts', text: 'const a = "ä"\n', caption: 'code_1, *new*' }
   await port.upload?.(file, posting)
   const [message] = whatsapp.screen(person)
   expect([message?.kind, message?.text, message?.document?.name]).toEqual(['document', 'code_1, *new*', 'code-1.ts'])
@@ -163,7 +163,7 @@ describe('a failure is', () => {
 
   test('nothing done where the file did not arrive', async () => {
     const { whatsapp, port } = await open({ faults: [{ type: 'accept-then-drop', kind: 'media' }] })
-    const file = { name: 'a.txt', mediaType: 'text/plain', text: 'a', caption: 'A.' }
+    const file = { name: 'a.txt', text: 'a', caption: 'A.' }
     expect(await ending(port.upload?.(file, posting))).toMatchObject({ type: 'unreachable' })
     expect(whatsapp.screen(person)).toEqual([])
   })

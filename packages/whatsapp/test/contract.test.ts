@@ -50,10 +50,11 @@ async function cloudStage(): Promise<Stage> {
       whatsapp
         .screen(person)
         .filter(({ from }) => from === 'business')
-        .map(({ id, text, buttons, replyTo }) => ({
+        .map(({ id, text, buttons, replyTo, document }) => ({
           id,
           text,
           replyTo,
+          fileName: document?.name,
           isSilent: false,
           buttons: buttons.map((one) => [one]),
         })),
@@ -138,7 +139,10 @@ function baileysStage(jid: string): Stage {
       baileys
         .screen(jid)
         .filter(({ from }) => from === 'me')
-        .map(({ id, text, replyTo = '' }) => ({ id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo) })),
+        .map(({ id, text, replyTo = '', document }) => {
+          const fileName = document?.name
+          return { id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo), fileName }
+        }),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
     failNext: (fault) => {
       // Nobody refuses an edit that comes too late: it is late.

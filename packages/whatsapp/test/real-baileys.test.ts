@@ -38,7 +38,7 @@ test('Baileys makes messages, edits, removals and reactions of what the port giv
   await port.edit?.(ref, bubble('Edited.'), editing)
   await port.remove?.(ref, editing)
   await port.react?.({ id: `3A1/${jid}` }, 'seen', editing)
-  await port.upload?.({ name: 'a.txt', mediaType: 'text/plain', text: 'a', caption: 'A.' }, posting)
+  await port.upload?.({ name: 'a.txt', text: 'a', caption: 'A.' }, posting)
   const own = { remoteJid: jid, fromMe: true, id: ref.id }
   expect(sent).toMatchObject([
     { key: own, message: { extendedTextMessage: { text: 'See https://a.b and *this*' } } },

@@ -10,6 +10,8 @@ export interface SeenMessage {
   readonly buttons: readonly (readonly { readonly label: string; readonly data: string }[])[]
   /** The id of the message that it answers. */
   readonly replyTo?: string | undefined
+  /** The name of the file that it carries. */
+  readonly fileName?: string | undefined
 }
 
 /**

@@ -149,7 +149,7 @@ export const verbs = [
     needs: ({ port }) => port.upload !== undefined,
     run: async (stage) => {
       must(stage.port.upload !== undefined, 'It has no upload.')
-      const file = { name: 'code-1.ts', mediaType: 'text/plain', text: 'const a = 1\n', caption: 'A file.' }
+      const file = { name: 'code-1.ts', text: 'const a = 1\n', caption: 'A file.' }
       const { chat } = stage
       const { signal } = new AbortController()
       const ref = await stage.port.upload(file, { chat, silent: true, key: 'file', signal })

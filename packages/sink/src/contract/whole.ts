@@ -116,6 +116,18 @@ export const whole = [
     },
   },
   {
+    name: 'posts long code as a file that opens as text, whatever its language',
+    needs: ({ port }) => port.upload !== undefined,
+    run: async (stage) => {
+      const code = `<script>alert(1)</script>\n`.repeat(40)
+      const answer = `Here:\n\n\`\`\`html\n${code}\`\`\``
+      await play(stage, [replyOf(answer, { isSettled: true })], { documentLength: 500 })
+      const [name, ...more] = stage.screen().flatMap(({ fileName }) => fileName ?? [])
+      must(more.length === 0, `It posted ${1 + more.length} files.`)
+      must(name === 'code-1.txt', `A fence of HTML became ${name ?? 'no file'} instead of code-1.txt.`)
+    },
+  },
+  {
     name: 'takes its status away in the end',
     // Where it would ring, or the typing notice tells it, there is none.
     needs: ({ port: { edit, limits } }) =>

@@ -1,32 +1,9 @@
 import type { Card } from '../card.ts'
+import { fileExtension } from '../file-name.ts'
 import type { ViewOptions } from '../view.ts'
 
 /** A fence of its own lines, at the left edge; what is indented belongs to a list and stays there. */
 const fences = /^(`{3,}|~{3,})([^\n`]*)\n([\s\S]*?)(?:^\1[`~]*[ \t]*$|(?![\s\S]))/gm
-
-const mediaTypes: Readonly<Record<string, string>> = {
-  json: 'application/json',
-  html: 'text/html',
-  css: 'text/css',
-  csv: 'text/csv',
-  md: 'text/markdown',
-  markdown: 'text/markdown',
-}
-
-const extensions: Readonly<Record<string, string>> = {
-  typescript: 'ts',
-  javascript: 'js',
-  python: 'py',
-  ruby: 'rb',
-  rust: 'rs',
-  shell: 'sh',
-  bash: 'sh',
-  markdown: 'md',
-  csharp: 'cs',
-  'c++': 'cpp',
-  kotlin: 'kt',
-  golang: 'go',
-}
 
 /** Code that is too long for a message becomes a line that names a file, and the file. While it grows, the line alone. */
 export function withFiles(
@@ -38,11 +15,10 @@ export function withFiles(
   const files: Card[] = []
   const source = card.source.replace(fences, (whole, _fence: string, info: string, code: string) => {
     if (code.length <= policy.documentLength) return whole
-    const language = info.trim().split(/\s/)[0]?.toLowerCase() ?? ''
-    const extension = extensions[language] ?? (/^[a-z0-9]{1,8}$/.test(language) ? language : 'txt')
-    const name = `code-${files.length + 1}.${extension}`
+    const [language = ''] = info.trim().split(/\s/)
+    const name = `code-${files.length + 1}.${fileExtension(language)}`
     const caption = words.file(name, code.trimEnd().split('\n').length)
-    const file = { name, mediaType: mediaTypes[extension] ?? 'text/plain', text: code, caption }
+    const file = { name, text: code, caption }
     files.push({ type: 'file', key: `${card.key}/${name}`, source: caption, file })
     return `*${caption}*`
   })

@@ -64,8 +64,13 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     })
   }
 
-  async function upload({ name, mediaType, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const document = { document: Buffer.from(text), fileName: name, mimetype: mediaType, caption: asWritten(caption) }
+  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
+    const document = {
+      document: Buffer.from(text),
+      fileName: name,
+      mimetype: 'text/plain',
+      caption: asWritten(caption),
+    }
     return await send('upload', document, { ...posting, shown: caption })
   }
 

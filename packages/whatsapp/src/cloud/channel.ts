@@ -4,6 +4,7 @@ import {
   type Inbound,
   type MessageRef,
   type Sink,
+  secretFault,
   systemClock,
   telling,
   type WebhookAnswer,
@@ -101,9 +102,8 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
 }
 
 function requireSecret(name: string, value: string): void {
-  if (value.length >= 8) return
-  throw new WhatsAppError(
-    'invalid',
-    `A webhook needs ${name}, of 8 characters at least: without it anybody could write to it.`,
-  )
+  const fault = secretFault(value, { minLength: 8 })
+  if (fault === undefined) return
+  const why = 'without it, anyone could write to the webhook'
+  throw new WhatsAppError('invalid', `The webhook needs ${name}, of at least 8 characters: ${why}. ${fault}`)
 }

@@ -1,3 +1,4 @@
+import { secretFault } from '@reply/sink'
 import { WhatsAppError } from '../error.ts'
 import { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './api.ts'
 import { toMediaId, toPosted, toRefusal } from './decode.ts'
@@ -17,7 +18,9 @@ export interface CloudClientOptions {
 /** The Cloud API by plain `fetch`: each call is one request, and nothing is repeated. Throws `invalid` for options that can't be. */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
-  if (token.trim() === '') throw new WhatsAppError('invalid', 'The token is empty: give the one of a system user.')
+  const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of ASCII' } })
+  if (fault !== undefined)
+    throw new WhatsAppError('invalid', `The token can't be used. ${fault} Give the token of a system user.`)
   if (!/^[\w-]+$/.test(phoneNumberId))
     throw new WhatsAppError(
       'invalid',

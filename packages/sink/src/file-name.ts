@@ -1,0 +1,49 @@
+import { clip } from './view/phrase.ts'
+
+/**
+ * Text formats that desktops open in an editor. A model chooses the language of a fence, and a person opens the file with a
+ * double click: so formats that a system or browser runs (scripts, HTML, SVG, XML, shortcuts) are left out, and CSV, whose cells spreadsheets evaluate.
+ */
+const inertExtensions: ReadonlySet<string> = new Set([
+  ...['txt', 'md', 'log', 'diff', 'patch', 'json', 'yaml', 'yml', 'toml', 'css', 'scss', 'sql', 'graphql', 'proto'],
+  ...['c', 'h', 'cpp', 'hpp', 'cs', 'go', 'java', 'kt', 'rs', 'swift', 'ts', 'tsx'],
+])
+
+const extensions: ReadonlyMap<string, string> = new Map([
+  ['typescript', 'ts'],
+  ['rust', 'rs'],
+  ['markdown', 'md'],
+  ['csharp', 'cs'],
+  ['c++', 'cpp'],
+  ['kotlin', 'kt'],
+  ['golang', 'go'],
+])
+
+/** The extension for the language of a fence, in any case, without a dot; `txt` for all that is not known to be inert. */
+export function fileExtension(language: string): string {
+  const name = language.toLowerCase()
+  const extension = extensions.get(name) ?? name
+  return inertExtensions.has(extension) ? extension : 'txt'
+}
+
+/** UTF-16 units before the extension. */
+const stemLength = 80
+
+/** Device names, which Windows takes for a file's name with any extension. https://learn.microsoft.com/windows/win32/fileio/naming-a-file */
+const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
+
+/**
+ * A name that every system can save, and that opens as text: one dot, an inert extension, at most 80 units before it. Path
+ * separators, dots and characters that draw nothing become `-`; where the extension is not inert, it becomes part of the name before `.txt`.
+ */
+export function safeFileName(name: string): string {
+  const dot = name.lastIndexOf('.')
+  const given = dot < 0 ? '' : name.slice(dot + 1).toLowerCase()
+  const isInert = inertExtensions.has(given)
+  const words = (isInert ? name.slice(0, dot) : name)
+    .replace(/[^\p{L}\p{M}\p{N}_]|\p{Default_Ignorable_Code_Point}/gu, '-')
+    .replace(/-{2,}/g, '-')
+    .replace(/^-|-$/g, '')
+  const stem = clip(words, stemLength).replace(/[-…]+$/, '') || 'file'
+  return `${device.test(stem) ? `${stem}_` : stem}.${isInert ? given : 'txt'}`
+}

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  type Chat,
   type Inbound,
-  type MessageRef,
+  placeOf,
   type Sink,
+  type SinkPlace,
   systemClock,
   telling,
   type WebhookAnswer,
@@ -39,15 +39,13 @@ export interface DiscordChannelOptions
   readonly maxBytes?: number | undefined
 }
 
-export interface DiscordPlace {
-  readonly chat: Chat
-  readonly replyTo?: MessageRef | undefined
-}
-
 /** Both ways at once: sinks for what the agent says, inbound for what people do. */
 export interface DiscordChannel {
-  /** A sink for a chat, as an inbound names it: `sinkFor({ chat, replyTo: messageRef }, { thread: true })`. */
-  sinkFor(place: DiscordPlace, options?: Partial<DiscordSinkOptions>): Sink
+  /**
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
+   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   */
+  sinkFor(at: Inbound | SinkPlace, options?: Partial<DiscordSinkOptions>): Sink
   /** Begins to listen to the client, where there is one. */
   start(): void
   /** Listens no more, and resolves when what came is handled. Sinks are stopped by who has them, and so is the client. */
@@ -94,10 +92,11 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     handleEvent,
   }
 
-  function sinkFor({ chat, replyTo }: DiscordPlace, more: Partial<DiscordSinkOptions> = {}): Sink {
+  function sinkFor(at: Inbound | SinkPlace, more: Partial<DiscordSinkOptions> = {}): Sink {
+    const { chat, replyTo, answerers } = placeOf(at)
     const { policy, words, mayAnswer, store } = options
     return discordSink({
-      ...{ rest, policy, words, mayAnswer, store, onError, clock },
+      ...{ rest, policy, words, mayAnswer, answerers, store, onError, clock },
       channelId: chat.id,
       replyTo: replyTo?.id,
       ...more,

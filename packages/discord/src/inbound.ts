@@ -128,7 +128,7 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
     chat: chatOf(said.channel_id),
     actor: actorOf(author, said.member?.nick),
     text: content,
-    messageRef: { id: said.id },
+    messageRef: { id: said.id, postedAt: timeOf(said.id) },
     ...replyTo,
     isCommand: /^\/\w/.test(content),
   }
@@ -175,4 +175,9 @@ function chatOf(channelId: string): Chat {
 
 function actorOf({ id, username, global_name }: z.infer<typeof user>, nick: string | null | undefined): Actor {
   return { id, name: nick || global_name || username }
+}
+
+/** https://discord.com/developers/docs/reference#snowflakes */
+function timeOf(id: string): number {
+  return Number(BigInt(id) >> 22n) + 1_420_070_400_000
 }

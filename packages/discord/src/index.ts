@@ -5,6 +5,7 @@ export {
   answerWith,
   type Inbound,
   type Running,
+  type SinkPlace,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -16,7 +17,7 @@ export {
   type DiscordRest,
   discordRestOptions,
 } from './api.ts'
-export { type DiscordChannel, type DiscordChannelOptions, type DiscordPlace, discordChannel } from './channel.ts'
+export { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 export { DiscordError, type DiscordErrorType } from './error.ts'
 export { discordLimits } from './limits.ts'
 export { createDiscordPort, type DiscordPortOptions } from './port.ts'

@@ -31,8 +31,13 @@ export interface DiscordSinkOptions {
   /** Default: a status at once, and for the rest the sink's. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
-  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  /**
+   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a direct message the
+   * person there may answer; in a channel permissions can't be allowed.
+   */
   readonly mayAnswer?: MayAnswer | undefined
+  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  readonly answerers?: readonly string[] | undefined
   /** Where it is written down what the channel shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -65,6 +70,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     policy: { ...policy, ...options.policy },
     words,
     mayAnswer: options.mayAnswer,
+    answerers: options.answerers,
     store,
     onError,
     clock,

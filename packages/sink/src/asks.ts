@@ -9,13 +9,29 @@ import {
 } from '@reply/core'
 import type { AskState } from './card.ts'
 import type { Ledger } from './ledger.ts'
-import type { Form } from './port.ts'
+import type { Chat, Form, MessageRef } from './port.ts'
 import type { Words } from './words.ts'
 
 /** What a person did: typed something, or pressed a button that carries a token, maybe with what a form was filled in with. */
-export type AskInput =
-  | { readonly text: string }
-  | { readonly token: string; readonly values?: readonly (readonly string[])[] | undefined }
+export type AskInput = AskText | AskPress
+
+/** An inbound text. What is absent counts as it does there. */
+export interface AskText {
+  readonly text: string
+  /** Default: the sink's own chat. */
+  readonly chat?: Chat | undefined
+  readonly messageRef?: MessageRef | undefined
+  readonly replyTo?: MessageRef | undefined
+  readonly isForwarded?: true | undefined
+  readonly isCommand?: boolean | undefined
+}
+
+export interface AskPress {
+  readonly token: string
+  readonly values?: readonly (readonly string[])[] | undefined
+  /** Where it was pressed. Default: the sink's own chat. */
+  readonly chat?: Chat | undefined
+}
 
 /** What it comes to. */
 export type Taken =

@@ -34,6 +34,7 @@ export interface DeliverOptions {
   readonly policy: Policy
   readonly words: Words
   readonly mayAnswer?: MayAnswer | undefined
+  readonly answerers?: readonly string[] | undefined
   readonly clock: Clock
   /** A word that nobody can guess, of so many characters. */
   readonly secret: (length: number) => string
@@ -45,7 +46,7 @@ export interface Deliverer {
   /** The newest state; all before it are of no interest any more. */
   show(reply: Reply): void
   /** What a person answers to what waits here. Undefined when nothing does, or the token is none of ours. */
-  take(input: AskInput, actor: Actor | undefined): TakenAsk | undefined
+  take(input: AskInput, actor: Actor | undefined): Promise<TakenAsk | undefined>
   /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. Another one after an amendment. */
   readonly settled: Promise<Delivery>
   /** Ends the work; a call on its way is waited for. */
@@ -63,7 +64,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const keeper = createKeeper(options)
-  const taking = createTaking({ words, mayAnswer: options.mayAnswer, ledger: () => ledger, onChange: asked })
+  const taking = createTaking({ ...options, reply: () => reply, ledger: () => ledger, onChange: asked })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -96,8 +97,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     work()
   }
 
-  function take(input: AskInput, actor: Actor | undefined): TakenAsk | undefined {
-    return reply && taking(reply, input, actor)
+  async function take(input: AskInput, actor: Actor | undefined): Promise<TakenAsk | undefined> {
+    return await taking(input, actor)
   }
 
   function asked(requestID: string, state: AskState): void {

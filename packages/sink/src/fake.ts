@@ -172,8 +172,9 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     if (!silent) notifications += 1
     preview = undefined
     postedAt.set(id, clock.now())
-    byKey.set(options.key, { id })
-    return { id }
+    const ref = { id, postedAt: clock.now() }
+    byKey.set(options.key, ref)
+    return ref
   }
 
   function edit({ id }: MessageRef, bubble: Bubble): void {

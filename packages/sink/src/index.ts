@@ -1,5 +1,5 @@
 export { systemClock } from '@reply/core'
-export { type AskInput, type Taken, takeAsk } from './asks.ts'
+export { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
 export type { AskState, Break, Card, CardType, Shown } from './card.ts'
 export type { Carry, Container } from './carry.ts'
 export { type Policy, toPolicy } from './config.ts'
@@ -13,6 +13,7 @@ export { heal } from './heal.ts'
 export { type AnswerOptions, answerWith, type Running } from './inbound/answer.ts'
 export { answerOnce, createHear, type Hear, type HearOptions } from './inbound/hear.ts'
 export type { Actor, Answering, Inbound } from './inbound/inbound.ts'
+export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
 export { type SecretRule, secretFault, tokenFault } from './inbound/secret.ts'
 export { inTurn } from './inbound/turn.ts'
 export {
@@ -45,6 +46,7 @@ export {
   type Button,
   type ChannelPort,
   type Chat,
+  type ChatKind,
   type EditOptions,
   type Form,
   type FormQuestion,

@@ -1,14 +1,23 @@
 import type { Limits } from './limits.ts'
 
-/** A place: a chat, and in it a thread or topic where it has those. */
+/** Where messages go: a chat, and in it a thread or topic if it has those. */
 export interface Chat {
   readonly id: string
   readonly thread?: string | undefined
+  /**
+   * `private`: one person and the bot. `shared`: several people can write. Channels set it when the id or an inbound message
+   * tells. Default: shared, which allows less.
+   */
+  readonly kind?: ChatKind | undefined
 }
+
+export type ChatKind = 'private' | 'shared'
 
 /** A message on the platform, as the channel names it. Goes through JSON. */
 export interface MessageRef {
   readonly id: string
+  /** When it was posted, by the platform's clock, in ms since the epoch. Absent if the platform does not tell. */
+  readonly postedAt?: number | undefined
 }
 
 export interface Button {

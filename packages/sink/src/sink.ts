@@ -24,8 +24,13 @@ export interface SinkOptions {
   readonly pacer?: Pacer | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
-  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  /**
+   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a private chat the
+   * person there may answer; in a shared one permissions can't be allowed.
+   */
   readonly mayAnswer?: MayAnswer | undefined
+  /** Ids of the only actors who may answer; `mayAnswer`, if given, must agree as well. Default: those whom `mayAnswer` lets. */
+  readonly answerers?: readonly string[] | undefined
   readonly clock?: Clock | undefined
   /** A word of so many characters that nobody can guess. Default: from the system's random source. */
   readonly secret?: ((length: number) => string) | undefined
@@ -41,7 +46,7 @@ export interface Sink extends ReplyObserver {
    * What somebody in the chat typed or pressed, as an answer to what waits here. The caller passes it on to
    * `opencode.answer` or `reject`. Undefined when it answers nothing.
    */
-  take(input: AskInput, actor?: Actor): TakenAsk | undefined
+  take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined>
   /** Ends its work for good. What is not shown by then is named in the delivery; later replies are not shown. */
   stop(): Promise<void>
 }
@@ -104,9 +109,9 @@ export function createSink(options: SinkOptions): Sink {
     return new Set([...open.keys(), ...newest.values()])
   }
 
-  function take(input: AskInput, actor?: Actor): TakenAsk | undefined {
+  async function take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined> {
     for (const deliverer of known()) {
-      const taken = deliverer.take(input, actor)
+      const taken = await deliverer.take(input, actor)
       if (taken) return taken
     }
     return undefined

@@ -22,7 +22,7 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
     running: () => [
       {
         sink: {
-          take: (input, by) => {
+          take: async (input, by) => {
             done.push([input, by])
             return taken
           },
@@ -49,13 +49,16 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
 test('a press is passed on, and told what it came to', async () => {
   const { answer, press, done, told } = answering(given)
   expect(await answer(press)).toBe(true)
-  expect([done, told]).toEqual([[[{ token: 's.0.1' }, actor], [['Blue']]], ['✅ Blue']])
+  expect([done, told]).toEqual([[[{ token: 's.0.1', chat }, actor], [['Blue']]], ['✅ Blue']])
 })
 
 test('a text that answers is passed on, and told nothing: the asking message says it', async () => {
   const { answer, text, done, told } = answering(given)
   expect(await answer(text)).toBe(true)
-  expect([done, told]).toEqual([[[{ text: 'Blue' }, actor], [['Blue']]], []])
+  expect([done, told]).toEqual([
+    [[{ text: 'Blue', chat, messageRef: { id: '1' }, isCommand: false }, actor], [['Blue']]],
+    [],
+  ])
 })
 
 test('a refusal goes with its reason', async () => {

@@ -10,7 +10,7 @@ test('who was too late is not said to have answered', async () => {
   const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
   scene.show(blocked)
   await scene.pass(1000)
-  const taken = scene.sink().take({ text: 'Red' }, { id: 'Ada', name: 'Ada' })
+  const taken = await scene.sink().take({ text: 'Red' }, { id: 'Ada', name: 'Ada' })
   // It was answered elsewhere meanwhile, and the server says so to whom it refuses.
   scene.show(answered)
   await scene.pass(3000)
@@ -34,9 +34,12 @@ test('an ask is answered by those who may, and by nobody whom nobody knows', asy
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
   const [ada, bob] = ['ada', 'bob'].map((id) => ({ id, name: id }))
   // A press is answered; what others write is none of the ask's.
-  expect(scene.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
-  expect(scene.sink().take({ token })).toMatchObject({ type: 'error' })
-  expect([scene.sink().take({ text: 'Red' }, bob), scene.sink().take({ text: 'Red' })]).toEqual([undefined, undefined])
-  expect(scene.sink().take({ token }, ada)).toMatchObject({ type: 'answer', answer: [['Red']] })
+  expect(await scene.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
+  expect(await scene.sink().take({ token })).toMatchObject({ type: 'error' })
+  expect([await scene.sink().take({ text: 'Red' }, bob), await scene.sink().take({ text: 'Red' })]).toEqual([
+    undefined,
+    undefined,
+  ])
+  expect(await scene.sink().take({ token }, ada)).toMatchObject({ type: 'answer', answer: [['Red']] })
   expect(new Set(asked)).toEqual(new Set(['que_1']))
 })

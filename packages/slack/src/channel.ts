@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  type Chat,
   words as defaultWords,
   type Inbound,
-  type MessageRef,
+  placeOf,
   type Sink,
+  type SinkPlace,
   secretFault,
   systemClock,
   telling,
@@ -40,15 +40,13 @@ export interface SlackChannelOptions
   readonly maxBytes?: number | undefined
 }
 
-export interface SlackPlace {
-  readonly chat: Chat
-  readonly replyTo?: MessageRef | undefined
-}
-
 /** Both ways at once: sinks for what the agent says, inbound for what people do. */
 export interface SlackChannel {
-  /** A sink for a chat, as an inbound names it: `sinkFor({ chat })`. Streams are for who spoke there last. */
-  sinkFor(place: SlackPlace, options?: Partial<SlackSinkOptions>): Sink
+  /**
+   * A sink for the thread of an inbound; only its actor may answer what is asked. For other answerers give `{ chat }` instead,
+   * and `mayAnswer`. Streams are for the person who spoke there last.
+   */
+  sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
   /** Connects, where it hears by a socket. */
   start(): void
   /** Resolves when what came was handled, or has taken long enough. Sinks are stopped by who has them. */
@@ -98,11 +96,12 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     await Promise.all(taken)
   }
 
-  function sinkFor({ chat, replyTo }: SlackPlace, more: Partial<SlackSinkOptions> = {}): Sink {
+  function sinkFor(at: Inbound | SinkPlace, more: Partial<SlackSinkOptions> = {}): Sink {
+    const { chat, replyTo, answerers } = placeOf(at)
     const { policy, words, mayAnswer, store } = options
     threads.join(chat)
     return slackSink({
-      ...{ api, policy, words, mayAnswer, store, timeoutMs, onError, clock },
+      ...{ api, policy, words, mayAnswer, answerers, store, timeoutMs, onError, clock },
       channelId: chat.id,
       threadTs: chat.thread,
       replyTo: replyTo?.id,

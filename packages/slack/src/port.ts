@@ -15,6 +15,7 @@ import { contentOf } from './blocks.ts'
 import { createCall, saysOf } from './call.ts'
 import { featuresOf, remember } from './features.ts'
 import { slackLimits, textLength } from './limits.ts'
+import { refOf } from './place.ts'
 import { createStatus } from './status.ts'
 import { createStream, type SlackRecipient } from './stream.ts'
 import { upload } from './upload.ts'
@@ -81,7 +82,7 @@ export function createSlackPort(
   async function post(bubble: Bubble, { replyTo }: PostOptions): Promise<MessageRef> {
     const fields = { channel, ...threadOf(replyTo), ...content(bubble), ...quiet }
     const { ts } = await call('chat.postMessage', fields, { verb: 'post', scope: 'chat' })
-    return { id: String(ts) }
+    return refOf(String(ts))
   }
 
   /** Without blocks for buttons the buttons go. */

@@ -13,6 +13,7 @@ import {
 } from '@reply/sink'
 import type { SlackApi } from './api.ts'
 import { SlackError } from './error.ts'
+import { chatOf } from './place.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
@@ -31,8 +32,13 @@ export interface SlackSinkOptions {
   /** Default for `delivery`: `native` in a thread, else `edit`. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
-  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  /**
+   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a direct message the
+   * person there may answer; in a channel permissions can't be allowed.
+   */
   readonly mayAnswer?: MayAnswer | undefined
+  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  readonly answerers?: readonly string[] | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -49,12 +55,13 @@ export function slackSink(options: SlackSinkOptions): Sink {
   return createSink({
     port: createSlackPort(options),
     render: renderSlack,
-    chat: { id: channelId, ...(threadTs !== undefined && { thread: threadTs }) },
+    chat: chatOf(channelId, threadTs),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer: pacerOf(api, clock),
     policy: { delivery: threadTs === undefined ? 'edit' : 'native', ...policy },
     words,
     mayAnswer: options.mayAnswer,
+    answerers: options.answerers,
     store,
     onError,
     clock,

@@ -4,6 +4,7 @@ import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking, isMisplaced } from './features.ts'
 import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from './limits.ts'
+import { refOf } from './place.ts'
 import { clipped, quieted } from './render.ts'
 
 /** For whom a stream is; Slack wants to know it outside of direct messages. */
@@ -58,7 +59,7 @@ export function createStream(options: StreamOptions): AppendStream {
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
     const more = { ...(chunks.length > 0 && { chunks }), ...to, task_display_mode: 'plan' }
     const { ts } = await sure(call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream' }))
-    const ref = { id: String(ts) }
+    const ref = refOf(String(ts))
     open.set(ref.id, told)
     return ref
   }

@@ -3,6 +3,7 @@ import { type Attachment, type MessageRef, PortError } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import type { Call } from './call.ts'
 import { fallbackLength } from './limits.ts'
+import { refOf } from './place.ts'
 import { escapedTo } from './render.ts'
 
 export interface UploadOptions {
@@ -32,7 +33,7 @@ export async function upload(
   for (let look = 0; look < looks; look++) {
     if (look > 0) await new Promise<void>((resolve) => void clock.after(lookMs, resolve))
     const ts = await messageOf(file, { call, channelId })
-    if (ts !== undefined) return { id: ts }
+    if (ts !== undefined) return refOf(ts)
   }
   return { id: file }
 }

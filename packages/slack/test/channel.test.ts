@@ -84,7 +84,7 @@ describe('what is heard', () => {
       ['/stop', true],
       ['In private', false],
     ])
-    expect(heard[1]?.chat).toEqual({ id: 'C1', thread: root })
+    expect(heard[1]?.chat).toEqual({ id: 'C1', kind: 'shared', thread: root })
   })
 
   test('is what is said in a thread that the host writes to', async () => {
@@ -133,7 +133,11 @@ describe('what is heard', () => {
     await api.apiCall('agents.sessions.setStatus', { channel_id: 'D1', thread_ts: root, status: 'processing' })
     expect(await slack.stop('D1', root)).toBe(true)
     await until(() => heard.length === 2)
-    expect(heard[1]).toEqual({ type: 'stop', chat: { id: 'D1', thread: root }, actor: { id: 'U1', name: 'U1' } })
+    expect(heard[1]).toEqual({
+      type: 'stop',
+      chat: { id: 'D1', kind: 'private', thread: root },
+      actor: { id: 'U1', name: 'U1' },
+    })
   })
 
   test('is each thing once, however often it is sent', async () => {

@@ -29,7 +29,8 @@ describe('a message', () => {
       id: 'C1/1.1',
       heard: {
         ...{ type: 'text', text: '/stop now', isCommand: true, isAddressed: true, teamId: 'T2' },
-        ...{ chat: { id: 'C1', thread: '1.1' }, actor: { id: 'U1', name: 'U1' }, messageRef: { id: '1.1' } },
+        ...{ chat: { id: 'C1', kind: 'shared', thread: '1.1' }, actor: { id: 'U1', name: 'U1' } },
+        messageRef: { id: '1.1', postedAt: 1100 },
       },
     })
   })

@@ -1,3 +1,5 @@
+import type { MessageRef } from '@reply/sink'
+
 /** What a call takes beside what it must have, in the Bot API's own names. */
 export type TelegramFields = Readonly<Record<string, unknown>>
 
@@ -9,6 +11,8 @@ export interface TelegramSignal {
 /** A message, as far as it is of interest after it was posted. */
 export interface TelegramPosted {
   readonly message_id: number
+  /** Unix time in seconds. https://core.telegram.org/bots/api#message */
+  readonly date?: number | undefined
 }
 
 type ChatId = number | string
@@ -79,4 +83,9 @@ export interface TelegramFile {
 /** The Bot API takes names as text and everything else as numbers; some methods take numbers alone. */
 export function toChatId(id: number | string): number | string {
   return typeof id === 'string' && /^-?\d+$/.test(id) ? Number(id) : id
+}
+
+/** Dates are in seconds; one of 0 stands for a message that can't be accessed. */
+export function refOf({ message_id, date }: TelegramPosted): MessageRef {
+  return { id: String(message_id), ...(date && { postedAt: date * 1000 }) }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  type Chat,
   type Inbound,
-  type MessageRef,
+  placeOf,
   type Sink,
+  type SinkPlace,
   secretFault,
   systemClock,
   telling,
@@ -40,15 +40,13 @@ export interface TelegramChannelOptions
   readonly maxBytes?: number | undefined
 }
 
-export interface TelegramPlace {
-  readonly chat: Chat
-  readonly replyTo?: MessageRef | undefined
-}
-
 /** Both ways at once: sinks for what the agent says, inbound for what people do. */
 export interface TelegramChannel {
-  /** A sink for a chat, as an inbound names it: `sinkFor({ chat, replyTo: messageRef })`. */
-  sinkFor(place: TelegramPlace, options?: Partial<TelegramSinkOptions>): Sink
+  /**
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
+   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   */
+  sinkFor(at: Inbound | SinkPlace, options?: Partial<TelegramSinkOptions>): Sink
   /** Begins to poll, where it polls. */
   start(): void
   /** Resolves when the updates that came are handled and confirmed. Sinks are stopped by who has them. */
@@ -86,10 +84,11 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     handleUpdate,
   }
 
-  function sinkFor({ chat, replyTo }: TelegramPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
+  function sinkFor(at: Inbound | SinkPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
+    const { chat, replyTo, answerers } = placeOf(at)
     const { policy, words, mayAnswer, store, rich, inputFile } = options
     return telegramSink({
-      ...{ api, policy, words, mayAnswer, store, rich, inputFile, onError, clock },
+      ...{ api, policy, words, mayAnswer, answerers, store, rich, inputFile, onError, clock },
       chatId: chat.id,
       threadId: chat.thread === undefined ? undefined : Number(chat.thread),
       replyTo: replyTo === undefined ? undefined : Number(replyTo.id),

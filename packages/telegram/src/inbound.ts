@@ -1,5 +1,7 @@
 import type { Actor, Chat, Inbound } from '@reply/sink'
 import { z } from 'zod'
+import { refOf } from './api.ts'
+import { chatOf } from './limits.ts'
 
 /** An update as it came, before anybody can answer it. */
 export type Heard =
@@ -20,6 +22,7 @@ const person = z.object({
 
 const place = z.object({
   message_id: z.number(),
+  date: z.number().optional(),
   chat: person,
   message_thread_id: z.number().optional(),
   /** Replies have a thread, too, that nothing can be sent to: it is a topic only if this says so. */
@@ -91,7 +94,7 @@ function heardIn({
     chat: placeOf(at),
     actor: actorOf(from),
     token: data,
-    messageRef: { id: String(at.message_id) },
+    messageRef: refOf(at),
     queryID: id,
   }
 }
@@ -106,7 +109,7 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
     chat: placeOf(said),
     actor: actorOf(from),
     text,
-    messageRef: { id: String(said.message_id) },
+    messageRef: refOf(said),
     ...(replied && { replyTo: { id: String(replied.message_id) } }),
     isCommand: entities.some(({ type, offset }) => type === 'bot_command' && offset === 0),
   }
@@ -114,10 +117,6 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
 
 function placeOf({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {
   return chatOf(chat.id, is_topic_message === true ? message_thread_id : undefined)
-}
-
-function chatOf(id: number, thread: number | undefined): Chat {
-  return { id: String(id), ...(thread !== undefined && { thread: String(thread) }) }
 }
 
 function actorOf({ id, first_name, last_name, username, title }: z.infer<typeof person>): Actor {

@@ -5,6 +5,7 @@ export {
   answerWith,
   type Inbound,
   type Running,
+  type SinkPlace,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -17,7 +18,7 @@ export type {
   TelegramReaction,
   TelegramSignal,
 } from './api.ts'
-export { type TelegramChannel, type TelegramChannelOptions, type TelegramPlace, telegramChannel } from './channel.ts'
+export { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
 export { TelegramError, type TelegramErrorType } from './error.ts'
 export { type TelegramChatKind, telegramLimits } from './limits.ts'
 export { createTelegramPort, renderFor, type TelegramPortOptions } from './port.ts'

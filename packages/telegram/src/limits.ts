@@ -1,4 +1,5 @@
-import type { Limits } from '@reply/sink'
+import type { Chat, Limits } from '@reply/sink'
+import { toChatId } from './api.ts'
 
 export type TelegramChatKind = 'private' | 'group'
 
@@ -49,4 +50,10 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
 /** Groups, supergroups and channels have ids below 0, or names. https://core.telegram.org/bots/api#chat */
 export function kindOf(chatId: number | string): TelegramChatKind {
   return typeof chatId === 'number' && chatId > 0 ? 'private' : 'group'
+}
+
+/** A chat or topic as inbound and sinks name it. Ids above 0 are people's, whose chats are private. */
+export function chatOf(chatId: number | string, thread: number | undefined): Chat {
+  const kind = kindOf(toChatId(chatId)) === 'private' ? 'private' : 'shared'
+  return { id: String(chatId), kind, ...(thread !== undefined && { thread: String(thread) }) }
 }

@@ -11,7 +11,14 @@ import {
   type Render,
   systemClock,
 } from '@reply/sink'
-import { type TelegramApi, type TelegramFields, type TelegramFile, type TelegramSignal, toChatId } from './api.ts'
+import {
+  refOf,
+  type TelegramApi,
+  type TelegramFields,
+  type TelegramFile,
+  type TelegramSignal,
+  toChatId,
+} from './api.ts'
 import { refusalOf, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
@@ -81,11 +88,11 @@ export function createTelegramPort(
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const other = { ...thread, ...loudness(posting), ...keyboard(bubble) }
-    const { message_id } = await write('post', bubble, {
+    const posted = await write('post', bubble, {
       rich: (message, signal) => api.sendRichMessage(chatId, message, other, signal),
       text: (text, mode, signal) => api.sendMessage(chatId, text, { ...other, ...noPreview, ...mode }, signal),
     })
-    return { id: String(message_id) }
+    return refOf(posted)
   }
 
   /** Without a keyboard the buttons go. The method knows no topics: the message is in one. */
@@ -114,8 +121,7 @@ export function createTelegramPort(
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await fileOf(new TextEncoder().encode(text), name)
     const other = { ...thread, ...loudness(posting), caption: caption.slice(0, captionLength) }
-    const { message_id } = await call('upload', (signal) => api.sendDocument(chatId, file, other, signal))
-    return { id: String(message_id) }
+    return refOf(await call('upload', (signal) => api.sendDocument(chatId, file, other, signal)))
   }
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {

@@ -13,6 +13,7 @@ import {
 } from '@reply/sink'
 import type { TelegramApi, TelegramFile } from './api.ts'
 import { TelegramError } from './error.ts'
+import { chatOf } from './limits.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 export interface TelegramSinkOptions {
@@ -25,8 +26,13 @@ export interface TelegramSinkOptions {
   readonly replyTo?: number | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
-  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  /**
+   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a private chat the
+   * person there may answer; in a group permissions can't be allowed.
+   */
   readonly mayAnswer?: MayAnswer | undefined
+  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  readonly answerers?: readonly string[] | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -45,12 +51,13 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
   return createSink({
     port: createTelegramPort(options),
     render: renderFor(api, rich),
-    chat: { id: String(chatId), ...(threadId !== undefined && { thread: String(threadId) }) },
+    chat: chatOf(chatId, threadId),
     replyTo: replyTo === undefined ? undefined : { id: String(replyTo) },
     pacer: pacerOf(api, clock),
     policy,
     words,
     mayAnswer: options.mayAnswer,
+    answerers: options.answerers,
     store,
     onError,
     clock,

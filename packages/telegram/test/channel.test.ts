@@ -72,7 +72,9 @@ describe('what is heard', () => {
     await api.sendMessageDraft(7, 1, 'x', { can_stop: true })
     telegram.stopDraft(7)
     await until(() => heard.length === 1)
-    expect(heard).toEqual([{ type: 'stop', chat: { id: '7' }, actor: { id: '7', name: expect.any(String) } }])
+    expect(heard).toEqual([
+      { type: 'stop', chat: { id: '7', kind: 'private' }, actor: { id: '7', name: expect.any(String) } },
+    ])
   })
 })
 

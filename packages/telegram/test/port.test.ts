@@ -7,7 +7,7 @@ import { editing, ending, open, posting, token, until } from './bot.ts'
 describe('a post', () => {
   test('is a rich message that says what its Markdown says', async () => {
     const { telegram, port, bubble } = await open()
-    expect(await port.post(bubble('**a** | b'), posting)).toEqual({ id: '1' })
+    expect(await port.post(bubble('**a** | b'), posting)).toMatchObject({ id: '1', postedAt: expect.any(Number) })
     expect(telegram.screen(7)).toMatchObject([{ source: '**a** | b', mode: 'rich', isSilent: false }])
   })
 

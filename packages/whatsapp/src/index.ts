@@ -5,6 +5,7 @@ export {
   answerWith,
   type Inbound,
   type Running,
+  type SinkPlace,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink'
@@ -24,7 +25,6 @@ export { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from
 export {
   type WhatsAppChannel,
   type WhatsAppChannelOptions,
-  type WhatsAppPlace,
   whatsappChannel,
 } from './cloud/channel.ts'
 export { type CloudClientOptions, createCloudClient } from './cloud/client.ts'

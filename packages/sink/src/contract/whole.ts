@@ -86,9 +86,9 @@ export const whole = [
         const button = (): string | undefined => stage.screen().flatMap((one) => one.buttons.flat())[1]?.data
         await until(stage, { isDone: () => button() !== undefined, withinMs: patienceMs, words: 'Nobody was asked.' })
         must(stage.notifications() === 1, `The ask rang ${stage.notifications()} times.`)
-        const taken = sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
+        const taken = await sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
         must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
-        must(sink.take({ token: 'somebody.else' }) === undefined, 'It takes a token that is not its own.')
+        must((await sink.take({ token: 'somebody.else' })) === undefined, 'It takes a token that is not its own.')
         const ask = askOf({ status: 'answered', answers: [['Blue']] })
         go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
         await ended(stage, sink)
@@ -110,7 +110,7 @@ export const whole = [
         begin(sink, replyOf('', { ask: askOf({}) }))
         const isAsked = (): boolean => textsOn(stage).some((text) => text.includes('Which colour?'))
         await until(stage, { isDone: isAsked, withinMs: patienceMs, words: 'Nobody was asked.' })
-        const taken = sink.take({ text: '1' })
+        const taken = await sink.take({ text: '1' })
         must(taken?.type === 'answer' && String(taken.answer) === 'Red', 'The number 1 is not the first option.')
       })
     },

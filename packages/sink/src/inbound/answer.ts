@@ -33,10 +33,9 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       await Promise.all(all.map(({ stream }) => stream.abort()))
       return all.length > 0
     }
-    const input: AskInput =
-      inbound.type === 'press' ? { token: inbound.token, values: inbound.values } : { text: inbound.text }
+    const input = inputOf(inbound)
     for (const { sink } of running(inbound)) {
-      const taken = sink.take(input, inbound.actor)
+      const taken = await sink.take(input, inbound.actor)
       if (!taken) continue
       if (taken.type === 'form' && inbound.type === 'press') {
         await inbound.open?.(taken.form)
@@ -75,4 +74,11 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     if (!(error instanceof Error)) return String(error)
     return 'type' in error && error.type === 'already-resolved' ? words.alreadyResolved : error.message
   }
+}
+
+function inputOf(inbound: Exclude<Inbound, { type: 'stop' }>): AskInput {
+  const { chat } = inbound
+  if (inbound.type === 'press') return { token: inbound.token, values: inbound.values, chat }
+  const { text, messageRef, replyTo, isForwarded, isCommand } = inbound
+  return { text, chat, messageRef, replyTo, isForwarded, isCommand }
 }

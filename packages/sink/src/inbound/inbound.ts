@@ -2,9 +2,12 @@ import type { Chat, Form, MessageRef } from '../port.ts'
 
 /** Who did it. */
 export interface Actor {
+  /** What the platform knows them by. It is theirs alone, unlike the name. */
   readonly id: string
-  /** As it is shown; everybody chooses their own. */
+  /** As it is shown. People choose their own, so it proves nothing. */
   readonly name: string
+  /** A chat posted it, not a known person: a channel, or an anonymous administrator. It can't answer asks. */
+  readonly isAnonymous?: true | undefined
 }
 
 /** Tells the person who did it, briefly. Only the first time counts; never rejects. */
@@ -17,9 +20,13 @@ export type Inbound =
       readonly chat: Chat
       readonly actor: Actor
       readonly text: string
+      /** With `postedAt` where the platform tells: words answer only what was asked before them. */
       readonly messageRef: MessageRef
+      /** The message that the person chose to reply to. Not what the platform fills in by itself, such as a topic's first message. */
       readonly replyTo?: MessageRef | undefined
-      /** It begins with a command, as in `/stop`. */
+      /** The words are another message's, passed on. They answer nothing. */
+      readonly isForwarded?: true | undefined
+      /** It begins with a command, as in `/stop`. It answers nothing. */
       readonly isCommand: boolean
       /** As a message that answers theirs. */
       readonly answer: Answering

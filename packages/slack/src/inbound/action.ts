@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ids } from '../blocks.ts'
 import type { Read } from '../inbound.ts'
-import { chatOf } from './event.ts'
+import { chatOf, refOf } from '../place.ts'
 import { readForm, readMetadata, stateSchema, toState } from './form.ts'
 
 const user = z.object({ id: z.string(), name: z.string().optional(), username: z.string().optional() })
@@ -51,7 +51,7 @@ function pressOf(
     // As the sink that asked names it: outside of threads without one.
     chat: chatOf(channel.id, message.thread_ts),
     actor: { id: by.id, name: by.name || by.username || by.id },
-    messageRef: { id: message.ts },
+    messageRef: refOf(message.ts),
   }
   if (action_id.startsWith(`${ids.button}.`) && value !== undefined) return { type: 'press', ...press, token: value }
   if (action_id === ids.select && selected_option) {
@@ -76,7 +76,7 @@ function readSubmission(value: unknown): Read | undefined {
       type: 'filled',
       chat: chatOf(place.channel, place.thread),
       actor: { id: by.id, name: by.name || by.username || by.id },
-      messageRef: { id: place.message },
+      messageRef: refOf(place.message),
       ...{ token, form },
       state: toState(view.state),
     },

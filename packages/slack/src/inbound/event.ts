@@ -1,6 +1,7 @@
-import type { Actor, Chat } from '@reply/sink'
+import type { Actor } from '@reply/sink'
 import { z } from 'zod'
 import type { Read } from '../inbound.ts'
+import { chatOf, refOf } from '../place.ts'
 
 const envelope = z.object({
   event_id: z.string(),
@@ -66,15 +67,11 @@ function heardIn(
     chat: chatOf(channel, thread ?? ts),
     actor: actorOf(user, said.user_profile),
     text: words,
-    messageRef: { id: ts },
+    messageRef: refOf(ts),
     isCommand: words.startsWith('/'),
     isAddressed: isNamed || said.channel_type === 'im',
     teamId: said.user_team ?? said.team ?? team,
   }
-}
-
-export function chatOf(channel: string, thread: string | undefined): Chat {
-  return { id: channel, ...(thread !== undefined && { thread }) }
 }
 
 function actorOf(

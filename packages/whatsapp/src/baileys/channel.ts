@@ -1,5 +1,4 @@
-import { type Inbound, type Sink, systemClock, telling } from '@reply/sink'
-import type { WhatsAppPlace } from '../cloud/channel.ts'
+import { type Inbound, placeOf, type Sink, type SinkPlace, systemClock, telling } from '@reply/sink'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
 import { createBaileysHearing } from './hear.ts'
 import { lineOf } from './line.ts'
@@ -22,8 +21,11 @@ export interface BaileysChannelOptions extends Omit<BaileysSinkOptions, 'socket'
 export interface BaileysChannel {
   /** What `makeWASocket()` gave, each time that the host connects; undefined: there is none now. The one before is not heard any more. */
   setSocket(socket: BaileysSocket | undefined): void
-  /** A sink for a chat, as an inbound names it: `sinkFor({ chat, replyTo: messageRef })`. */
-  sinkFor(place: WhatsAppPlace, options?: Partial<BaileysSinkOptions>): Sink
+  /**
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
+   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   */
+  sinkFor(at: Inbound | SinkPlace, options?: Partial<BaileysSinkOptions>): Sink
   /** Hears nothing more, and resolves when what came is handled. The socket and the sinks are ended by who has them. */
   stop(): Promise<void>
 }
@@ -45,12 +47,14 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
     socket?.ev.on('messages.update', ears.update)
   }
 
-  function sinkFor({ chat, replyTo }: WhatsAppPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
+  function sinkFor(at: Inbound | SinkPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
+    const { chat, replyTo, answerers } = placeOf(at)
     const { policy, words, mayAnswer, store } = options
     return baileysSink({
       policy,
       words,
       mayAnswer,
+      answerers,
       store,
       onError,
       clock,

@@ -1,7 +1,7 @@
 import type { Inbound } from '@reply/sink'
 import { z } from 'zod'
 import type { BaileysQuoted } from './api.ts'
-import { refOf } from './line.ts'
+import { chatOf, refOf } from './line.ts'
 
 /** A text as it came, before anybody can answer it, with what it is quoted by. */
 export interface BaileysHeard extends Omit<Extract<Inbound, { type: 'text' }>, 'answer'> {
@@ -39,6 +39,8 @@ const wrapped = content.extend({
 const message = z.object({
   key,
   pushName: z.string().nullish(),
+  /** Seconds; a number, or a Long of protobufjs. */
+  messageTimestamp: z.coerce.number().optional().catch(undefined),
   message: wrapped.nullish(),
 })
 
@@ -80,10 +82,10 @@ export function toHeard(
     id: name,
     heard: {
       type: 'text',
-      chat: { id: jid },
+      chat: chatOf(jid),
       actor: { id: author, name: data.pushName || author },
       text,
-      messageRef: { id: refOf(quotedKey) },
+      messageRef: { id: refOf(quotedKey), postedAt: data.messageTimestamp && data.messageTimestamp * 1000 },
       ...cited,
       isCommand: /^\/\w/.test(text),
       quoted: { key: quotedKey, message: { conversation: text } },

@@ -1,4 +1,4 @@
-import { PortError } from '@reply/sink'
+import { type Chat, PortError } from '@reply/sink'
 import type { BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
 import { toRevoked } from './inbound.ts'
 
@@ -81,4 +81,9 @@ export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
   const [id = ref, author] = ref.split('/')
   const inGroup = author !== undefined && author !== jid ? { participant: author } : {}
   return { remoteJid: jid, fromMe: author === undefined, id, ...inGroup }
+}
+
+/** People's ids end so; groups end in `@g.us`. */
+export function chatOf(jid: string): Chat {
+  return { id: jid, kind: /@(?:s\.whatsapp\.net|lid)$/.test(jid) ? 'private' : 'shared' }
 }

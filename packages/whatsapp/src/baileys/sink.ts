@@ -12,6 +12,7 @@ import {
 } from '@reply/sink'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSource } from './api.ts'
+import { chatOf } from './line.ts'
 import { createBaileysPort } from './port.ts'
 
 /** For a sink in one chat. */
@@ -25,8 +26,13 @@ export interface BaileysSinkOptions {
   readonly policy?: Partial<Policy> | undefined
   /** Default: English; asks name the numbers that answer them. */
   readonly words?: Partial<Words> | undefined
-  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  /**
+   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a chat with one person
+   * that person may answer; in a group permissions can't be allowed.
+   */
   readonly mayAnswer?: MayAnswer | undefined
+  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  readonly answerers?: readonly string[] | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -48,12 +54,13 @@ export function baileysSink(options: BaileysSinkOptions): Sink {
   return createSink({
     port: createBaileysPort({ socket, jid, replyTo, clock }),
     render: renderWhatsApp,
-    chat: { id: jid },
+    chat: chatOf(jid),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer: pacerOf(socket, clock),
     policy,
     words: { ...baileysWords, ...words },
     mayAnswer: options.mayAnswer,
+    answerers: options.answerers,
     store,
     onError,
     clock,

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  type Chat,
   type Inbound,
-  type MessageRef,
+  placeOf,
   type Sink,
+  type SinkPlace,
   secretFault,
   systemClock,
   telling,
@@ -36,16 +36,13 @@ export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' |
   readonly maxBytes?: number | undefined
 }
 
-/** Where a sink writes: what an inbound says of it. */
-export interface WhatsAppPlace {
-  readonly chat: Chat
-  readonly replyTo?: MessageRef | undefined
-}
-
 /** Both ways at once: sinks for what the agent says, inbound for what people do. */
 export interface WhatsAppChannel {
-  /** A sink for a chat, as an inbound names it: `sinkFor({ chat, replyTo: messageRef })`. */
-  sinkFor(place: WhatsAppPlace, options?: Partial<WhatsAppSinkOptions>): Sink
+  /**
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
+   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   */
+  sinkFor(at: Inbound | SinkPlace, options?: Partial<WhatsAppSinkOptions>): Sink
   /**
    * One request of Meta's. 200: heard, or heard before, or the challenge of a GET with the right token; 400: no webhook of
    * WhatsApp's; 401: not from Meta; 403: a GET with another token; 405: another method; 413: too large.
@@ -84,13 +81,15 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     await Promise.all(busy)
   }
 
-  function sinkFor({ chat, replyTo }: WhatsAppPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
+  function sinkFor(at: Inbound | SinkPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
+    const { chat, replyTo, answerers } = placeOf(at)
     const { policy, words, mayAnswer, store } = options
     return whatsappSink({
       client,
       policy,
       words,
       mayAnswer,
+      answerers,
       store,
       onError,
       clock,

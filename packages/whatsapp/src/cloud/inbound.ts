@@ -124,7 +124,8 @@ function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeo
   const person = said.from ?? said.from_user_id
   if (person === undefined || said.group_id !== undefined) return undefined
   const { id, context, interactive, button } = said
-  const [chat, actor] = [{ id: person }, actorOf(person, contacts)]
+  const [chat, actor] = [{ id: person, kind: 'private' } as const, actorOf(person, contacts)]
+  const ref = { id, postedAt: said.timestamp * 1000 }
   const token = (interactive?.button_reply ?? interactive?.list_reply)?.id ?? button?.payload
   if (token !== undefined) {
     // Its answer is a message in the chat already.
@@ -133,7 +134,7 @@ function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeo
   const text = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
   if (text === undefined) return undefined
   const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id } }
-  return { type: 'text', chat, actor, text, messageRef: { id }, ...replyTo, isCommand: /^\/\w/.test(text) }
+  return { type: 'text', chat, actor, text, messageRef: ref, ...replyTo, isCommand: /^\/\w/.test(text) }
 }
 
 function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {

@@ -25,8 +25,13 @@ export interface WhatsAppSinkOptions {
   /** Default: notices of tools every 60 s at most, a word after 3 min without any, code of more than 2,000 units as a file. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
-  /** Who may answer what is asked here. Default: whoever the host passes on. */
+  /**
+   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: the person who is
+   * written to.
+   */
   readonly mayAnswer?: MayAnswer | undefined
+  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  readonly answerers?: readonly string[] | undefined
   /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: nobody is told. */
@@ -43,12 +48,13 @@ export function whatsappSink(options: WhatsAppSinkOptions): Sink {
   return createSink({
     port: createCloudPort({ client, to, replyTo, clock, listLabel: words?.fillIn }),
     render: renderWhatsApp,
-    chat: { id: to },
+    chat: { id: to, kind: 'private' },
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer: pacerOf(client, clock),
     policy: { ...cloudPolicy, ...policy },
     words,
     mayAnswer: options.mayAnswer,
+    answerers: options.answerers,
     store,
     onError,
     clock,

@@ -20,6 +20,7 @@ export function every(see: (observation: Observation) => void): Required<ReplyOb
     questionRejected: see,
     permissionAsked: see,
     permissionReplied: see,
+    askChanged: see,
     askWithdrawn: see,
     sessionRetried: see,
     sessionErrored: see,

@@ -25,13 +25,26 @@ export interface PermissionAsk extends AskFields {
   readonly type: 'permission'
   /** What is to be done: `bash`, `edit`, `webfetch`, … */
   readonly permission: string
+  /** What the server checks against its rules. Not all that runs: OpenCode leaves assignments, redirects and more out. */
   readonly patterns: readonly string[]
-  /** The patterns that `always` would allow from now on. */
+  /** The patterns that `always` would allow from now on. `always` can be offered only if there are any. */
   readonly always: readonly string[]
   /** One line for people. */
   readonly title: string
+  /** What the tool adds to its call: a diff, a path, a URL. `{}` for shell commands on servers up to 1.14. */
   readonly metadata: Readonly<Record<string, unknown>>
+  /**
+   * The tool call that waits for it: what runs once it is allowed. Absent until the source told the call's input, and
+   * for ever where the ask names no call. It never changes once the ask is closed.
+   */
+  readonly call?: AskCall | undefined
   readonly reply?: PermissionReply | undefined
+}
+
+export interface AskCall {
+  readonly tool: string
+  /** The arguments as the model gave them. */
+  readonly input: Readonly<Record<string, unknown>>
 }
 
 export type Ask = QuestionAsk | PermissionAsk
@@ -52,10 +65,4 @@ export interface Question {
 export interface QuestionOption {
   readonly label: string
   readonly description: string
-}
-
-/** The same permission, asked for by another call: a person is asked once, and the answer goes to both. */
-export function isEqualAsk(a: Ask, b: Ask): boolean {
-  if (a.type !== 'permission' || b.type !== 'permission' || a.permission !== b.permission) return false
-  return a.patterns.length === b.patterns.length && a.patterns.every((pattern) => b.patterns.includes(pattern))
 }

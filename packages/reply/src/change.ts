@@ -51,6 +51,11 @@ export type Change =
       readonly answer: PermissionReply
       readonly askedAt?: number | undefined
     }
+  /**
+   * A pending ask is another now: the input of its call became known or changed, or the server told the same request
+   * with other content. What was shown of it before is out of date.
+   */
+  | { readonly type: 'askChanged'; readonly ask: Ask }
   /** Nobody answered and nobody can any more: the reply ended, or the server forgot the ask. */
   | { readonly type: 'askWithdrawn'; readonly ask: Ask }
   | {

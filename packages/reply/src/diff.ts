@@ -1,3 +1,4 @@
+import { hasSameContent } from './ask/equal.ts'
 import type { Change } from './change.ts'
 import type { Part } from './part.ts'
 import { toldAs } from './reduce/ask.ts'
@@ -24,6 +25,7 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   for (const ask of after.asks) {
     const known = before.asks.find((other) => other.requestID === ask.requestID)
     if (!known || known.status !== ask.status) changes.push(toldAs(ask))
+    else if (ask.status === 'pending' && !hasSameContent(known, ask)) changes.push({ type: 'askChanged', ask })
   }
   if (before.connection !== after.connection) changes.push({ type: 'connectionChanged', connection: after.connection })
   if (before.stalled !== after.stalled) changes.push({ type: 'stalledChanged', stalled: after.stalled })

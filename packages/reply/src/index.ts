@@ -1,4 +1,22 @@
-export type { Ask, AskStatus, PermissionAsk, PermissionReply, Question, QuestionAsk, QuestionOption } from './ask.ts'
+export {
+  type PermissionWords,
+  type ReadPermissionAnswer,
+  type ReadQuestionAnswer,
+  readPermissionAnswer,
+  readQuestionAnswer,
+} from './ask/answer.ts'
+export { type AskDetail, askDetails } from './ask/details.ts'
+export { isEqualAsk } from './ask/equal.ts'
+export type {
+  Ask,
+  AskCall,
+  AskStatus,
+  PermissionAsk,
+  PermissionReply,
+  Question,
+  QuestionAsk,
+  QuestionOption,
+} from './ask.ts'
 export type { Change, ChangeOf, ChangeType, OwnChange } from './change.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './decode.ts'
 export { diff } from './diff.ts'
@@ -67,3 +85,4 @@ export {
 } from './select.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'
+export { visible } from './visible.ts'

@@ -1,6 +1,7 @@
 import type { Change } from './change.ts'
 import type { MessageHead, PartEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 import { applyAskClosed, applyAsked } from './reduce/ask.ts'
+import { applyCall } from './reduce/call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
 import { applyPart, growPart, messageAt, removePart } from './reduce/part.ts'
@@ -161,7 +162,7 @@ function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Cha
   if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
   if (messageAt(reply.messages, part.messageID) === -1) return reply
   const next = applyPart(abandonOpen(reply, part, changes), part, order, changes)
-  return part.type === 'tool' ? linkChild(next, part, at, changes) : next
+  return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part, changes) : next
 }
 
 function applySession(

@@ -1,4 +1,5 @@
-import { type Ask, isEqualAsk } from './ask.ts'
+import { equalKey } from './ask/equal.ts'
+import type { Ask } from './ask.ts'
 import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Usage } from './reply.ts'
 
@@ -38,10 +39,20 @@ export function toolsOf(reply: Reply): readonly ToolPart[] {
   return partsOf(reply).filter((part): part is ToolPart => part.type === 'tool' && part.status !== 'abandoned')
 }
 
-/** The asks that wait for a person, the oldest first, descendants' included. */
+/**
+ * The asks that wait for a person, the oldest first, descendants' included. Of equal ones (see `isEqualAsk`) the oldest
+ * stands for all: the answer goes to each.
+ */
 export function pendingAsks(reply: Reply): readonly Ask[] {
-  const pending = reply.asks.filter((ask) => ask.status === 'pending')
-  return pending.filter((ask, at) => !pending.slice(0, at).some((other) => isEqualAsk(ask, other)))
+  const seen = new Set<string>()
+  return reply.asks.filter((ask) => {
+    if (ask.status !== 'pending') return false
+    const key = equalKey(ask)
+    if (key === undefined) return true
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
 }
 
 /** This reply's usage with every descendant's added. The context is the reply's own. */

@@ -91,6 +91,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     case 'settle':
       return placeSettle(draft, rootID, event)
     case 'asked':
+      if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return step(draft, rootID, event)
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
       if (isTrailing(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
       open(draft, path, event.at)
@@ -130,7 +131,12 @@ function isTrailing(draft: Draft, sessionID: string): boolean {
   return cell.trailing || isUnread(draft, cell)
 }
 
-/** An ask that is told again is no news, and opens nothing. */
+/** It may be told again with other content. */
+function isPendingIn({ reply }: Cell, requestID: string): boolean {
+  return reply?.asks.some((ask) => ask.requestID === requestID && ask.status === 'pending') === true
+}
+
+/** An ask that is told again opens nothing. */
 function knowsAsk({ reply, past }: Cell, requestID: string): boolean {
   const isIn = (one: Reply): boolean => one.asks.some((ask) => ask.requestID === requestID)
   return (reply !== undefined && isIn(reply)) || past.some((one) => isIn(one.reply))

@@ -3,6 +3,7 @@ import {
   emptyReply,
   emptyTrack,
   type Part,
+  type PermissionAsk,
   type Reply,
   type ReplyEvent,
   reduce,
@@ -131,8 +132,10 @@ function asking(requestID: string, sessionID: string) {
   return { requestID, sessionID, path: [sessionID], status: 'pending', askedAt: at } as const
 }
 
-export function permission(requestID: string, sessionID = root): Of<'asked'> {
-  const what = { permission: 'bash', patterns: ['ls'], always: ['ls'], title: 'bash: ls', metadata: {} }
+type PermissionMore = Partial<Omit<PermissionAsk, 'type'>>
+
+export function permission(requestID: string, sessionID = root, more: PermissionMore = {}): Of<'asked'> {
+  const what = { permission: 'bash', patterns: ['ls'], always: ['ls'], title: 'bash: ls', metadata: {}, ...more }
   return { type: 'asked', at, sessionID, ask: { ...asking(requestID, sessionID), type: 'permission', ...what } }
 }
 

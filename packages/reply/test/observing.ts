@@ -19,6 +19,7 @@ export const changeTypes = Object.keys({
   questionRejected: 1,
   permissionAsked: 1,
   permissionReplied: 1,
+  askChanged: 1,
   askWithdrawn: 1,
   sessionRetried: 1,
   sessionErrored: 1,

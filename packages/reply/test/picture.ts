@@ -1,4 +1,4 @@
-import { type Change, emptyReply, type OwnChange, type Part, type Reply } from '@reply/core'
+import { type Ask, type Change, emptyReply, type OwnChange, type Part, type Reply } from '@reply/core'
 
 /**
  * What somebody who only hears the changes knows of a reply: the fold of all of them. `pictureOf` is the same taken from
@@ -32,7 +32,7 @@ export function pictureOf(reply: Reply, isRoot = true): Picture {
     asks: new Map(
       reply.asks
         .filter(({ path }) => isRoot || path.length === 1)
-        .map((ask) => [`${ask.path.join('/')} ${ask.requestID}`, ask.status]),
+        .map((ask) => [`${ask.path.join('/')} ${ask.requestID}`, tellAsk(ask)]),
     ),
     todos: reply.todos,
     usage: reply.usage,
@@ -83,8 +83,14 @@ export function withChange(before: Picture, change: Change): Picture {
     case 'askWithdrawn': {
       const key = `${change.ask.path.join('/')} ${change.ask.requestID}`
       // The end of one that nobody heard of may be told; nothing is told of one that has ended.
-      if ((before.asks.get(key) ?? 'pending') !== 'pending') throw new Error(`${key} was not pending`)
-      return { ...before, asks: new Map(before.asks).set(key, change.ask.status) }
+      if ((before.asks.get(key) ?? 'pending').startsWith('pending') === false) throw new Error(`${key} was not pending`)
+      return { ...before, asks: new Map(before.asks).set(key, tellAsk(change.ask)) }
+    }
+    case 'askChanged': {
+      const key = `${change.ask.path.join('/')} ${change.ask.requestID}`
+      if (!before.asks.get(key)?.startsWith('pending')) throw new Error(`${key} was changed and is not pending`)
+      if (before.asks.get(key) === tellAsk(change.ask)) throw new Error(`${key} was changed to what it was`)
+      return { ...before, asks: new Map(before.asks).set(key, tellAsk(change.ask)) }
     }
     case 'childStarted': {
       const { sessionID } = change.child.reply
@@ -132,6 +138,11 @@ function withBelow(before: Picture, reply: Reply, change: OwnChange): Picture {
 
 function hasBelow(picture: Picture, reply: Reply): boolean {
   return picture.below.some((child) => child.sessionID === reply.sessionID || hasBelow(child.picture, reply))
+}
+
+function tellAsk(ask: Ask): string {
+  const content = ask.type === 'question' ? ask.questions : [ask.permission, ask.patterns, ask.metadata, ask.call]
+  return `${ask.status} ${JSON.stringify(content)}`
 }
 
 function withPart(before: Picture, part: Part, text: string): Picture {

@@ -20,6 +20,7 @@ import {
   question,
   reasoning,
   reduced,
+  root,
   run,
   running,
   session,
@@ -116,7 +117,14 @@ describe('pendingAsks and totalUsage', () => {
   })
 
   test('give equal permissions once, until both are answered', () => {
-    const asked = run([...delegated, permission('p2', 'child'), permission('p1')])
+    const input = { command: 'ls' }
+    const asked = run([
+      ...delegated,
+      tool('m1', { input }),
+      tool('c1', { input, sessionID: 'child' }),
+      permission('p2', 'child', { callID: 'call' }),
+      permission('p1', root, { callID: 'call' }),
+    ])
     expect(pendingAsks(asked.reply).map(({ requestID }) => requestID)).toEqual(['p2'])
     const how = { type: 'permission', reply: 'once' } as const
     const { reply } = run([{ type: 'ask-closed', at: 3, sessionID: 'child', requestID: 'p2', how }], asked)

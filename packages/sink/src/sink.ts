@@ -162,6 +162,7 @@ function observerOf(show: (observation: Observation) => void): ReplyObserver {
     questionRejected: true,
     permissionAsked: true,
     permissionReplied: true,
+    askChanged: true,
     askWithdrawn: true,
     sessionRetried: true,
     sessionErrored: true,

@@ -1,4 +1,5 @@
-import { type Ask, isEqualAsk, type PermissionAsk, type PermissionReply } from '../ask.ts'
+import { isEqualAsk } from '../ask/equal.ts'
+import type { Ask, PermissionAsk, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import type { AskClosedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'

@@ -107,6 +107,11 @@ function merge(before: Change, change: Change): Change | undefined {
   if (before.type === 'messageUpdated' && change.type === 'messageUpdated') {
     return before.message.id === change.message.id ? change : undefined
   }
+  if ((before.type === 'permissionAsked' || before.type === 'askChanged') && change.type === 'askChanged') {
+    if (before.ask.requestID !== change.ask.requestID) return undefined
+    if (before.type === 'askChanged') return change
+    return change.ask.type === 'permission' ? { type: 'permissionAsked', ask: change.ask } : undefined
+  }
   if (before.type === 'childChanged' && change.type === 'childChanged') {
     if (before.child.reply.sessionID !== change.child.reply.sessionID) return undefined
     const merged = merge(before.change, change.change)

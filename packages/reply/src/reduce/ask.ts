@@ -1,15 +1,40 @@
+import { hasSameContent } from '../ask/equal.ts'
 import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
+import { withCall } from './call.ts'
 import { replaceAt, withFields } from './shape.ts'
 
-export function applyAsked(reply: Reply, ask: Ask, changes: Change[]): Reply {
-  const at = reply.asks.findIndex((other) => other.requestID === ask.requestID)
+/** A request that is told again changes nothing, unless it would have a person decide about something else now. */
+export function applyAsked(reply: Reply, told: Ask, changes: Change[]): Reply {
+  const at = reply.asks.findIndex((other) => other.requestID === told.requestID)
+  const known = reply.asks[at]
+  const ask = withCall(reply, told)
+  if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
   // One that was given up for gone, and is there all the same, is asked again.
-  if (at !== -1 && reply.asks[at]?.status !== 'withdrawn') return reply
+  if (known && known.status !== 'withdrawn') return reply
   changes.push(toldAs(ask))
-  return withFields(reply, { asks: at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask) })
+  return withFields(reply, { asks: known ? replaceAt(reply.asks, at, ask) : [...reply.asks, ask] })
+}
+
+interface Again {
+  readonly at: number
+  readonly known: Ask
+  readonly ask: Ask
+}
+
+function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]): Reply {
+  const next: Ask = { ...withKnownCall(ask, known), path: known.path, askedAt: known.askedAt }
+  if (hasSameContent(known, next)) return reply
+  changes.push({ type: 'askChanged', ask: next })
+  return withFields(reply, { asks: replaceAt(reply.asks, at, next) })
+}
+
+/** What was known of its call stays known: the part that told it may be gone. */
+function withKnownCall(ask: Ask, known: Ask): Ask {
+  if (ask.type !== 'permission' || known.type !== 'permission' || ask.call || !known.call) return ask
+  return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
 }
 
 /** An end whose beginning nobody saw says nothing to anybody: there is nothing on show that it could close. */

@@ -117,7 +117,8 @@ function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask
     if (before.includes(ask)) continue
     const own: Ask = { ...ask, path: [reply.sessionID, ...ask.path] }
     const place = asks.findIndex((other) => other.requestID === ask.requestID)
-    changes.push(toldAs(own))
+    const isKnown = asks[place]?.status === 'pending' && own.status === 'pending'
+    changes.push(isKnown ? { type: 'askChanged', ask: own } : toldAs(own))
     asks = place === -1 ? [...asks, own] : replaceAt(asks, place, own)
   }
   return withFields(reply, { asks })

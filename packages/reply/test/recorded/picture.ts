@@ -208,6 +208,7 @@ const changeTypes: readonly Change['type'][] = [
   'questionRejected',
   'permissionAsked',
   'permissionReplied',
+  'askChanged',
   'askWithdrawn',
   'sessionRetried',
   'sessionErrored',

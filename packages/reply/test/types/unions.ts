@@ -90,6 +90,7 @@ export function everyChangeButOne(change: Change): string {
     case 'questionRejected':
     case 'permissionAsked':
     case 'permissionReplied':
+    case 'askChanged':
     case 'askWithdrawn':
     case 'sessionRetried':
     case 'sessionErrored':

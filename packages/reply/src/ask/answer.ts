@@ -1,0 +1,113 @@
+import type { Question } from '../ask.ts'
+
+export interface PermissionWords {
+  /** `always` can be given: the ask's list of that name is not empty. */
+  readonly canAlways: boolean
+  /** The host's words for the three answers; they are understood beside the numbers and the English words. */
+  readonly labels?: { readonly once: string; readonly always: string; readonly reject: string } | undefined
+}
+
+export type ReadPermissionAnswer =
+  | { readonly type: 'answer'; readonly answer: 'once' | 'always' }
+  | { readonly type: 'reject'; readonly message?: string }
+  | { readonly type: 'error'; readonly reason: 'always-not-offered' | 'unclear' }
+
+export type ReadQuestionAnswer =
+  | { readonly type: 'answer'; readonly answers: readonly string[] }
+  | { readonly type: 'error'; readonly reason: 'empty' | 'one-only' | 'not-an-option'; readonly given: string }
+
+/** Between a refusal and its reason: "no, use yarn", "3: use yarn". */
+const reasonAfter = /^[\s:,.;)–—-]+([\s\S]*)$/
+
+const once = ['1', 'once', 'o', 'yes', 'y', 'ok', 'allow', 'allow once']
+const always = ['2', 'always', 'a', 'allow always']
+const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
+
+/**
+ * What a person typed at a permission. The numbers are fixed everywhere: 1 once, 2 always, 3 reject. A reason may follow a
+ * refusal; nothing may follow a consent.
+ */
+export function readPermissionAnswer(typed: string, { canAlways, labels }: PermissionWords): ReadPermissionAnswer {
+  const text = fold(typed)
+  const is = (words: readonly string[], label: string | undefined): boolean =>
+    words.includes(bareNumber(text)) || (label !== undefined && text !== '' && text === fold(label))
+  if (is(once, labels?.once)) return { type: 'answer', answer: 'once' }
+  if (is(always, labels?.always)) {
+    return canAlways ? { type: 'answer', answer: 'always' } : { type: 'error', reason: 'always-not-offered' }
+  }
+  const words = [...reject, ...(labels ? [fold(labels.reject)] : [])].filter((word) => word !== '')
+  // The longest first, so that "reject it" of a host is not "reject" with a reason.
+  for (const word of words.toSorted((a, b) => b.length - a.length)) {
+    const message = reasonOf(typed, word)
+    if (message === '') return { type: 'reject' }
+    if (message !== undefined) return { type: 'reject', message }
+  }
+  return { type: 'error', reason: 'unclear' }
+}
+
+/** What follows the refusal; undefined where the text is none. */
+function reasonOf(typed: string, word: string): string | undefined {
+  const text = typed.trim().replace(/^#(?=\d)/, '')
+  const start = text.slice(0, word.length)
+  if (start.toLowerCase() !== word) return undefined
+  const rest = text.slice(word.length)
+  return rest === '' ? '' : reasonAfter.exec(rest)?.[1]?.trim()
+}
+
+/**
+ * What a person typed at a question: options' numbers from 1 on or their labels, several with commas where several may be
+ * picked; else their own words where those are taken. A number that no option has is their own words, too. Words in
+ * "double quotes" are taken as they stand; an option's number keeps its quotes, as `checkAnswers` wants it.
+ *
+ * `given` of an error is the piece that did not fit.
+ */
+export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
+  const whole = typed.trim()
+  if (whole === '') return { type: 'error', reason: 'empty', given: '' }
+  const isFree = question.custom || question.options.length === 0
+  const one = optionOf(question, whole) ?? quoted(question, whole)
+  if (one !== undefined) return { type: 'answer', answers: [one] }
+  const separator = /^[\d\s,;#.)]+$/.test(whole) ? /[\s,;]+/ : /[,;\n]+/
+  const pieces = whole.split(separator).flatMap((piece) => (piece.trim() === '' ? [] : [piece.trim()]))
+  const known = pieces.map((piece) => optionOf(question, piece) ?? quoted(question, piece))
+  const isList = pieces.length > 1 && known.every((answer) => answer !== undefined)
+  if (isList && !question.multiple) return { type: 'error', reason: 'one-only', given: whole }
+  // "as you like, but quickly" names no option: it is one answer in the person's own words.
+  if (question.multiple && known.some((answer) => answer !== undefined)) {
+    const strange = isFree ? undefined : pieces.find((_, at) => known[at] === undefined)
+    if (strange !== undefined) return { type: 'error', reason: 'not-an-option', given: strange }
+    return { type: 'answer', answers: [...new Set(pieces.map((piece, at) => known[at] ?? piece))] }
+  }
+  if (isFree) return { type: 'answer', answers: [whole] }
+  if (pieces.length === 0) return { type: 'error', reason: 'empty', given: whole }
+  return { type: 'error', reason: 'not-an-option', given: whole }
+}
+
+/** The label that was meant: the label itself, the option's number, or the beginning of one label where nothing else is taken. */
+function optionOf({ options, custom }: Question, given: string): string | undefined {
+  const labels = options.map(({ label }) => label)
+  const exact = labels.find((label) => label === given) ?? labels.find((label) => fold(label) === fold(given))
+  if (exact !== undefined) return exact
+  const number = /^#?\d+[.)]?$/.test(given) ? labels[Number(bareNumber(given)) - 1] : undefined
+  if (number !== undefined || custom || /^\d/.test(given)) return number
+  const starting = labels.filter((label) => fold(label).startsWith(fold(given)))
+  return starting.length === 1 ? starting[0] : undefined
+}
+
+/** Own words in quotes; where only options are taken, the option that is quoted. */
+function quoted(question: Question, given: string): string | undefined {
+  const inner = /^"([^"]+)"$/.exec(given)?.[1]
+  if (inner === undefined) return undefined
+  if (!question.custom) return question.options.length === 0 ? inner : optionOf(question, inner)
+  const isNumber = /^\d+$/.test(inner) && question.options[Number(inner) - 1] !== undefined
+  return isNumber ? given : inner
+}
+
+/** "#2.", "2)" and "2" are one number. */
+function bareNumber(text: string): string {
+  return /^#?(\d+)[.)]?$/.exec(text)?.[1] ?? text
+}
+
+function fold(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().toLowerCase()
+}

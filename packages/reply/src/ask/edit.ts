@@ -1,0 +1,129 @@
+import { visible } from '../visible.ts'
+import type { AskDetail, Layout } from './details.ts'
+import { isToldBy, linesOf, tellsText } from './diff.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** One replacement; without `before` the whole file is written. Or a patch, which is a diff already. */
+type Edit = { readonly title?: string | undefined } & (
+  | { readonly before?: string | undefined; readonly after: string; readonly patch?: undefined }
+  | { readonly patch: string }
+)
+
+/**
+ * An edit as a diff: the server's if it has every line of the input, else one made of the input, followed by the
+ * server's if that tells more. OpenCode cuts its diff to a few lines around each change and takes the common indentation
+ * off it.
+ */
+export function editLayout(input: Fields, metadata: Fields): Layout {
+  const path = textIn(input.filePath)
+  const file = path === '' ? [] : [{ label: 'File', format: 'text', text: visible(path) } as const]
+  const { edits, fields } = wantedOf(input, path)
+  const told = [...(path === '' ? [] : ['filePath']), ...fields]
+  const server = textIn(metadata.diff)
+  if (edits.length === 0) return { details: file, told }
+  if (server !== '' && edits.every((edit) => tells(server, edit))) {
+    return { details: [...file, diff('Change', server)], told, toldMetadata: toldDiffs(metadata, server) }
+  }
+  const own = edits.flatMap(diffOf).join('\n')
+  const isRepeated = server === '' || isToldBy(server, own)
+  return {
+    details: [...file, diff('Change', own), ...(isRepeated ? [] : [diff("The server's diff", server)])],
+    told,
+    toldMetadata: [server, ...toldDiffs(metadata, `${own}\n${server}`)],
+  }
+}
+
+interface Wanted {
+  readonly edits: readonly Edit[]
+  /** The fields of the input that these tell. What they do not tell of it is told by its name. */
+  readonly fields: readonly string[]
+}
+
+function wantedOf(input: Fields, path: string): Wanted {
+  const { patchText, edits, oldString, newString, content } = input
+  if (typeof patchText === 'string' && patchText !== '') return { edits: [{ patch: patchText }], fields: ['patchText'] }
+  if (Array.isArray(edits)) {
+    const several = edits.flatMap((edit: unknown, at) =>
+      isFields(edit) ? wantedOf(edit, path).edits.map((one) => ({ ...one, title: titleOf(edit, path, at) })) : [],
+    )
+    return { edits: several, fields: edits.every((edit) => isWhole(edit, path)) ? ['edits'] : [] }
+  }
+  const replaced = { before: textIn(oldString), after: textIn(newString) }
+  const fields = ['oldString', 'newString'].filter((name) => typeof input[name] === 'string')
+  if (fields.length > 0) return { edits: [replaced], fields }
+  return typeof content === 'string' ? { edits: [{ after: content }], fields: ['content'] } : { edits: [], fields: [] }
+}
+
+/** One of several edits: its number, and what its text does not say. */
+function titleOf({ filePath, replaceAll }: Fields, path: string, at: number): string {
+  const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
+  return `edit ${at + 1}${other}${replaceAll === true ? ', every occurrence' : ''}`
+}
+
+/** Whether the diff and its title tell all of one of several edits. */
+function isWhole(edit: unknown, path: string): boolean {
+  if (!isFields(edit)) return false
+  return Object.entries(edit).every(([name, value]) => {
+    if (name === 'replaceAll') return typeof value === 'boolean'
+    if (name === 'filePath') return typeof value === 'string' && (value === path || !value.includes('\n'))
+    return (name === 'oldString' || name === 'newString') && typeof value === 'string'
+  })
+}
+
+function tells(server: string, edit: Edit): boolean {
+  if (edit.patch !== undefined) return false
+  const { before, after } = edit
+  if (before === undefined) return tellsText(server, '+', after, { isWhole: true })
+  return tellsText(server, '-', before, { isWhole: false }) && tellsText(server, '+', after, { isWhole: false })
+}
+
+/** Every line of both texts: what both begin and end with once, the rest as removed and added. */
+function diffOf(edit: Edit): readonly string[] {
+  const { title, patch } = edit
+  if (patch !== undefined) return [patch]
+  const { before, after } = edit
+  const head = title === undefined ? [] : [`@@ ${title} @@`]
+  const [old, next] = [linesOf(before ?? ''), linesOf(after)]
+  if (old.length === 0 && next.length === 0) return [...head, '@@ empty @@']
+  const shorter = Math.min(old.length, next.length)
+  let start = 0
+  while (start < shorter && old[start] === next[start]) start++
+  let end = 0
+  while (end < shorter - start && old.at(-1 - end) === next.at(-1 - end)) end++
+  return [
+    ...head,
+    ...old.slice(0, start).map((line) => ` ${line}`),
+    ...old.slice(start, old.length - end).map((line) => `-${line}`),
+    ...next.slice(start, next.length - end).map((line) => `+${line}`),
+    ...old.slice(old.length - end).map((line) => ` ${line}`),
+  ]
+}
+
+/** Diffs of the metadata, and files before and after, whose changes are all told. */
+function toldDiffs(metadata: Fields, told: string): readonly string[] {
+  const found: string[] = []
+  const walk = (value: unknown): void => {
+    if (typeof value === 'string' && /^@@ /m.test(value) && isToldBy(value, told)) found.push(value)
+    if (!isFields(value) && !Array.isArray(value)) return
+    if (isFields(value) && typeof value.before === 'string' && typeof value.after === 'string') {
+      const changes = diffOf({ before: value.before, after: value.after }).join('\n')
+      if (isToldBy(changes, told)) found.push(value.before, value.after)
+    }
+    for (const item of Object.values(value)) walk(item)
+  }
+  walk(metadata)
+  return found
+}
+
+function diff(label: string, text: string): AskDetail {
+  return { label, format: 'diff', text: visible(text) }
+}
+
+function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

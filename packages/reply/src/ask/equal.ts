@@ -1,0 +1,67 @@
+import type { Ask, PermissionAsk, QuestionAsk } from '../ask.ts'
+
+/** Deeper values are equal to nothing: at worst a person is asked twice. */
+const maxDepth = 256
+
+/**
+ * Whether one answer can be for both: two permissions that would run the same. The permission, patterns, `always`,
+ * metadata and the calls' tools and inputs are all equal, and both calls are known.
+ */
+export function isEqualAsk(a: Ask, b: Ask): boolean {
+  const key = equalKey(a)
+  return key !== undefined && key === equalKey(b)
+}
+
+/** Equal for asks that are equal. Undefined for an ask that is equal to no other. */
+export function equalKey(ask: Ask): string | undefined {
+  return ask.type === 'permission' && ask.call ? contentKey(ask) : undefined
+}
+
+/** Whether two copies of one ask would have a person decide the same, wherever they were taken from. */
+export function hasSameContent(a: Ask, b: Ask): boolean {
+  if (a === b) return true
+  const key = contentKey(a)
+  return key !== undefined && key === contentKey(b)
+}
+
+const knownKeys = new WeakMap<Ask, { readonly key: string | undefined }>()
+
+/** All that a person decides about, in one text. */
+function contentKey(ask: Ask): string | undefined {
+  const known = knownKeys.get(ask)
+  if (known) return known.key
+  const key = textOf(ask.type === 'question' ? questionContent(ask) : permissionContent(ask), 0)
+  knownKeys.set(ask, { key })
+  return key
+}
+
+function permissionContent({ permission, patterns, always, metadata, call }: PermissionAsk): unknown {
+  return [permission, patterns, always, metadata, call && [call.tool, call.input]]
+}
+
+function questionContent({ questions }: QuestionAsk): unknown {
+  return questions
+}
+
+/** JSON with sorted keys. Undefined for what is nested too deeply. */
+function textOf(value: unknown, depth: number): string | undefined {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (depth >= maxDepth) return undefined
+  if (Array.isArray(value))
+    return joined(
+      '[',
+      value.map((item) => textOf(item, depth + 1)),
+      ']',
+    )
+  const fields = Object.entries(value).filter(([, item]) => item !== undefined)
+  const sorted = fields.toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const texts = sorted.map(([key, item]) => {
+    const text = textOf(item, depth + 1)
+    return text === undefined ? undefined : `${JSON.stringify(key)}:${text}`
+  })
+  return joined('{', texts, '}')
+}
+
+function joined(open: string, texts: readonly (string | undefined)[], close: string): string | undefined {
+  return texts.includes(undefined) ? undefined : `${open}${texts.join(',')}${close}`
+}

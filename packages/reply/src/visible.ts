@@ -1,0 +1,21 @@
+/**
+ * What a reader cannot see or what reorders the text around it: control characters but line feed and tab, everything
+ * that Unicode calls "format" or "default ignorable" (zero-width and bidirectional characters, fillers, tags), the line
+ * and paragraph separators, halves of surrogate pairs. The emoji style selector stays after a pictograph.
+ */
+const unseen = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+
+const pictograph = /\p{Extended_Pictographic}$/u
+
+/**
+ * Makes visible what a text hides: control, zero-width and bidirectional characters are written as `\u202e`, those
+ * beyond U+FFFF as `\u{e0041}`. Line feeds and tabs stay; a carriage return is written out. Twice is the same as once.
+ */
+export function visible(text: string): string {
+  return text.replace(unseen, (character, at: number) => {
+    if (character === '\ufe0f' && pictograph.test(text.slice(Math.max(0, at - 2), at))) return character
+    const code = character.codePointAt(0) ?? 0
+    const hex = code.toString(16)
+    return code > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
+  })
+}

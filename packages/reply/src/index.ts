@@ -54,7 +54,7 @@ export type {
   UnknownPart,
 } from './part.ts'
 export { createEventReader, type EventReader, type EventReaderOptions } from './reader.ts'
-export { type RecordOptions, record } from './recording/write.ts'
+export { type Recorder, type RecordOptions, record } from './recording/write.ts'
 export { type ReplayOptions, replay } from './recording.ts'
 export { emptyReply } from './reduce/shape.ts'
 export { reduce, type Step } from './reduce.ts'

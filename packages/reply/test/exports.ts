@@ -50,6 +50,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'ReadPermissionAnswer',
     'ReadQuestionAnswer',
     'ReasoningPart',
+    'Recorder',
     'RecordOptions',
     'ReplayOptions',
     'Reply',

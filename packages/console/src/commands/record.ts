@@ -18,7 +18,7 @@ export interface RecordCommandOptions extends ServerOptions, OutputOptions {
   readonly force?: boolean | undefined
 }
 
-/** Writes what a server sends into a file, secrets blotted out, until Control-C. `-` writes to standard output. */
+/** Writes what a server sends into a file, secrets redacted, until Control-C. `-` writes to standard output. */
 export async function record(file: string, options: RecordCommandOptions, world: World): Promise<number> {
   const toStdout = file === '-'
   if (toStdout && (options.json === true || options.changes === true)) {
@@ -29,8 +29,8 @@ export async function record(file: string, options: RecordCommandOptions, world:
   let frames = 0
   let opened: Awaited<ReturnType<typeof openServer>> | undefined
   const left = leaving(world, { interrupted: () => EXIT.done })
+  const write = recorder({ write: (text) => void target.stream.write(text) })
   try {
-    const write = recorder({ write: (text) => void target.stream.write(text) })
     const opencode = await openServer(options, world, remark, {
       missed: () => '; what was sent meanwhile is not in the recording',
       onFrame(data, at) {
@@ -59,6 +59,7 @@ export async function record(file: string, options: RecordCommandOptions, world:
   } finally {
     left.stop()
     await opened?.close()
+    write.end()
     await target.close()
   }
 }

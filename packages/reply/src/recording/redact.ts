@@ -1,56 +1,55 @@
+import { redactText } from './redactor.ts'
+import { secretMark } from './run.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
 /** Keys whose values are secrets, whatever they look like. */
 const secretKey =
   /(?:api[-_]?key|authorization|password|passwd|secret|(?:access|refresh|auth|id|session|bot)?[-_]?token|cookie)$/i
 
-/*
- * None of these may search from the same place to the end of a text again and again: what a frame holds is a model's to
- * say, and may be megabytes. So a length that is followed by something else has a bound, or nothing that is searched for stands in it.
- */
+/** What is nested deeper is replaced as a whole: neither this nor `JSON.stringify` could go to every depth. */
+const maxDepth = 256
 
-/** Well-known shapes of secrets, wherever they stand. */
-const secretShape =
-  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|\d{8,10}:[\w-]{35}|eyJ[\w-]{10,512}\.[\w-]{10,}\.[\w-]{10,})|\bBearer [\w.~+/-]{16,}=*|-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[\s\S]{0,8192}?-----END [A-Z ]{0,32}PRIVATE KEY-----/g
-
-/** The user and password of a URL. */
-const userInfo = /\/\/[^\s/@"']+@/g
-
-/** The end of a name that says secret, with what it is set to, as in a shell or in JSON within a text. */
-const assigned =
-  /((?:api[-_]?key|authorization|password|passwd|secret|access[-_]?key|token)["']?\s*[:=]\s*["']?)(?!\[redacted\])[^\s"'&,;}]{4,}/gi
-
-const homeDirectory = /(?:\/home\/|\/Users\/|[A-Z]:\\Users\\)[^/\\"'\s:]+|\/root(?=[/"'\s:]|$)/g
-
-/** A frame's JSON text without secrets and without the name in the home directory. Text that is no JSON is treated as one string. */
+/** A JSON text without secrets and without the name in the home directory. Text that is not JSON is treated as one string. */
 export function redacted(data: string): string {
   let value: unknown
   try {
     value = JSON.parse(data)
   } catch {
-    return blot(data)
+    return redactText(data)
   }
-  return JSON.stringify(clean(value))
+  return JSON.stringify(redactValue(value))
 }
 
-/** What is nested deeper is blotted out as a whole: neither this nor `JSON.stringify` could go to every depth. */
-const maxDepth = 256
-
-function clean(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return blot(value)
+/** The same value with all strings redacted, keys included. */
+export function redactValue(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return redactText(value)
   if (typeof value !== 'object' || value === null) return value
-  if (depth >= maxDepth) return '[redacted]'
-  if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1))
+  if (depth >= maxDepth) return secretMark
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1))
+  return redactFields(value, depth)
+}
+
+export function redactFields(fields: object, depth = 0): Fields {
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      blot(key),
-      typeof item === 'string' && secretKey.test(key) ? '[redacted]' : clean(item, depth + 1),
+    Object.entries(fields).map(([key, item]) => [
+      redactText(key),
+      secretKey.test(key) ? redactSecret(item, depth + 1) : redactValue(item, depth + 1),
     ]),
   )
 }
 
-function blot(text: string): string {
-  return text
-    .replace(secretShape, '[redacted]')
-    .replace(userInfo, '//[redacted]@')
-    .replace(assigned, '$1[redacted]')
-    .replace(homeDirectory, '/home/user')
+/** Each of several too, as in a list of cookies. Numbers are counts, as of tokens. */
+function redactSecret(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return secretMark
+  if (!Array.isArray(value)) return redactValue(value, depth)
+  return value.map((item) => (typeof item === 'string' ? secretMark : redactValue(item, depth + 1)))
+}
+
+export function fieldsOf(value: unknown): Fields | undefined {
+  return isFields(value) ? value : undefined
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

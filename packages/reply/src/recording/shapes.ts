@@ -1,0 +1,201 @@
+import { readPrivateKey } from './private-key.ts'
+import { lengthOf, one, type Run, readRuns, run, type Verdict } from './run.ts'
+
+interface Place {
+  /** Where the opener begins. */
+  readonly start: number
+  /** Where it ends. */
+  readonly body: number
+  /** No more text follows. */
+  readonly isEnd: boolean
+}
+
+/** What a secret looks like. */
+interface Shape {
+  /** The source of a regular expression of at most `reach` UTF-16 units. */
+  readonly opener: string
+  /** It begins a word. */
+  readonly isWord?: boolean
+  readonly read: (text: string, place: Place) => Verdict
+}
+
+/**
+ * How tokens begin, and what follows. After the vendors' documents and the rules that gitleaks and GitLab's secret
+ * detection publish. The least lengths are below the real ones, so that a token that was cut is found too.
+ */
+const tokens: readonly (readonly [starts: readonly string[], charClass: string, least: number])[] = [
+  // OpenAI, Anthropic, OpenRouter
+  [['sk-'], '[\\w-]', 16],
+  // GitHub: docs.github.com, "About authentication to GitHub"
+  [['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'], '\\w', 20],
+  // GitLab: docs.gitlab.com, "Token overview"
+  [
+    ['pat', 'dt', 'rt', 'ptt', 'cbt', 'agent', 'oas', 'ft', 'soat', 'imt', 'ffct'].map((kind) => `gl${kind}-`),
+    '[\\w.-]',
+    16,
+  ],
+  // Slack: docs.slack.dev, "Tokens". Rotating ones begin with `xoxe.`
+  [['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'].map((kind) => `xox${kind}-`), '[\\w.-]', 10],
+  [['xoxe.', 'xapp-'], '[\\w.-]', 10],
+  // Stripe: docs.stripe.com/keys. The last is a webhook's signing secret.
+  [['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_'], '\\w', 10],
+  [['whsec_'], '[\\w+/=-]', 16],
+  // npm: docs.npmjs.com, "About access tokens": 36 characters
+  [['npm_'], '[A-Za-z0-9]', 24],
+  // Hugging Face: huggingface.co/docs/hub/security-tokens: 34 letters
+  [['hf_'], '[A-Za-z0-9]', 20],
+  // Meta's access tokens: more than 100 characters. In base64 a sign would soon interrupt such a run.
+  [['EAA'], '[A-Za-z0-9]', 32],
+  // Google, AWS
+  [['AIza'], '[\\w-]', 30],
+  [['AKIA', 'ASIA'], '[0-9A-Z]', 16],
+  [['Bearer '], '[\\w.~+/=-]', 16],
+]
+
+const tokenRuns = new Map(
+  tokens.flatMap(([starts, charClass, least]) => starts.map((start) => [start, [run(charClass, least)]] as const)),
+)
+const tokenStarts = [...tokenRuns.keys()]
+
+const drives = Array.from({ length: 26 }, (_, at) => `${String.fromCharCode(65 + at)}:\\`)
+
+/** What a piece of text may end with that the next piece makes a secret of: these begin words, … */
+export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'Basic ', 'basic ']
+/** … and these begin anywhere. */
+export const otherStarts: readonly string[] = [
+  ...['-----BEGIN ', '/home/', '/Users/', '/root'],
+  ...drives.flatMap((drive) => [`${drive}Users\\`, `${drive}\\Users\\`]),
+]
+
+const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
+
+/** Ends of names that say secret. */
+const names = ['api[-_]?key', 'password', 'passwd', 'secret', 'access[-_]?key', 'token'].map(anyCase).join('|')
+/** Between a name and what it is set to, as in a shell or in JSON within a text. */
+const sets = String.raw`(?:\\?["'])?\s{0,16}[:=]\s{0,16}(?:\\?["'])?`
+const value: readonly Run[] = [run(`[^\\s"'&,;}]`, 4)]
+const scheme = /(?:(?:basic|bearer|bot|digest|negotiate|apikey|token) {1,4})?/iy
+const schemeSoFar = /[a-z]{0,9} {0,4}$/iy
+
+const basic = run('[\\w+/=-]', 8, 1024)
+const webToken = [run('[\\w-]', 10, 512), one('\\.'), run('[\\w.-]', 10)]
+const discordID = [one('[MNO]'), one('[DTjz]'), one('[AEIMQUYcgk]'), one('[w-z0-5]'), run('[\\w-]', 18, 26)]
+const discordToken = [...discordID, one('\\.'), run('[\\w-]', 5, 8), one('\\.'), run('[\\w-]', 25)]
+const telegramToken = [run('\\d', 6, 12), one(':'), run('[\\w-]', 30)]
+const escapedTelegramToken = [run('\\d', 6, 12), one('%'), one('3'), one('[aA]'), run('[\\w-]', 30)]
+const slackHook = [run('[\\w/-]', 12)]
+const discordHook = [run('[\\w-]', 16)]
+const userInfo = [run(`[^\\s/@"']`, 1, 1024), one('@')]
+const homeName = [run(`[^/\\\\"'\\s:]`, 1)]
+
+const nothing: Verdict = { type: 'no' }
+
+const shapes: readonly Shape[] = [
+  { opener: tokenStarts.join('|').replaceAll('.', '\\.'), isWord: true, read: readToken },
+  // JSON Web Tokens: header, payload, signature
+  { opener: 'eyJ', isWord: true, read: whole(webToken) },
+  // RFC 7617: user and password in base64
+  { opener: '[Bb]asic ', isWord: true, read: readBasic },
+  // discord.com/developers/docs/reference, "Authentication": the bot's id, whose digits are in base64, a time, a signature
+  { opener: '(?=[MNO](?:[DTjz](?:[AEIMQUYcgk](?:[w-z0-5]|$)|$)|$))', isWord: true, read: whole(discordToken) },
+  // core.telegram.org/bots/api, "Authorizing your bot": also within its URLs, where the colon may be escaped
+  { opener: '(?<!\\d)(?=\\d{6,12}[:%]|\\d{1,12}$)', read: readTelegram },
+  // Webhooks of Slack and Discord: their URL is all that posting takes.
+  { opener: String.raw`hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/`, read: body(slackHook) },
+  { opener: String.raw`discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{6,20}/`, read: body(discordHook) },
+  {
+    opener: '-----BEGIN ',
+    read: (text, { start, body: at, isEnd }) => readPrivateKey(text, { from: start, at, isEnd }),
+  },
+  // The user and password of a URL
+  { opener: `//(?=[^\\s/@"']{1,1024}(?:@|$)|$)`, read: readUserInfo },
+  { opener: `(?:${names})${sets}`, read: body(value) },
+  { opener: `${anyCase('authorization')}${sets}`, read: readAuthorization },
+  { opener: String.raw`/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2}`, read: readHome },
+  { opener: '/root', read: readRoot },
+]
+
+/** The longest opener, in UTF-16 units. */
+export const reach = 80
+
+/** Before a word. The letter of an escape, as in `\n`, belongs to no word. */
+const beforeWord = String.raw`(?:(?<!\w)|(?<=\\[nrtbf]))`
+const wordShapes = shapes.filter((shape) => shape.isWord)
+const otherShapes = shapes.filter((shape) => !shape.isWord)
+/** In the order of the groups. */
+const grouped = [...wordShapes, ...otherShapes]
+const groupsOf = (list: readonly Shape[]): string => list.map((shape) => `(${shape.opener})`).join('|')
+
+/** Finds where a secret may begin. */
+export const openers = new RegExp(
+  // The first look is only for speed: nearly every character ends there.
+  `(?=[ABEMNObeghnrswx])${beforeWord}(?:${groupsOf(wordShapes)})|${groupsOf(otherShapes)}`,
+  'g',
+)
+export const wordBegins = new RegExp(beforeWord, 'y')
+
+/** What stands where an opener was found. */
+export function readOpener(text: string, found: RegExpExecArray, isEnd: boolean): Verdict {
+  const place = { start: found.index, body: found.index + found[0].length, isEnd }
+  for (let at = 0; at < grouped.length; at++)
+    if (found[at + 1] !== undefined) return grouped[at]?.read(text, place) ?? nothing
+  return nothing
+}
+
+/** The opener is replaced as well. */
+function whole(runs: readonly Run[]): Shape['read'] {
+  return (text, { start, body: at, isEnd }) => readRuns(text, { from: start, at, isEnd }, runs)
+}
+
+/** The opener stays. */
+function body(runs: readonly Run[]): Shape['read'] {
+  return (text, { body: at, isEnd }) => readRuns(text, { from: at, at, isEnd }, runs)
+}
+
+function readToken(text: string, place: Place): Verdict {
+  const runs = tokenRuns.get(text.slice(place.start, place.body))
+  return runs ? whole(runs)(text, place) : nothing
+}
+
+function readTelegram(text: string, place: Place): Verdict {
+  const plain = whole(telegramToken)(text, place)
+  return plain.type === 'no' ? whole(escapedTelegramToken)(text, place) : plain
+}
+
+/** "Basic " and a word, as in prose, is nothing: only its end tells whether the word is base64 of a user and a password. */
+function readBasic(text: string, { start, body: at, isEnd }: Place): Verdict {
+  const length = lengthOf(basic.pattern, text, at)
+  if (!isEnd && length < basic.max && at + length === text.length) return { type: 'growing', from: start }
+  const isPair = length === basic.max || (length >= basic.min && holdsPair(text.slice(at, at + length)))
+  return isPair ? readRuns(text, { from: start, at, isEnd }, [basic]) : nothing
+}
+
+function holdsPair(base64: string): boolean {
+  const digits = base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
+  if (digits.includes('=')) return false
+  const bytes = atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)
+  return bytes.includes(':') && !/[^\x20-\x7e\x80-\xff]/.test(bytes)
+}
+
+function readUserInfo(text: string, { body: at, isEnd }: Place): Verdict {
+  const found = readRuns(text, { from: at, at, isEnd }, userInfo)
+  return found.type === 'secret' ? { ...found, end: found.end - 1, swallow: undefined } : found
+}
+
+/** A scheme as in "Bearer …" goes with its credentials. */
+function readAuthorization(text: string, { body: at, isEnd }: Place): Verdict {
+  schemeSoFar.lastIndex = at
+  if (!isEnd && schemeSoFar.test(text)) return { type: 'growing', from: at }
+  return readRuns(text, { from: at, at: at + lengthOf(scheme, text, at), isEnd }, value)
+}
+
+function readHome(text: string, place: Place): Verdict {
+  const found = whole(homeName)(text, place)
+  return found.type === 'secret' ? { ...found, mark: '/home/user' } : found
+}
+
+function readRoot(text: string, { start, body: end, isEnd }: Place): Verdict {
+  if (end === text.length && !isEnd) return { type: 'growing', from: start }
+  const isWhole = end === text.length || /[/"'\s:]/.test(text.charAt(end))
+  return isWhole ? { type: 'secret', from: start, end, mark: '/home/user' } : nothing
+}

@@ -37,7 +37,8 @@ function start(...args: string[]) {
   return { ...fake, done }
 }
 
-const until = (condition: () => boolean) => expect.poll(condition, { timeout: 40_000, interval: 20 }).toBe(true)
+const until = (condition: () => boolean | Promise<boolean>) =>
+  expect.poll(condition, { timeout: 40_000, interval: 20 }).toBe(true)
 
 test('prompt shows the reply as it comes and ends with its outcome', async () => {
   const { done, stdout, stderr, listening } = start('prompt', promptFor('tools-todos'))
@@ -116,9 +117,17 @@ test('the second Control-C leaves at once', async () => {
 test('record writes what replay can show, without the password, and refuses to overwrite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reply-record-'))
   const file = join(folder, 'new.sse')
+  // What an earlier test aborted may be still at work, and would be recorded too.
+  await until(async () => (await (await request('/session/status')).text()) === '{}')
   const record = start('record', file)
   await until(() => record.stdout().includes('Control-C ends it'))
-  await start('prompt', '--json', promptFor('plain')).done
+  const prompt = start('prompt', '--json', promptFor('plain'))
+  await prompt.done
+  const { sessionID } = JSON.parse(prompt.stdout())
+  // The recorder has a stream of its own, which may be behind that of the prompt.
+  await until(async () =>
+    (await readFile(file, 'utf8')).includes(`"session.idle","properties":{"sessionID":"${sessionID}"`),
+  )
   record.signal('SIGINT')
   expect(await record.done).toBe(0)
   expect(record.stdout()).toMatch(/\d+ frames, 1 reply\n$/)

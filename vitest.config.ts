@@ -4,6 +4,13 @@ import projects from './vitest.workspace.ts'
 export default defineConfig({
   resolve: { conditions: ['@reply/source'] },
   ssr: { resolve: { conditions: ['@reply/source', 'node', 'import', 'module', 'default'] } },
-  // More than the two cores that there may be: many tests wait for a real server, which leaves them to others.
-  test: { projects, maxWorkers: 3 },
+  test: {
+    projects,
+    // More than the two cores that there may be: many tests wait for a real server, which leaves them to others.
+    maxWorkers: 3,
+    // Only what hangs meets these: no test measures time, and a busy machine takes many times as long as a calm one.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+  },
 })

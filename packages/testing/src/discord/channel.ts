@@ -1,9 +1,12 @@
-/** A place where messages are: a channel of a server, a direct message, a thread. */
+/** `group`: people's own direct messages, one or several. A bot is there only through interactions of an app that a person installed. */
+export type DiscordChannelKind = 'text' | 'direct' | 'group' | 'thread'
+
+/** A place where messages are. */
 export interface DiscordChannel {
   /** 17 to 19 digits. */
   readonly id: string
   /** Default "text". */
-  readonly kind?: 'text' | 'direct' | 'thread'
+  readonly kind?: DiscordChannelKind
   /** Of a thread: where it hangs. */
   readonly parentId?: string
   readonly name?: string
@@ -18,6 +21,10 @@ export interface DiscordUser {
   readonly id: string
   /** Default "Person". */
   readonly name?: string
+  /** Another bot. Default false. */
+  readonly isBot?: boolean
+  /** A webhook, which a message names by `webhook_id`. Default false. */
+  readonly isWebhook?: boolean
 }
 
 /** A button, or a select, of a message. */
@@ -56,6 +63,12 @@ export interface Post {
   readonly components: readonly unknown[]
   readonly files: readonly StoredFile[]
   readonly replyTo?: string
+  /** The message that this one passes on, with all that is left of it. */
+  readonly forwarded?: {
+    readonly id: string
+    readonly channelId: string
+    readonly snapshot: Readonly<Record<string, unknown>>
+  }
   readonly nonce?: string
   readonly reactions: readonly { readonly from: 'bot' | string; readonly emoji: string }[]
 }
@@ -63,7 +76,7 @@ export interface Post {
 /** A channel and all that is in it. */
 export interface Channel {
   readonly id: string
-  readonly kind: 'text' | 'direct' | 'thread'
+  readonly kind: DiscordChannelKind
   readonly parentId: string | undefined
   readonly name: string
   readonly posts: Map<string, Post>

@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { Gateway } from './gateway.ts'
 import type { DiscordInteraction, Known } from './interaction.ts'
 import type { DiscordField, DiscordModal } from './modal.ts'
-import { channelOf, guildId, messageOf, userOf } from './wire.ts'
+import { channelOf, contextOf, gatewayFieldsOf, guildId, isOutside, messageOf, userOf } from './wire.ts'
 import { putPost, type World } from './world.ts'
 
 export interface DiscordFrom {
@@ -16,6 +16,12 @@ export interface DiscordFrom {
 export interface Person {
   /** Writes a message; the bot is told over the gateway. Returns its id. */
   say(channelId: string, text: string, options?: DiscordFrom & { readonly replyTo?: string }): string
+  /** Passes a message on: what it said is in a snapshot, and the new message has no words of its own. Returns its id. */
+  forward(
+    channelId: string,
+    message: { readonly channelId: string; readonly id: string },
+    options?: DiscordFrom,
+  ): string
   /** Presses the button of this label, or that carries this. The bot has 3 s to answer. */
   press(channelId: string, messageId: string, button: string, options?: DiscordFrom): DiscordInteraction
   /**
@@ -60,13 +66,14 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     say: (channelId, text, { from = somebody, replyTo } = {}) => {
       const channel = channelOr(world, channelId)
       const reply = replyTo === undefined ? {} : { replyTo: postOr(channel, replyTo).id }
-      const post = putPost(world, channel, {
-        ...{ from, content: text, flags: 0, rows: [], components: [], files: [], ...reply },
-      })
-      const isDirect = channel.kind === 'direct'
-      const place = isDirect ? {} : { guild_id: guildId, member: { nick: null, roles: [] } }
-      gateway.dispatch('MESSAGE_CREATE', { ...messageOf(post, channel, world.me), ...place }, { isDirect })
-      return post.id
+      return write(channel, { from, content: text, ...reply })
+    },
+    forward: (channelId, { channelId: at, id }, { from = somebody } = {}) => {
+      const origin = channelOr(world, at)
+      // A subset of its fields: who wrote it is not among them.
+      const { content, timestamp, edited_timestamp, flags } = messageOf(postOr(origin, id), origin, world.me)
+      const forwarded = { id, channelId: at, snapshot: { type: 0, content, timestamp, edited_timestamp, flags } }
+      return write(channelOr(world, channelId), { from, content: '', forwarded })
     },
     press: (channelId, messageId, button, { from = somebody } = {}) => {
       const channel = channelOr(world, channelId)
@@ -101,16 +108,29 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     },
   }
 
+  function write(
+    channel: Channel,
+    said: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'>,
+  ) {
+    if (channel.kind === 'group')
+      throw new TestingError('discord', `Bots read nothing in channel ${channel.id}: it is people's own.`)
+    const post = putPost(world, channel, { flags: 0, rows: [], components: [], files: [], ...said })
+    const event = { ...messageOf(post, channel, world.me), ...gatewayFieldsOf(channel, said.from) }
+    gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })
+    return post.id
+  }
+
   function act(channel: Channel, from: DiscordUser, what: Fields): DiscordInteraction {
     const id = world.nextId()
     const token = `interaction-token-${id}`
     const known = world.interactions.open(id, token)
     const user = userOf(from)
-    const isDirect = channel.kind === 'direct'
+    const isDirect = isOutside(channel)
     const who = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
     const interaction: Fields = {
       ...{ id, token, version: 1, application_id: world.me.id, channel_id: channel.id, channel: channelOf(channel) },
       ...{
+        context: contextOf(channel),
         app_permissions: '0',
         locale: 'en-US',
         entitlements: [],

@@ -9,20 +9,46 @@ export interface Me {
 /** The one server that all channels are in that are no direct messages. */
 export const guildId = '900000000000000001'
 
-const kinds: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, thread: 11 }
+/** https://docs.discord.com/developers/resources/channel#channel-object-channel-types */
+const kinds: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, group: 3, thread: 11 }
 
-export function userOf({ id, name = 'Person' }: DiscordUser): Readonly<Record<string, unknown>> {
+/** https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-context-types */
+const contexts: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, group: 2, thread: 0 }
+
+/** Between people, and not in a server: nothing names the server, nor a member of it. */
+export function isOutside({ kind }: Channel): boolean {
+  return kind === 'direct' || kind === 'group'
+}
+
+export function userOf({ id, name = 'Person', isBot = false }: DiscordUser): Readonly<Record<string, unknown>> {
   const username = name.toLowerCase().replace(/\W/g, '_')
-  return { id, username, global_name: name, discriminator: '0', avatar: null, bot: false }
+  return { id, username, global_name: name, discriminator: '0', avatar: null, bot: isBot }
 }
 
 export function botOf({ id, username }: Me): Readonly<Record<string, unknown>> {
   return { id, username, global_name: null, discriminator: '0001', avatar: null, bot: true }
 }
 
-export function channelOf({ id, kind, parentId, name }: Channel): Readonly<Record<string, unknown>> {
-  const place = kind === 'direct' ? {} : { guild_id: guildId }
+export function channelOf(channel: Channel): Readonly<Record<string, unknown>> {
+  const { id, kind, parentId, name } = channel
+  const place = isOutside(channel) ? {} : { guild_id: guildId }
   return { id, type: kinds[kind], name, ...place, ...(parentId !== undefined && { parent_id: parentId }) }
+}
+
+/** Where an interaction came from. */
+export function contextOf({ kind }: Channel): number {
+  return contexts[kind]
+}
+
+/**
+ * What a message has at the gateway beside its own fields: `channel_type` in discord-api-types' GatewayMessageEventExtraFields,
+ * the others in https://docs.discord.com/developers/events/gateway-events#message-create
+ */
+export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Readonly<Record<string, unknown>> {
+  const channel_type = kinds[channel.kind]
+  if (isOutside(channel)) return { channel_type }
+  // A webhook is not a member.
+  return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 
 /** A message, as REST and the gateway give it. https://discord.com/developers/docs/resources/message#message-object */
@@ -47,6 +73,12 @@ export function messageOf(post: Post, channel: Channel, me: Me): Readonly<Record
     flags: post.flags,
     components: post.components,
     ...(post.nonce !== undefined && { nonce: post.nonce }),
+    ...(post.from !== 'bot' && post.from.isWebhook && { webhook_id: post.from.id }),
+    // https://docs.discord.com/developers/resources/message#message-reference-types
+    ...(post.forwarded && {
+      message_reference: { message_id: post.forwarded.id, channel_id: post.forwarded.channelId, type: 1 },
+      message_snapshots: [{ message: post.forwarded.snapshot }],
+    }),
     ...(post.replyTo !== undefined && {
       message_reference: { message_id: post.replyTo, channel_id: channel.id, type: 0 },
     }),

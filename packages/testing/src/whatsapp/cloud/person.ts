@@ -7,6 +7,8 @@ export interface WhatsAppSay {
   readonly name?: string
   /** The message that it answers. */
   readonly replyTo?: string
+  /** It was passed on, or passed on more than five times before. Default: the person wrote it. */
+  readonly forwarded?: 'once' | 'often'
 }
 
 /** What people can do. What can't be done is a `TestingError`: a person sees no such thing. */
@@ -55,7 +57,7 @@ export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
     person: string,
     content: CloudContent,
     told: Readonly<Record<string, unknown>>,
-    { name = 'Ada', replyTo }: WhatsAppSay,
+    { name = 'Ada', replyTo, forwarded }: WhatsAppSay,
   ): string {
     const id = world.nextId()
     const chat = world.chat(person)
@@ -67,9 +69,9 @@ export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
     const isNamed = person.includes('.')
     const contact = { profile: { name }, ...(isNamed ? { user_id: person } : { wa_id: person }) }
     const from = isNamed ? { from_user_id: person } : { from: person }
-    const context = replyTo === undefined ? {} : { context: { from: '15550001111', id: replyTo } }
+    const context = contextOf(replyTo, forwarded)
     const timestamp = String(Math.floor(at / 1000))
-    hook.tell({ contacts: [contact], messages: [{ ...from, id, timestamp, ...context, ...told }] })
+    hook.tell({ contacts: [contact], messages: [{ ...from, id, timestamp, ...(context && { context }), ...told }] })
     return id
   }
 
@@ -78,4 +80,13 @@ export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
     if (!post) throw new TestingError('whatsapp', `${person} sees no message ${messageId}.`)
     return post
   }
+}
+
+/** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text */
+function contextOf(
+  replyTo: string | undefined,
+  forwarded: WhatsAppSay['forwarded'],
+): Readonly<Record<string, unknown>> | undefined {
+  if (forwarded !== undefined) return forwarded === 'often' ? { frequently_forwarded: true } : { forwarded: true }
+  return replyTo === undefined ? undefined : { from: '15550001111', id: replyTo }
 }

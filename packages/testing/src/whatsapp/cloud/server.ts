@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Clock } from '../../clock.ts'
 import { fieldsOf } from '../../recorded/frames.ts'
 import { readMultipart } from '../../telegram/multipart.ts'
 import type { CloudCallKind, CloudFault, CloudFaultPlan } from './fault.ts'
@@ -23,6 +24,8 @@ export interface CloudServerOptions {
   readonly token: string
   readonly phoneNumberId: string
   readonly plan: CloudFaultPlan
+  /** Its time is in the `Date` header of each answer. Undefined: there is no such header. */
+  readonly clock: Clock | undefined
   /** Every call is put here, and replaced when it is answered. */
   readonly calls: WhatsAppCall[]
 }
@@ -34,7 +37,8 @@ interface Answer {
 }
 
 /** Speaks the Cloud API over HTTP. */
-export function createCloudServer({ world, token, phoneNumberId, plan, calls }: CloudServerOptions): Server {
+export function createCloudServer(options: CloudServerOptions): Server {
+  const { world, token, phoneNumberId, plan, calls, clock } = options
   const server = createServer((request, response) => {
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
@@ -44,6 +48,9 @@ export function createCloudServer({ world, token, phoneNumberId, plan, calls }: 
   return server
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Node would take the computer's clock. https://www.rfc-editor.org/rfc/rfc9110#field.date
+    if (clock !== undefined) response.setHeader('date', new Date(clock.now()).toUTCString())
+    else response.sendDate = false
     const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
     const body = await bodyOf(request)
     if (request.headers.authorization !== `Bearer ${token}`) return send(response, refused(expired))

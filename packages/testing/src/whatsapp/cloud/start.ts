@@ -24,6 +24,8 @@ export interface WhatsAppOptions {
   readonly listBody?: number
   /** What is written more than 24 h after a person's last message is taken, and reported as failed to the webhook, or refused at once. Default "report". */
   readonly closedWindow?: 'report' | 'refuse'
+  /** Answers have a `Date` header, by the clock. Default true. */
+  readonly dates?: boolean
 }
 
 /** A message as a person sees it. */
@@ -72,7 +74,7 @@ export interface FakeWhatsApp extends WhatsAppPerson {
 /** Starts a fake of WhatsApp's Cloud API on loopback. Any number may run at once. */
 export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhatsApp> {
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
-  const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report' } = options
+  const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options
   const calls: WhatsAppCall[] = []
   const observers = new Set<(person: string) => void>()
   const plan = createCloudFaultPlan(faults)
@@ -81,7 +83,7 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
     for (const observer of observers) observer(person)
   }
   const world = createWorld({ clock, hook, listBody, closedWindow, onChange })
-  const server = createCloudServer({ world, token, phoneNumberId, plan, calls })
+  const server = createCloudServer({ world, token, phoneNumberId, plan, calls, clock: dates ? clock : undefined })
   const port = await listen(server)
   return {
     ...createCloudPerson(world),

@@ -50,7 +50,13 @@ export const socketLimits = {
   typingMs: 10_000,
 } as const
 
-export function createAccount(clock: Clock, changed: (jid: string) => void): SocketAccount {
+export interface AccountOptions {
+  readonly clock: Clock
+  /** What the computer's clock is ahead. */
+  readonly aheadMs: number
+}
+
+export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid: string) => void): SocketAccount {
   const chats = new Map<string, SocketChat>()
   const mentioned: string[] = []
   const lateEdits: string[] = []
@@ -81,7 +87,8 @@ export function createAccount(clock: Clock, changed: (jid: string) => void): Soc
     const id = typeof options.messageId === 'string' ? options.messageId : nextId()
     const full = {
       key: { remoteJid: jid, fromMe: true, id },
-      messageTimestamp: Math.floor(clock.now() / 1000),
+      // The computer's: `generateWAMessageFromContent` of Baileys.
+      messageTimestamp: Math.floor((clock.now() + aheadMs) / 1000),
       status: 1,
     }
     if (content.delete !== undefined) remove(jid, fieldsOf(content.delete))

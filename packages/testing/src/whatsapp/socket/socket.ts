@@ -30,6 +30,14 @@ export interface FakeSocketEvents {
 
 type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(told: FakeSocketEvents[E]) => void> }
 
+/** What the server says to a message that it took. https://github.com/tulir/whatsmeow/blob/main/send.go reads `t` of it: Unix time in seconds, by the server's clock. */
+export interface FakeAck {
+  readonly tag: 'ack'
+  readonly attrs: Readonly<Record<string, string>>
+}
+
+const ackEvent = 'CB:ack,class:message'
+
 /** What `makeWASocket()` gives, as far as a channel uses it. Once closed it stays so: the host makes another. */
 export interface FakeSocket {
   readonly user: { readonly id: string; readonly lid: string }
@@ -37,6 +45,13 @@ export interface FakeSocket {
     on<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
     off<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
   }
+  /** Frames of the wire, as Baileys names them: `SocketConfig` and "custom functionality" in its README. */
+  readonly ws: {
+    on(event: typeof ackEvent, listener: (ack: FakeAck) => void): void
+    off(event: typeof ackEvent, listener: (ack: FakeAck) => void): void
+  }
+  /** What the login knows of numbers and LIDs: `SignalRepositoryWithLIDStore` in Baileys' types. */
+  readonly signalRepository: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } }
   sendMessage(jid: string, content: object, options?: object): Promise<unknown>
   sendPresenceUpdate(type: 'composing' | 'paused' | 'available' | 'unavailable', jid?: string): Promise<void>
   readMessages(keys: readonly object[]): Promise<void>
@@ -57,16 +72,22 @@ export interface SocketOptions {
   readonly plan: SocketFaultPlan
   readonly number: number
   readonly now: () => number
+  /** Posts are acknowledged with the time at which the server took them. */
+  readonly acks: boolean
+  /** The number of a LID, in the form in which the login keeps it. */
+  readonly numberOf: (lid: string) => string | undefined
   /** Every call is put here, and replaced when it is done. */
   readonly calls: BaileysCall[]
 }
 
-export function createSocket({ account, user, plan, number, now, calls }: SocketOptions): SocketHandle {
+export function createSocket(options: SocketOptions): SocketHandle {
+  const { account, user, plan, number, now, acks, numberOf, calls } = options
   const listeners: Listeners = {
     'messages.upsert': new Set(),
     'messages.update': new Set(),
     'connection.update': new Set(),
   }
+  const ackListeners = new Set<(ack: FakeAck) => void>()
   let isOpen = true
   const socket: FakeSocket = {
     user,
@@ -74,6 +95,11 @@ export function createSocket({ account, user, plan, number, now, calls }: Socket
       on: (event, listener) => void listeners[event].add(listener),
       off: (event, listener) => void listeners[event].delete(listener),
     },
+    ws: {
+      on: (_, listener) => void ackListeners.add(listener),
+      off: (_, listener) => void ackListeners.delete(listener),
+    },
+    signalRepository: { lidMapping: { getPNForLID: async (lid) => numberOf(lid) ?? null } },
     sendMessage,
     sendPresenceUpdate,
     readMessages,
@@ -84,7 +110,7 @@ export function createSocket({ account, user, plan, number, now, calls }: Socket
       return isOpen
     },
     get listening() {
-      return Object.values(listeners).reduce((sum, { size }) => sum + size, 0)
+      return Object.values(listeners).reduce((sum, { size }) => sum + size, ackListeners.size)
     },
     emit,
     close,
@@ -105,7 +131,15 @@ export function createSocket({ account, user, plan, number, now, calls }: Socket
     const full = await call(kindOf(fields), jid, () => account.send(jid, fields, fieldsOf(options)))
     // It is told of its own messages as of history.
     queueMicrotask(() => emit('messages.upsert', { messages: [full], type: 'append' }))
+    const { id } = fieldsOf(full.key)
+    const ack: FakeAck = { tag: 'ack', attrs: { class: 'message', id: String(id), from: jid, t: secondsOf(now()) } }
+    // The call waits only until the message is written to the connection, so it resolves before.
+    if (acks) void later().then(() => isOpen && tell(ack))
     return full
+  }
+
+  function tell(ack: FakeAck): void {
+    for (const listener of [...ackListeners]) listener(ack)
   }
 
   async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
@@ -165,4 +199,12 @@ export function createSocket({ account, user, plan, number, now, calls }: Socket
 function kindOf(content: Fields): SocketCallKind {
   const kinds = ['edit', 'delete', 'react', 'document'] as const
   return kinds.find((kind) => content[kind] !== undefined) ?? 'text'
+}
+
+async function later(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve()
+}
+
+function secondsOf(ms: number): string {
+  return String(Math.floor(ms / 1000))
 }

@@ -10,11 +10,21 @@ export interface BaileysOptions {
   readonly clock?: Clock
   /** What goes wrong. Default nothing. */
   readonly faults?: readonly SocketFault[]
+  /** Posts are acknowledged with the server's time. Default true. */
+  readonly acks?: boolean
+  /** What the computer's clock is ahead of the server's, in ms: Baileys writes its time into what it sends. Default 0. */
+  readonly aheadMs?: number
+  /** Numbers of LIDs that the login knows. Default none. */
+  readonly numbers?: Readonly<Record<string, string>>
 }
 
 export interface BaileysSay {
   /** In a group: who writes it. Default "111111111111111@lid". */
   readonly from?: string
+  /** The other id of the person who writes it: the number of a LID, or the LID of a number. Default: WhatsApp tells none. */
+  readonly alt?: string
+  /** It was passed on. Default false. */
+  readonly isForwarded?: boolean
   /** Default "Ada". */
   readonly name?: string
   /** The id of the message that it answers. */
@@ -73,11 +83,12 @@ export interface FakeBaileys {
 
 const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid' }
 
-export function createFakeBaileys({ clock = realClock, faults = [] }: BaileysOptions = {}): FakeBaileys {
+export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
+  const { clock = realClock, faults = [], acks = true, aheadMs = 0, numbers = {} } = options
   const calls: BaileysCall[] = []
   const observers = new Set<(jid: string) => void>()
   const plan = createSocketFaultPlan(faults)
-  const account = createAccount(clock, (jid) => {
+  const account = createAccount({ clock, aheadMs }, (jid) => {
     for (const observer of observers) observer(jid)
   })
   let current: SocketHandle | undefined
@@ -119,7 +130,10 @@ export function createFakeBaileys({ clock = realClock, faults = [] }: BaileysOpt
   function connect(): FakeSocket {
     current?.close()
     sockets += 1
-    const handle = createSocket({ account, user, plan, number: sockets, now: clock.now, calls })
+    const handle = createSocket({
+      ...{ account, user, plan, number: sockets, now: clock.now, acks, calls },
+      numberOf: (lid) => numbers[lid],
+    })
     current = handle
     const messages = missed
     missed = []
@@ -131,18 +145,34 @@ export function createFakeBaileys({ clock = realClock, faults = [] }: BaileysOpt
   }
 
   function say(jid: string, text: string, options: BaileysSay = {}): string {
-    const { from = '111111111111111@lid', name = 'Ada', replyTo, isMine = false, isEphemeral = false } = options
+    const {
+      from = '111111111111111@lid',
+      name = 'Ada',
+      alt,
+      replyTo,
+      isMine = false,
+      isEphemeral = false,
+      isForwarded = false,
+    } = options
     said += 1
     const id = `3A${String(said).padStart(16, '0')}`
     const inGroup = jid.endsWith('@g.us')
     account.put(jid, { id, from: isMine ? 'me' : inGroup ? from : jid, source: text, ...(replyTo && { replyTo }) })
     const cited = replyTo === undefined ? undefined : account.chat(jid).posts.get(replyTo)
     const by = cited?.from === 'me' ? user.id.replace(/:\d+/, '') : cited?.from
-    const content = replyTo
-      ? { extendedTextMessage: { text, contextInfo: { stanzaId: replyTo, participant: by } } }
-      : { conversation: text }
+    const quoting = replyTo && {
+      stanzaId: replyTo,
+      participant: by,
+      quotedMessage: { conversation: cited?.source ?? '' },
+    }
+    // As `generateForwardMessageContent` of Baileys makes it.
+    const passedOn = isForwarded && { isForwarded: true, forwardingScore: 1 }
+    const content =
+      quoting || passedOn
+        ? { extendedTextMessage: { text, contextInfo: { ...quoting, ...passedOn } } }
+        : { conversation: text }
     const message = {
-      key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup && { participant: from }) },
+      key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup ? { participant: from } : {}), ...altIn(inGroup, alt) },
       pushName: name,
       messageTimestamp: Math.floor(clock.now() / 1000),
       message: isEphemeral ? { ephemeralMessage: { message: content } } : content,
@@ -174,4 +204,11 @@ function shown({ id, from, source, editedTimes, replyTo, document, reaction, isR
     reaction: reaction || undefined,
     isRead: isRead === true,
   }
+}
+
+/** `decodeMessageNode` of Baileys: the person's other id is the participant's in a group, and the chat's elsewhere. */
+function altIn(inGroup: boolean, alt: string | undefined): Readonly<Record<string, string>> {
+  if (alt === undefined) return {}
+  const addressingMode = alt.endsWith('@lid') ? 'pn' : 'lid'
+  return inGroup ? { participantAlt: alt, addressingMode } : { remoteJidAlt: alt, addressingMode }
 }

@@ -17,7 +17,7 @@ import { type DiscordSinkOptions, discordSink } from './sink.ts'
 import { createDiscordWebhook } from './webhook.ts'
 
 export interface DiscordChannelOptions
-  extends Omit<DiscordSinkOptions, 'channelId' | 'replyTo' | 'thread' | 'onError'> {
+  extends Omit<DiscordSinkOptions, 'channelId' | 'kind' | 'replyTo' | 'thread' | 'onError'> {
   /**
    * How it hears: a discord.js `client` tells it, `webhook` or `listener` is called by the host's server with interactions, or
    * `handleEvent` by whatever the host has. Over HTTP Discord sends buttons, dialogs and commands, and no messages.
@@ -98,6 +98,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     return discordSink({
       ...{ rest, policy, words, mayAnswer, answerers, store, onError, clock },
       channelId: chat.id,
+      kind: chat.kind,
       replyTo: replyTo?.id,
       ...more,
     })

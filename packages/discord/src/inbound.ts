@@ -1,6 +1,7 @@
-import type { Actor, Chat, Inbound } from '@reply/sink'
+import type { Actor, Inbound } from '@reply/sink'
 import { z } from 'zod'
 import { tokenIn } from './body.ts'
+import { chatOf, kindOfChannel, kindOfContext, refOf } from './place.ts'
 
 /** What an interaction is answered by. */
 export interface InteractionRef {
@@ -33,6 +34,7 @@ const user = z.object({
   username: z.string(),
   global_name: z.string().nullish(),
   bot: z.boolean().optional(),
+  system: z.boolean().optional(),
 })
 
 const member = z.object({ nick: z.string().nullish() })
@@ -40,6 +42,7 @@ const member = z.object({ nick: z.string().nullish() })
 const message = z.object({
   id: z.string(),
   channel_id: z.string(),
+  channel_type: z.number().optional(),
   author: user,
   member: member.optional(),
   webhook_id: z.string().optional(),
@@ -59,7 +62,9 @@ const interaction = z.object({
   token: z.string(),
   application_id: z.string(),
   type: z.number(),
+  context: z.number().nullish(),
   channel_id: z.string().optional(),
+  channel: z.object({ id: z.string() }).optional(),
   user: user.optional(),
   member: member.extend({ user }).optional(),
   message: z.object({ id: z.string() }).optional(),
@@ -73,8 +78,11 @@ const interaction = z.object({
     .optional(),
 })
 
-/** Messages that people write, and answers to others. https://discord.com/developers/docs/resources/message#message-object-message-types */
-const written: ReadonlySet<number> = new Set([0, 19])
+/** Messages that people write. https://discord.com/developers/docs/resources/message#message-object-message-types */
+const messageType = { default: 0, reply: 19 } as const
+
+/** A reply has none or 0. https://discord.com/developers/docs/resources/message#message-reference-types */
+const forwardType = 1
 
 export interface HearingFor {
   /** Commands of the bot's that are ours, without the slash. */
@@ -117,28 +125,33 @@ export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interac
   }
 }
 
-/** Undefined for what other bots and webhooks wrote, and for what has no words: pictures, joins. */
+/** Undefined for messages of bots, webhooks and Discord itself, and for those without words: pictures, joins, forwards. */
 function textIn(said: z.infer<typeof message>): Heard | undefined {
-  const { author, content, webhook_id, type, message_reference: replied } = said
-  if (author.bot === true || webhook_id !== undefined || content === '' || !written.has(type)) return undefined
-  // A message that is forwarded is none that it answers.
-  const replyTo = type === 19 && replied?.message_id !== undefined ? { replyTo: { id: replied.message_id } } : {}
+  const { author, content, webhook_id, type, message_reference: reference } = said
+  if (isMachine(author) || webhook_id !== undefined || content === '') return undefined
+  if (type !== messageType.default && type !== messageType.reply) return undefined
+  const isForwarded = reference?.type === forwardType
+  const answered = type === messageType.reply && !isForwarded ? reference?.message_id : undefined
   return {
     type: 'text',
-    chat: chatOf(said.channel_id),
+    chat: chatOf(said.channel_id, kindOfChannel(said.channel_type)),
     actor: actorOf(author, said.member?.nick),
     text: content,
-    messageRef: { id: said.id, postedAt: timeOf(said.id) },
-    ...replyTo,
+    messageRef: refOf(said.id),
+    ...(answered !== undefined && { replyTo: refOf(answered) }),
+    ...(isForwarded && { isForwarded }),
     isCommand: /^\/\w/.test(content),
   }
 }
 
 function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): Heard | undefined {
-  const { id, token, application_id: applicationId, channel_id, member: within, message: on, data } = given
+  const { id, token, application_id: applicationId, member: within, message: on, data } = given
   const who = within?.user ?? given.user
-  if (channel_id === undefined || !who || !data) return undefined
-  const [chat, actor] = [chatOf(channel_id), actorOf(who, within?.nick)]
+  // A dialog may name its channel in one way alone.
+  const channelId = given.channel_id ?? given.channel?.id
+  if (channelId === undefined || !who || isMachine(who) || !data) return undefined
+  const chat = chatOf(channelId, kindOfContext(given.context ?? undefined))
+  const actor = actorOf(who, within?.nick)
   const answered = { id, token, applicationId, isOnMessage: on !== undefined }
   const pressed = tokenIn(data.custom_id ?? '')
   if (given.type === 2 && data.name !== undefined && commands.has(data.name)) {
@@ -148,10 +161,10 @@ function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): 
     ]
     const text = words.join(' ')
     // It is no message: what answers it stands alone.
-    return { type: 'text', chat, actor, text, messageRef: { id }, isCommand: true, interaction: answered }
+    return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: answered }
   }
   if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
-  const press = { type: 'press', chat, actor, token: pressed, messageRef: { id: on?.id ?? id } } as const
+  const press = { type: 'press', chat, actor, token: pressed, messageRef: refOf(on?.id ?? id) } as const
   if (given.type === 3) return { ...press, interaction: answered }
   return { ...press, values: valuesIn(data.components ?? []), interaction: answered }
 }
@@ -168,16 +181,10 @@ function valuesIn(components: readonly { readonly component?: z.infer<typeof fie
   return Array.from(values, (each) => each ?? [])
 }
 
-/** A thread is a channel with an id of its own. */
-function chatOf(channelId: string): Chat {
-  return { id: channelId }
+function isMachine({ bot, system }: z.infer<typeof user>): boolean {
+  return bot === true || system === true
 }
 
 function actorOf({ id, username, global_name }: z.infer<typeof user>, nick: string | null | undefined): Actor {
   return { id, name: nick || global_name || username }
-}
-
-/** https://discord.com/developers/docs/reference#snowflakes */
-function timeOf(id: string): number {
-  return Number(BigInt(id) >> 22n) + 1_420_070_400_000
 }

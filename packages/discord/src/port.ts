@@ -14,6 +14,7 @@ import { around, editBody, postBody } from './body.ts'
 import { idIn } from './decode.ts'
 import { toPortError } from './failure.ts'
 import { discordLimits, nonceLength, signMs } from './limits.ts'
+import { refOf } from './place.ts'
 import { oneMessage } from './render.ts'
 import { createTarget, type DiscordThread } from './thread.ts'
 
@@ -41,7 +42,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     return await call('post', async (signal) => {
       const at = await target(signal)
       const body = postBody(bubble, inPlace(posting, at), nonceOf(posting.key))
-      return { id: idIn(await rest.post(`/channels/${at}/messages`, { body, signal }), 'post') }
+      return refOf(idIn(await rest.post(`/channels/${at}/messages`, { body, signal }), 'post'))
     })
   }
 
@@ -79,7 +80,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
       const { silent, replyTo } = inPlace(posting, at)
       const body = { content, ...around({ silent, replyTo, nonce: nonceOf(posting.key) }) }
       const posted = await rest.post(`/channels/${at}/messages`, { body, files, signal })
-      return { id: idIn(posted, 'upload') }
+      return refOf(idIn(posted, 'upload'))
     })
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import {
+  type ChatKind,
   createSink,
   type LedgerStore,
   type MayAnswer,
@@ -13,6 +14,7 @@ import {
 import type { DiscordRest } from './api.ts'
 import { DiscordError } from './error.ts'
 import { followHeaders } from './headers.ts'
+import { chatOf } from './place.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
@@ -21,6 +23,8 @@ export interface DiscordSinkOptions {
   readonly rest: DiscordRest
   /** A channel, a direct message, or a thread: they all have ids of one kind. */
   readonly channelId: string
+  /** As an inbound tells it. Default: shared, which allows less. A private channel has no threads. */
+  readonly kind?: ChatKind | undefined
   /** The message that asked: the answer answers it. */
   readonly replyTo?: string | undefined
   /**
@@ -53,9 +57,10 @@ const policy: Partial<Policy> = { statusAfterMs: 0 }
  * thread of no message.
  */
 export function discordSink(options: DiscordSinkOptions): Sink {
-  const { rest, channelId, replyTo, thread = false, words, store, onError, clock = systemClock } = options
+  const { rest, channelId, replyTo, kind, words, store, onError, clock = systemClock } = options
   if (!/^\d{17,20}$/.test(channelId))
     throw new DiscordError('invalid', `"${channelId}" is no channelId: it has 17 digits or more.`)
+  const thread = kind === 'private' ? false : (options.thread ?? false)
   if (thread !== false && replyTo === undefined)
     throw new DiscordError('invalid', 'A thread is made of a message: give its id as replyTo.')
   const hangs = thread === false || replyTo === undefined ? undefined : { messageId: replyTo, name: nameOf(thread) }
@@ -64,7 +69,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   return createSink({
     port: createDiscordPort({ rest, channelId, thread: hangs, clock }),
     render: renderDiscord,
-    chat: { id: hangs?.messageId ?? channelId },
+    chat: hangs ? chatOf(hangs.messageId, 'shared') : chatOf(channelId, kind),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer,
     policy: { ...policy, ...options.policy },

@@ -1,0 +1,159 @@
+import type { DiscordUser } from '@reply/testing'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type DiscordChannel, discordChannel, type Inbound } from '../src/index.ts'
+import { channelId, person, type Started, start, until } from './bot.ts'
+import { listening, logIn } from './client.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+const directId = '100000000000000011'
+const groupId = '100000000000000012'
+const threadId = '100000000000000013'
+const channels = [
+  { id: channelId, kind: 'text' as const },
+  { id: directId, kind: 'direct' as const },
+  { id: groupId, kind: 'group' as const },
+  { id: threadId, kind: 'thread' as const, parentId: channelId },
+]
+
+const stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()))
+})
+
+interface Hearing extends Started {
+  readonly channel: DiscordChannel
+  readonly heard: Inbound[]
+}
+
+/** Over the gateway, by the real discord.js. */
+async function hear(): Promise<Hearing> {
+  const started = await start({ channels })
+  const { discord, rest, clock } = started
+  const heard: Inbound[] = []
+  const client = listening(discord)
+  const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+  const channel = discordChannel({ rest, clock, client, updates: 'gateway', commands: ['ask'], onInbound })
+  stops.push(() => channel.stop())
+  channel.start()
+  await logIn(client)
+  return { ...started, channel, heard }
+}
+
+describe('a chat is private', () => {
+  test('in a direct message with the bot, and nowhere else', async () => {
+    const { discord, heard } = await hear()
+    for (const id of [channelId, threadId, directId]) discord.say(id, 'Hi')
+    await until(() => heard.length === 3)
+    for (const id of [channelId, threadId, directId, groupId]) discord.command(id, 'ask')
+    await until(() => heard.length === 7)
+    expect(heard.map(({ chat }) => [chat.id, chat.kind])).toEqual([
+      [channelId, 'shared'],
+      [threadId, 'shared'],
+      [directId, 'private'],
+      [channelId, 'shared'],
+      [threadId, 'shared'],
+      [directId, 'private'],
+      // Between people: the bot is not there, and others may read along.
+      [groupId, 'shared'],
+    ])
+  })
+
+  const text = { id: '1000000000000000000', channel_id: directId, author: { id: '5', username: 'ada' }, type: 0 }
+  const who = { user: { id: '5', username: 'ada' }, data: { name: 'ask' } }
+  const command = { id: '1000000000000000000', token: 't', application_id: '7', type: 2, ...who }
+
+  test.each<[string, object, Inbound['chat']]>([
+    [
+      'a text without the type of its channel',
+      { t: 'MESSAGE_CREATE', d: { ...text, content: 'Hi' } },
+      { id: directId },
+    ],
+    [
+      'an interaction without a context',
+      { t: 'INTERACTION_CREATE', d: { ...command, channel_id: directId, channel: { id: directId, type: 1 } } },
+      { id: directId },
+    ],
+    [
+      'an interaction between two people, whose channel has the type of a direct message',
+      { t: 'INTERACTION_CREATE', d: { ...command, channel: { id: directId, type: 1 }, context: 2 } },
+      { id: directId, kind: 'shared' },
+    ],
+  ])('only if the event tells: %s', async (_, packet, chat) => {
+    const { rest, clock } = await start()
+    const heard: Inbound[] = []
+    const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+    const channel = discordChannel({ rest, clock, updates: 'own', commands: ['ask'], onInbound })
+    await channel.handleEvent(packet)
+    expect(heard.map((one) => one.chat)).toEqual([chat])
+  })
+})
+
+test('messages and presses tell when Discord took the message', async () => {
+  const { discord, rest, heard, clock } = await hear()
+  await clock.advance(1234)
+  const at = clock.now()
+  const first = discord.say(channelId, 'Hi')
+  await clock.advance(1000)
+  discord.say(channelId, 'And', { replyTo: first })
+  const button = { type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }] }
+  const posted = await rest.post(`/channels/${channelId}/messages`, { body: { content: '?', components: [button] } })
+  const { id } = posted as { id: string }
+  await clock.advance(1000)
+  discord.press(channelId, id, 'Yes')
+  await until(() => heard.length === 3)
+  expect(heard).toMatchObject([
+    { messageRef: { id: first, postedAt: at } },
+    { messageRef: { postedAt: at + 1000 }, replyTo: { id: first, postedAt: at } },
+    { type: 'press', messageRef: { id, postedAt: at + 1000 } },
+  ])
+})
+
+test('a forwarded message has no words that could answer, and is no reply', async () => {
+  const { discord, channel, heard } = await hear()
+  const id = discord.say(channelId, '1')
+  const forwarded = discord.forward(directId, { channelId, id })
+  discord.say(directId, 'Hi')
+  await until(() => heard.length === 2)
+  expect(heard).toMatchObject([{ text: '1' }, { text: 'Hi' }])
+  // If Discord ever lets words go with it.
+  const reference = { message_id: id, channel_id: channelId, type: 1 }
+  const author = { id: '5', username: 'ada' }
+  for (const type of [0, 19])
+    await channel.handleEvent({
+      t: 'MESSAGE_CREATE',
+      d: {
+        id: `${forwarded}${type}`.slice(-19),
+        channel_id: directId,
+        author,
+        content: '1',
+        type,
+        message_reference: reference,
+      },
+    })
+  expect(heard.slice(2)).toMatchObject(Array(2).fill({ text: '1', isForwarded: true }))
+  expect(heard.slice(2).filter((one) => 'replyTo' in one)).toEqual([])
+})
+
+test.each<[string, DiscordUser]>([
+  ['another bot', { id: '800000000000000007', name: 'Other', isBot: true }],
+  ['a webhook', { id: '800000000000000008', name: 'Hook', isWebhook: true }],
+])('what %s writes is not heard', async (_, from) => {
+  const { discord, heard } = await hear()
+  discord.say(channelId, '1', { from })
+  discord.say(directId, '1', { from })
+  discord.say(channelId, 'Hi', { from: person })
+  await until(() => heard.length > 0)
+  expect(heard).toMatchObject([{ text: 'Hi' }])
+})
+
+test("nor what Discord's own account writes, or an event whose id is not one of Discord's", async () => {
+  const { channel, heard } = await hear()
+  const said = { channel_id: directId, content: '1', type: 0 }
+  const system = { id: '643945264868098049', username: 'discord', system: true }
+  await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { ...said, id: '1000000000000000000', author: system } })
+  expect(heard).toEqual([])
+  const author = { id: '5', username: 'ada' }
+  await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { ...said, id: 'odd', author } })
+  expect(heard).toMatchObject([{ messageRef: { id: 'odd' } }])
+})

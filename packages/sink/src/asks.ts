@@ -9,6 +9,7 @@ import {
 } from '@reply/core'
 import type { AskState } from './card.ts'
 import type { Ledger } from './ledger.ts'
+import { digestOf, isInputKnown } from './permission.ts'
 import type { Chat, Form, MessageRef } from './port.ts'
 import type { Words } from './words.ts'
 
@@ -56,12 +57,31 @@ export const tokens = {
 /** Secrets are of so many characters. */
 const secretLength = 16
 
-/** What is pending gets a word for its buttons, once. */
-export function withSecrets(ledger: Ledger, reply: Reply, secret: (length: number) => string): Ledger {
-  const fresh = pendingAsks(reply).filter(({ requestID }) => !ledger.asks[requestID])
-  if (fresh.length === 0) return ledger
-  const states = fresh.map(({ requestID }) => [requestID, { secret: secret(secretLength), answers: [], picked: [] }])
-  return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(states) } }
+export interface SecretOptions {
+  readonly secret: (length: number) => string
+  /** In ms since the epoch. */
+  readonly now: number
+}
+
+/** What is pending gets a word for its buttons. A permission that comes back with other content gets another one. */
+export function withSecrets(ledger: Ledger, reply: Reply, options: SecretOptions): Ledger {
+  const changed = pendingAsks(reply).flatMap((ask) => {
+    const before = ledger.asks[ask.requestID]
+    const state = stateOf(ask, before, options)
+    return state === before ? [] : [[ask.requestID, state] as const]
+  })
+  if (changed.length === 0) return ledger
+  return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
+}
+
+function stateOf(ask: Ask, before: AskState | undefined, { secret, now }: SecretOptions): AskState {
+  if (ask.type === 'question') return before ?? { secret: secret(secretLength), answers: [], picked: [], seenAt: now }
+  const digest = digestOf(ask)
+  const isKnown = isInputKnown(ask)
+  // After a restart the input is known a little later than the ask: what is shown may be all of it.
+  if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before
+  const seenAt = before?.seenAt ?? now
+  return { secret: secret(secretLength), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt }
 }
 
 /** Pure. Undefined for a token that is not this ask's. */

@@ -1,3 +1,4 @@
+import type { AskDetail } from './permission.ts'
 import type { Attachment, Button, Form } from './port.ts'
 
 interface CardFields {
@@ -26,6 +27,10 @@ export type Card =
       readonly buttons: readonly (readonly Button[])[]
       readonly form?: Form | undefined
       readonly isPending: boolean
+      /** Of a permission: what is shown of it, over as many messages as it takes. */
+      readonly content?: AskContent | undefined
+      /** It is out of date: its last message says so, and has no buttons. */
+      readonly isRetired?: true | undefined
     })
   | (CardFields & { readonly type: 'notice'; readonly told: readonly string[] })
   | (CardFields & { readonly type: 'heartbeat' | 'note' | 'todos' | 'reasoning' })
@@ -33,7 +38,31 @@ export type Card =
   /** How it ended, where that has to be said. */
   | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
 
+export type AskCard = Extract<Card, { type: 'ask' }>
+
 export type CardType = Card['type']
+
+/** All that a permission shows. None of it is ever shortened. */
+export interface AskContent {
+  /** In Markdown, one line. */
+  readonly head: string
+  readonly details: readonly AskDetail[]
+  /** Diffs of more UTF-16 units go out as a file. Undefined: there are no files. */
+  readonly documentLength: number | undefined
+  /** Below it, once all of it is on the screen. */
+  readonly open: AskFoot
+  /** Below it while a part of it is not. */
+  readonly closed: AskFoot
+}
+
+/** What stands below the last message of a permission. */
+export interface AskFoot {
+  /** In Markdown. May be empty. */
+  readonly source: string
+  readonly buttons: readonly (readonly Button[])[]
+  /** One of the buttons allows something. */
+  readonly isAllowing: boolean
+}
 
 /** What the ledger tells a view of what is on the screen. */
 export interface Shown {
@@ -50,6 +79,8 @@ export interface Shown {
   readonly loudAt?: number | undefined
   readonly heartbeats: number
   readonly asks: ReadonlyMap<string, AskState>
+  /** Cards of asks that an earlier version of the ledger shows as open. */
+  readonly outdated?: readonly string[] | undefined
 }
 
 export interface Break {
@@ -68,4 +99,10 @@ export interface AskState {
   readonly picked: readonly string[]
   /** Who answered. */
   readonly by?: string | undefined
+  /** Of a permission: the digest of the content that its secret is for. */
+  readonly digest?: string | undefined
+  /** Of a permission: the call's input was known when it got its secret. */
+  readonly isInputKnown?: boolean | undefined
+  /** When the sink first saw it, in ms since the epoch. */
+  readonly seenAt?: number | undefined
 }

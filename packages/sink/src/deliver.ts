@@ -8,18 +8,18 @@ import { SinkError } from './error.ts'
 import { perform, toPortError } from './hands.ts'
 import type { Actor } from './inbound/inbound.ts'
 import { createKeeper } from './keeper.ts'
-import { layout, type Slot } from './layout.ts'
-import { emptyLedger, type Ledger, type LedgerStore, shownOf } from './ledger.ts'
+import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 import { createNative } from './native.ts'
 import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './outcome.ts'
 import type { ChatPace } from './pace.ts'
+import { type Picture, picture } from './picture.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts'
 import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { createTaking, type MayAnswer, type TakenAsk } from './take.ts'
 import { createTyping } from './typing.ts'
-import { earliest, type Mode, type View, view } from './view.ts'
+import { earliest, type Mode } from './view.ts'
 import type { Words } from './words.ts'
 
 export interface DeliverOptions {
@@ -54,7 +54,7 @@ export interface Deliverer {
 }
 
 export function createDeliverer(options: DeliverOptions): Deliverer {
-  const { port, chat, clock, pace, policy, words, onError } = options
+  const { port, chat, clock, pace, policy, onError } = options
   const { limits } = port
   const mode = modeOf(options)
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
@@ -130,7 +130,10 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       waiting = undefined
       stopTimer()
       const now = clock.now()
-      const known = aged(withSecrets(ledger, reply, options.secret), { now, editWindowMs: limits.editWindowMs })
+      const known = aged(withSecrets(ledger, reply, { secret: options.secret, now }), {
+        now,
+        editWindowMs: limits.editWindowMs,
+      })
       if (known !== ledger) {
         await keep(known)
         // It may have been stopped, or be another reply by now.
@@ -164,16 +167,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     end.resolve(deliveryOf(ledger))
   }
 
-  function pictureOf(of: Reply, now: number): Omit<View, 'cards' | 'flow'> & { readonly slots: readonly Slot[] } {
-    const shown = shownOf(ledger)
-    const uploads = port.upload !== undefined
-    const { buttons, forms, typingTells } = limits
-    const { streaming: stream } = native
-    const { canEdit: edits } = optionsOf(of)
-    const seeing = { policy, words, mode, now, shown, buttons, forms, edits, uploads, typingTells }
-    const { cards, flow, ...rest } = view(of, { ...seeing, isStreaming: stream !== undefined })
-    const laying = { render: options.render, limits, mode, words, ledger, now, streaming: stream && { stream, flow } }
-    return { slots: layout(cards, laying), ...rest }
+  function pictureOf(of: Reply, now: number): Picture {
+    return picture(of, { ...options, mode, native, ledger, now, canEdit: optionsOf(of).canEdit })
   }
 
   function optionsOf({ phase }: Reply): ReconcileOptions {

@@ -1,7 +1,8 @@
+import { askSlots } from './ask-slots.ts'
 import type { Card } from './card.ts'
 import { carryOf } from './carry.ts'
 import { heal } from './heal.ts'
-import { type Entry, hashesOf, hashOf, indexOf, type Ledger, type Piece } from './ledger.ts'
+import { type Entry, hashesOf, hashOf, indexOf, type Ledger, type Part, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { AppendStream, Attachment, Bubble, Render } from './port.ts'
 import { slotOf, smallLine, withFooter } from './slot.ts'
@@ -19,11 +20,15 @@ export interface Slot {
   readonly body: string
   readonly whole: string
   readonly piece?: Piece | undefined
+  /** Of a permission, once all of it is in its messages. */
+  readonly part?: Part | undefined
+  /** It has buttons that allow something. */
+  readonly isAllowing?: true | undefined
   readonly isContinued?: true | undefined
   readonly file?: Attachment | undefined
   /** More will be added to it. */
   readonly isGrowing: boolean
-  /** The last of the answer. */
+  /** The last of the answer, or of the ask. */
   readonly isLast?: boolean | undefined
   /** Of the last of a text where it is streamed. */
   readonly flow?: Flow | undefined
@@ -53,6 +58,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   const tail = cards.findLast((card) => card.type !== 'status' && !isAfterword(card, options.ledger))
   const slots = cards.flatMap((card): readonly Slot[] => {
     if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
+    if (card.type === 'ask') return askSlots(card, options)
     return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
   })
   if (!status) return slots

@@ -92,6 +92,8 @@ export interface Ledger {
   readonly breaks: readonly Break[]
   readonly told: readonly string[]
   readonly asks: Readonly<Record<string, AskState>>
+  /** Cards of asks that were open when the ledger was read from one without this field. */
+  readonly outdated?: readonly string[] | undefined
   readonly noticeAt?: number | undefined
   readonly notices: number
   readonly heartbeats: number
@@ -113,6 +115,7 @@ export const emptyLedger: Ledger = {
   breaks: [],
   told: [],
   asks: {},
+  outdated: [],
   notices: 0,
   heartbeats: 0,
   doubtful: 0,
@@ -147,6 +150,7 @@ export function shownOf(ledger: Ledger): Shown {
     loudAt: latest(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
     asks: new Map(Object.entries(ledger.asks)),
+    outdated: ledger.outdated ?? [],
   }
 }
 

@@ -2,6 +2,7 @@ import type { PermissionAsk } from '@reply/core'
 import type { Policy } from './config.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { isInputKnown, permissionKey } from './permission.ts'
+import type { SinkOptions } from './sink.ts'
 import type { Words } from './words.ts'
 
 /** What people may answer to a permission besides rejecting it, which is always possible. */
@@ -34,6 +35,15 @@ export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, i
   if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(words.waitingForInput)
   if (!isReadable(ask, ledger, isPress)) return refusal(words.notAllShown)
   return { once: true, always: ask.always.length > 0 }
+}
+
+/** Without any list of who may answer, only a private chat's person may allow something. */
+export function mayAllowIn({
+  chat,
+  mayAnswer,
+  answerers,
+}: Pick<SinkOptions, 'chat' | 'mayAnswer' | 'answerers'>): boolean {
+  return chat.kind === 'private' || mayAnswer !== undefined || answerers !== undefined
 }
 
 function refusal(why: string): Offer {

@@ -1,5 +1,6 @@
 import type { Slot } from './layout.ts'
 import type { Entry, Ledger } from './ledger.ts'
+import { withOutdated } from './outdated.ts'
 import type { MessageRef, PortError } from './port.ts'
 import { isStreamed, type Operation } from './reconcile.ts'
 import { sentOf, withTasks } from './streaming.ts'
@@ -31,6 +32,8 @@ export function intending(
     body: slot.body,
     whole: isOther && !isNew ? '' : slot.whole,
     piece: slot.piece,
+    part: slot.part,
+    isAllowing: slot.isAllowing,
     isContinued: slot.isContinued,
     before: slot.card.before,
     told: slot.card.type === 'notice' ? slot.card.told : undefined,
@@ -74,7 +77,7 @@ export function editing(ledger: Ledger, { entry }: Extract<Operation, { type: 'e
 
 export function edited(ledger: Ledger, { slot, entry, flowing }: Extract<Operation, { type: 'edit' }>): Ledger {
   if (flowing === 'end') return changeEntry(ledger, entry.key, { stream: undefined, isUnsure: true })
-  const { key, card, body, whole, piece, isContinued } = slot
+  const { key, card, body, whole, piece, part, isAllowing, isContinued } = slot
   const known = flowing === 'append' || flowing === 'close' ? withTasks(ledger, slot) : ledger
   const stream = flowing === 'append' && entry.stream ? sentOf(slot, entry.stream.openedAt) : undefined
   // Closed before its text was at its end: it had been open for as long as one may be.
@@ -86,6 +89,8 @@ export function edited(ledger: Ledger, { slot, entry, flowing }: Extract<Operati
     body,
     whole,
     piece,
+    part,
+    isAllowing,
     isContinued,
     stream,
     isClosed,
@@ -204,7 +209,9 @@ function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): 
   const most = Math.floor((Math.min(slot.bubble.length, known) * 3) / 4)
   // What comes before it fits as it is.
   const from = slot.piece?.from ?? 0
-  if (error.type === 'too-long' && most >= 1) return { ...again, caps: { ...again.caps, [key]: { most, from } } }
+  // Nothing makes a file shorter.
+  if (error.type === 'too-long' && most >= 1 && !slot.file)
+    return { ...again, caps: { ...again.caps, [key]: { most, from } } }
   const shown = ledger.entries.find((entry) => entry.key === slot.key)
   if (shown?.state === 'shown') return fixed(ledger, shown)
   return given(ledger, slot, { reason: error.message, at: shown?.at ?? 0 })
@@ -212,11 +219,12 @@ function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): 
 
 /** What a crash left: nobody knows whether it was posted. */
 export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
-  const open = ledger.entries.filter(({ state }) => state === 'intent')
+  const known = withOutdated(ledger)
+  const open = known.entries.filter(({ state }) => state === 'intent')
   // Where that is possible the same is given again, and one that is not wanted any more stays an intent.
-  if (open.length === 0 || isIdempotent) return ledger
+  if (open.length === 0 || isIdempotent) return known
   const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
-  const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
+  const counted = { ...known, doubtful: known.doubtful + open.length }
   return given.reduce((next, { key, at }) => decided(next, key, { state: 'doubtful', at }), counted)
 }
 

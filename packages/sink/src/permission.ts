@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { PermissionAsk } from '@reply/core'
+import { type AskDetail, askDetails, type PermissionAsk, visible } from '@reply/core'
+import type { Words } from './words.ts'
+
+export type { AskDetail }
 
 /** Letters of a digest: 96 bits, which cannot be met by trying. */
 const digestLength = 16
@@ -10,11 +13,14 @@ const digests = new WeakMap<PermissionAsk, string>()
 export function digestOf(ask: PermissionAsk): string {
   const known = digests.get(ask)
   if (known !== undefined) return known
-  const { permission, title, patterns, always, metadata } = ask
-  const content = sorted({ permission, title, patterns, always, metadata })
-  const digest = createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, digestLength)
+  const { permission, title, patterns, always, metadata, call } = ask
+  const digest = digestOfText(JSON.stringify(sorted({ permission, title, patterns, always, metadata, call })))
   digests.set(ask, digest)
   return digest
+}
+
+export function digestOfText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, digestLength)
 }
 
 /** The card of a permission. Other content makes it another card, with messages of its own. */
@@ -22,16 +28,61 @@ export function permissionKey(ask: PermissionAsk): string {
   return `ask:${ask.requestID}:${digestOf(ask)}`
 }
 
-/** What it would run is known. */
-export function isInputKnown(_ask: PermissionAsk): boolean {
-  return true
+/** Whose card that is. Undefined where it is not an ask's. */
+export function requestOf(card: string): string | undefined {
+  return /^ask:(.*):[^:]*$/.exec(card)?.[1]
 }
 
+/** What it would run is known. */
+export function isInputKnown(ask: PermissionAsk): boolean {
+  return knownDetails(ask) !== undefined
+}
+
+/** Boxed: that there are none is remembered, too. */
+const details = new WeakMap<PermissionAsk, { readonly known: readonly AskDetail[] | undefined }>()
+
+function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
+  const before = details.get(ask)
+  if (before) return before.known
+  const known = askDetails(ask)?.map((detail) => ({ ...detail, text: readable(detail.text) }))
+  details.set(ask, { known })
+  return known
+}
+
+/** Private letters and those that are none: each device shows something else for them, and some renderers use them. */
+const unreadable = /[\p{Co}\p{Cn}]/gu
+
+/** As `visible`, and also what no font has. */
+export function readable(text: string): string {
+  return visible(text).replace(unreadable, (letter) => {
+    const hex = (letter.codePointAt(0) ?? 0).toString(16)
+    return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex}`
+  })
+}
+
+/** What it would run; while that is not known, what is known of it. */
+export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
+  const { patterns, metadata } = ask
+  const known = knownDetails(ask)
+  if (known) return known
+  return [
+    ...(patterns.length > 0
+      ? [{ label: words.patterns, format: 'text' as const, text: patterns.map(readable).join('\n') }]
+      : []),
+    ...(Object.keys(metadata).length > 0
+      ? [{ label: words.metadata, format: 'code' as const, text: readable(JSON.stringify(metadata, undefined, 2)) }]
+      : []),
+  ]
+}
+
+/** Levels of a value that tell it from others; deeper ones have no details, so they are allowed unseen or not at all. */
+const deepest = 300
+
 /** The same value for the same JSON, in whatever order its keys came. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
+function sorted(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
-  return Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, field]) => [key, sorted(field)])
+  if (depth > deepest) return 'deep'
+  if (Array.isArray(value)) return value.map((one) => sorted(one, depth + 1))
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return { fields: fields.map(([key, field]) => [key, sorted(field, depth + 1)]) }
 }

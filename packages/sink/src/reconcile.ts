@@ -100,7 +100,8 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operatio
 
 /** Of many messages of one answer the last alone. */
 function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileOptions): boolean {
-  if (card.type === 'ask') return card.isPending
+  // Of several messages the one with the buttons.
+  if (card.type === 'ask') return card.isPending && isLast !== false
   if (card.type === 'ending') return card.isFailure || isSettled
   return card.type === 'answer' && isSettled && isLast === true
 }

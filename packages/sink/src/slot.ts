@@ -33,7 +33,7 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
     card.type === 'answer'
       ? limits.maxLength
       : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
-  const shown = card.type === 'answer' ? source : fitting(source, most, render)
+  const shown = card.type === 'answer' || card.type === 'ask' ? source : fitting(source, most, render)
   const rendered = render(shown)
   const isPlain = ledger.plain.includes(card.key)
   const form = card.type === 'ask' ? card.form : undefined
@@ -47,7 +47,7 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
   }
 }
 
-/** Beside answers nothing goes over several messages: what is longer is shortened. */
+/** Beside answers and asks nothing goes over several messages: longer text is shortened. */
 function fitting(source: string, most: number, render: Render): string {
   if (render(source).length <= most) return source
   const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })

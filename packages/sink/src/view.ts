@@ -29,6 +29,8 @@ export interface ViewOptions {
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
   /** What was posted can be edited. Default true; without it an ask with several answers has no buttons, which could show nothing of what is picked. */
   readonly edits?: boolean | undefined
+  /** People here may allow something: the chat is private, or the host says who may answer. Default true. */
+  readonly mayAllow?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
   /** What grows is streamed: the stream tells what is being done. */
@@ -64,6 +66,7 @@ export function view(reply: Reply, options: ViewOptions): View {
   const status = statusCard(reply, options)
   const notice = noticeCard(reply, options)
   const heartbeat = heartbeatCard(reply, options)
+  const asks = askCards(reply, options)
   const here = texts.length
   const found = [
     ...reasoningCards(reply, options),
@@ -71,7 +74,7 @@ export function view(reply: Reply, options: ViewOptions): View {
       card,
       at: here,
     })),
-    ...askCards(reply, options).map((card) => ({ card, at: here })),
+    ...asks.cards.map((card) => ({ card, at: here })),
   ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
   const ids = texts.map(({ id }) => id)
   const known = shown.breaks.map((one) => ({ key: one.key, at: positionOf(one, ids), card: cardOf(found, one.key) }))
@@ -87,7 +90,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     isTyping: isAtWork(reply),
     doing: status.card?.source,
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,
-    nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt),
+    nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt, asks.nextAt),
   }
 }
 

@@ -47,6 +47,14 @@ export interface Words {
   fillIn: string
   replyWith: (facts: { options: number; multiple: boolean; custom: boolean }) => string
   replyPermission: (always: boolean) => string
+  replyReject: string
+  alwaysCovers: string
+  title: string
+  patterns: string
+  metadata: string
+  goesOn: (label: string, isMidLine: boolean) => string
+  inFile: (name: string) => string
+  superseded: string
   answered: (answer: string, by: string | undefined) => string
   refused: (by: string | undefined) => string
   withdrawn: string
@@ -96,7 +104,7 @@ export const words: Words = {
     aborted: 'Aborted.',
     failed: 'Failed.',
     'timed-out': 'Timed out: nothing came for too long, so it was aborted.',
-    lost: 'Its end was never seen: the connection to the agent is gone.',
+    lost: 'Lost the connection before the reply finished.',
   },
   failed: (reason) => `Failed: ${reason}`,
   arrived: 'What arrived is above.',
@@ -118,7 +126,7 @@ export const words: Words = {
   correction: 'Corrected:',
   removed: '…',
   file: (name, lines) => `📄 ${name}, ${lines} lines`,
-  permission: (title) => `May it? ${title}`,
+  permission: (title) => `Allow this? ${title}`,
   allowOnce: 'Allow once',
   allowAlways: 'Always',
   reject: 'Reject',
@@ -131,7 +139,16 @@ export const words: Words = {
     const how = multiple ? 'the numbers, as in 1, 3' : 'a number'
     return `Reply with ${how}${custom ? ', or in your own words' : ''}.`
   },
-  replyPermission: (always) => `Reply with once${always ? ', always' : ''} or reject (and why).`,
+  replyPermission: (always) =>
+    `Reply 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write reject and why.`,
+  replyReject: 'Reply 3 to reject it.',
+  alwaysCovers: '"Always" allows from now on',
+  title: 'Title',
+  patterns: 'Patterns',
+  metadata: 'Metadata',
+  goesOn: (label, isMidLine) => `${label} (${isMidLine ? 'the same line goes on' : 'continued'})`,
+  inFile: (name) => `The file above, ${name}, is part of this request. Read it before you answer.`,
+  superseded: 'This request is no longer valid.',
   answered: (answer, name) => `✅ ${answer}${by(name)}`,
   refused: (name) => `🚫 Rejected${by(name)}`,
   withdrawn: 'No longer needed.',

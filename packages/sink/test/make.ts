@@ -79,8 +79,9 @@ export function asks(questions: readonly Question[] = [questionOf()], more: Part
 }
 
 export function permits(more: Partial<PermissionAsk> = {}): PermissionAsk {
+  const input = { tool: 'bash', input: { command: 'npm test' } }
   const what = { permission: 'bash', patterns: ['npm test'], always: ['npm *'], title: 'bash: npm test', metadata: {} }
-  return { type: 'permission', requestID: 'per_1', ...asking, ...what, ...more }
+  return { type: 'permission', requestID: 'per_1', ...asking, ...what, call: input, ...more }
 }
 
 export interface Viewing extends Partial<Omit<ViewOptions, 'policy'>> {

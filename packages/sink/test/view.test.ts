@@ -211,7 +211,7 @@ describe('an ending', () => {
     ['aborted', ['*Aborted.*']],
     ['failed', ['⚠️ Failed: nobody said why.']],
     ['timed-out', ['⚠️ Timed out: nothing came for too long, so it was aborted.']],
-    ['lost', ['⚠️ Its end was never seen: the connection to the agent is gone. What arrived is above.']],
+    ['lost', ['⚠️ Lost the connection before the reply finished. What arrived is above.']],
   ])('of one that %s', (outcome, endings) => {
     const said = endingsOf(settledWith([text('Some words.')], { outcome }))
     expect(said.map((one) => one.replaceAll('\\', ''))).toEqual(endings)

@@ -116,6 +116,7 @@ const ask: Ask = {
   patterns: [],
   always: ['touch *'],
   title: 'touch a',
+  call: { tool: 'bash', input: { command: 'touch a' } },
   metadata: {},
 }
 const asking: Reply = { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'blocked', asks: [ask] }

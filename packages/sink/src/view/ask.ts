@@ -1,47 +1,42 @@
-import type { Ask, PermissionAsk, QuestionAsk, Reply } from '@reply/core'
+import type { Ask, QuestionAsk, Reply } from '@reply/core'
 import { formOf, tokens } from '../asks.ts'
-import type { AskState, Card } from '../card.ts'
+import type { AskCard, AskState } from '../card.ts'
+import { requestOf } from '../permission.ts'
 import type { Button, Form } from '../port.ts'
-import type { ViewOptions } from '../view.ts'
-import { clip, code, literal } from './phrase.ts'
+import { earliest, type ViewOptions } from '../view.ts'
+import { permissionCards, retiredCard } from './permission.ts'
+import { clip, literal } from './phrase.ts'
 
-type AskCard = Extract<Card, { type: 'ask' }>
-
-/** UTF-16 units of what is asked for: nobody should allow what they were not shown. */
-const patternLength = 1000
-
-/** What waits for a person, and what became of what did. Several questions come one after another. */
-export function askCards(reply: Reply, options: ViewOptions): readonly AskCard[] {
-  return reply.asks.flatMap((ask): readonly AskCard[] => {
-    const state = options.shown.asks.get(ask.requestID)
-    if (!state) return []
-    if (ask.type === 'permission') return [permissionCard(ask, state, options)]
-    return ask.questions.flatMap((_, at) => questionCard(ask, at, { ...options, state }) ?? [])
-  })
+/** What waits for a person, and what became of what did, in the order of the asking. */
+export interface AskView {
+  readonly cards: readonly AskCard[]
+  /** When a card that is held back is due, in ms since the epoch. */
+  readonly nextAt?: number | undefined
 }
 
-function permissionCard(ask: PermissionAsk, state: AskState, { words, buttons }: ViewOptions): AskCard {
-  const isPending = ask.status === 'pending'
-  const canAlways = ask.always.length > 0
-  const command = ask.patterns.filter((pattern) => !ask.title.includes(pattern))
-  const rest = isPending ? (buttons ? undefined : words.replyPermission(canAlways)) : endOf(ask, state, words)
-  const lines = [
-    `❓ ${literal(words.permission(ask.title))}`,
-    ...command.map((pattern) => code(pattern, patternLength)),
-    rest && literal(rest),
-  ]
-  const choices: readonly Button[] = [
-    { label: words.allowOnce, data: tokens.permission(state.secret, 'once') },
-    ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(state.secret, 'always') }] : []),
-    { label: words.reject, data: tokens.permission(state.secret, 'reject') },
-  ]
-  return {
-    type: 'ask',
-    key: `ask:${ask.requestID}:0`,
-    source: lines.filter(Boolean).join('\n\n'),
-    buttons: isPending && buttons ? rowsOf(choices, buttons) : [],
-    isPending,
+/** Several questions come one after another; so do permissions where there are no buttons. */
+export function askCards(reply: Reply, options: ViewOptions): AskView {
+  const { shown, buttons, words } = options
+  const cards: AskCard[] = []
+  let nextAt: number | undefined
+  let isWaiting = false
+  for (const ask of reply.asks) {
+    const state = shown.asks.get(ask.requestID)
+    if (!state) continue
+    if (ask.type === 'question') {
+      const own = ask.questions.flatMap((_, at) => questionCard(ask, at, { ...options, state }) ?? [])
+      cards.push(...own.filter(({ key }) => !isWaiting || shown.posted.has(key)))
+      continue
+    }
+    const view = permissionCards(ask, state, options)
+    // What comes after it keeps its place.
+    cards.push(...view.cards.filter(({ key }) => !isWaiting || shown.posted.has(key)))
+    nextAt = earliest(nextAt, isWaiting ? undefined : view.shownAt)
+    isWaiting ||= view.shownAt !== undefined || (!buttons && ask.status === 'pending')
   }
+  const known = new Set(reply.asks.map(({ requestID }) => requestID))
+  const lost = (shown.outdated ?? []).filter((card) => shown.posted.has(card) && !known.has(requestOf(card) ?? ''))
+  return { cards: [...cards, ...lost.map((card) => retiredCard(card, `❓ ${literal(words.superseded)}`))], nextAt }
 }
 
 function questionCard(
@@ -124,7 +119,7 @@ function formBeside(
   return formOf(ask, at, { state, words })
 }
 
-function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {
+export function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {
   switch (ask.status) {
     case 'pending':
       return words.withdrawn
@@ -142,7 +137,7 @@ function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {
 }
 
 /** As wide as rows may be, if all fit: one to a row reads best where labels are long. */
-function rowsOf(
+export function rowsOf(
   choices: readonly Button[],
   { perRow, rows, label }: { readonly perRow: number; readonly rows: number; readonly label: number },
 ): readonly (readonly Button[])[] {

@@ -1,0 +1,12 @@
+import type { Entry, Ledger } from './ledger.ts'
+import { requestOf } from './permission.ts'
+
+/** Ledgers without `outdated` do not tell how much of an ask was shown: what may be open in them is named. */
+export function withOutdated(ledger: Ledger): Ledger {
+  if (ledger.outdated) return ledger
+  const isOpen = ({ type, card }: Entry): boolean => {
+    const state = ledger.asks[requestOf(card) ?? '']
+    return type === 'ask' && state !== undefined && state.by === undefined && state.answers.length === 0
+  }
+  return { ...ledger, outdated: [...new Set(ledger.entries.filter(isOpen).map(({ card }) => card))] }
+}

@@ -1,0 +1,37 @@
+import type { Reply } from '@reply/core'
+import type { DeliverOptions } from './deliver.ts'
+import { layout, type Slot } from './layout.ts'
+import { type Ledger, shownOf } from './ledger.ts'
+import type { Native } from './native.ts'
+import { mayAllowIn } from './offer.ts'
+import { type Mode, type View, view } from './view.ts'
+
+export interface PictureOptions extends DeliverOptions {
+  readonly mode: Mode
+  readonly native: Native
+  readonly ledger: Ledger
+  readonly now: number
+  readonly canEdit: boolean
+}
+
+/** What the chat is to show, as messages. */
+export interface Picture extends Omit<View, 'cards' | 'flow'> {
+  readonly slots: readonly Slot[]
+}
+
+/** View and layout of a reply for one chat. Pure. */
+export function picture(reply: Reply, options: PictureOptions): Picture {
+  const { port, render, policy, words, mode, native, ledger, now, canEdit: edits } = options
+  const { limits } = port
+  const { buttons, forms, typingTells } = limits
+  const { streaming: stream } = native
+  const shown = shownOf(ledger)
+  const { cards, flow, ...rest } = view(reply, {
+    ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells },
+    uploads: port.upload !== undefined,
+    mayAllow: mayAllowIn(options),
+    isStreaming: stream !== undefined,
+  })
+  const slots = layout(cards, { render, limits, mode, words, ledger, now, streaming: stream && { stream, flow } })
+  return { slots, ...rest }
+}

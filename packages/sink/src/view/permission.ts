@@ -1,0 +1,106 @@
+import type { PermissionAsk } from '@reply/core'
+import { tokens } from '../asks.ts'
+import type { AskCard, AskContent, AskFoot, AskState } from '../card.ts'
+import { type AskDetail, detailsOf, isInputKnown, permissionKey, readable, requestOf } from '../permission.ts'
+import type { Button } from '../port.ts'
+import type { ViewOptions } from '../view.ts'
+import type { Words } from '../words.ts'
+import { endOf, rowsOf } from './ask.ts'
+import { literal, oneLine } from './phrase.ts'
+
+/** UTF-16 units of a title in the head; a longer one is a detail of its own. */
+const titleLength = 120
+
+/** How long a permission waits for the call's input before it is shown without, in ms. The drive reads it over REST after 1 s. */
+const inputWaitMs = 1500
+
+/** A permission, and its earlier cards whose content it no longer has. */
+export interface PermissionView {
+  readonly cards: readonly AskCard[]
+  /** It is not shown yet: what was asked after it waits, too. */
+  readonly shownAt?: number | undefined
+}
+
+export function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptions): PermissionView {
+  const { shown, words, now } = options
+  const key = permissionKey(ask)
+  const isPending = ask.status === 'pending'
+  const isKnown = isInputKnown(ask)
+  // After a restart the input is not known yet; what is on the screen may be all of it.
+  if (isPending && !isKnown && state.isInputKnown === true) return { cards: [] }
+  const isPosted = shown.posted.has(key)
+  const before = [...shown.posted].filter((card) => card !== key && requestOf(card) === ask.requestID)
+  const end = isPending || isPosted ? words.superseded : endOf(ask, state, words)
+  const old = before.map((card) => retiredCard(card, `${headOf(ask, words)}\n\n${literal(end)}`))
+  const shownAt = (state.seenAt ?? 0) + inputWaitMs
+  if (isPending && !isKnown && !isPosted && now < shownAt) return { cards: old, shownAt }
+  const content = contentOf(ask, state, options)
+  const { buttons } = content.open
+  return { cards: [...old, { type: 'ask', key, source: content.head, buttons, isPending, content }] }
+}
+
+export function retiredCard(key: string, source: string): AskCard {
+  return { type: 'ask', key, source, buttons: [], isPending: false, isRetired: true }
+}
+
+function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
+  const { words, uploads, policy } = options
+  const documentLength = uploads ? policy.documentLength : undefined
+  const content = { head: headOf(ask, words), details: allDetailsOf(ask, words), documentLength }
+  if (ask.status !== 'pending') {
+    const end = { source: literal(endOf(ask, state, words)), buttons: [], isAllowing: false }
+    return { ...content, open: end, closed: end }
+  }
+  const closed = rejecting(words.notAllShown, state, options)
+  const why = whyClosed(ask, options)
+  return {
+    ...content,
+    open: why === undefined ? allowing(ask, state, options) : rejecting(why, state, options),
+    closed,
+  }
+}
+
+function whyClosed(ask: PermissionAsk, { words, policy, mayAllow = true }: ViewOptions): string | undefined {
+  if (!isInputKnown(ask) && !policy.allowUnseen) return words.waitingForInput
+  return mayAllow ? undefined : words.notAllowedHere
+}
+
+function allowing(ask: PermissionAsk, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {
+  const canAlways = ask.always.length > 0
+  if (!buttons) return { source: literal(words.replyPermission(canAlways)), buttons: [], isAllowing: true }
+  const choices: readonly Button[] = [
+    { label: words.allowOnce, data: tokens.permission(secret, 'once') },
+    ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(secret, 'always') }] : []),
+    { label: words.reject, data: tokens.permission(secret, 'reject') },
+  ]
+  return { source: '', buttons: rowsOf(choices, buttons), isAllowing: true }
+}
+
+function rejecting(why: string, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {
+  if (!buttons) return { source: literal(`${why} ${words.replyReject}`), buttons: [], isAllowing: false }
+  const choice: Button = { label: words.reject, data: tokens.permission(secret, 'reject') }
+  return { source: literal(why), buttons: rowsOf([choice], buttons), isAllowing: false }
+}
+
+function headOf(ask: PermissionAsk, words: Words): string {
+  const title = readable(ask.title)
+  return `❓ ${literal(words.permission(title.length <= titleLength ? title : oneLine(readable(ask.permission), titleLength)))}`
+}
+
+const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly details: readonly AskDetail[] }>()
+
+/** The same list for the same ask: it is cut into messages once. */
+function allDetailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
+  const before = known.get(ask)
+  if (before?.words === words) return before.details
+  const title = readable(ask.title)
+  const details: readonly AskDetail[] = [
+    ...(title.length > titleLength ? [{ label: words.title, format: 'text' as const, text: title }] : []),
+    ...detailsOf(ask, words),
+    ...(ask.always.length > 0
+      ? [{ label: words.alwaysCovers, format: 'text' as const, text: ask.always.map(readable).join('\n') }]
+      : []),
+  ]
+  known.set(ask, { words, details })
+  return details
+}

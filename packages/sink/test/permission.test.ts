@@ -1,0 +1,264 @@
+import type { PermissionAsk, Reply } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import { emptyLedger, offerOf, toPolicy, words } from '../src/index.ts'
+import { permits, replyWith } from './make.ts'
+import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
+
+const key = 'chat/ses_1/msg_1'
+
+function asking(...asks: readonly PermissionAsk[]): Reply {
+  return replyWith([], { phase: 'blocked', asks })
+}
+
+function running(command: string, more: Partial<PermissionAsk> = {}): PermissionAsk {
+  return permits({ patterns: [command], call: { tool: 'bash', input: { command } }, ...more })
+}
+
+function privately(options: SceneOptions = {}): Scene {
+  return createScene({ ...options, sink: { chat: { id: 'chat', kind: 'private' }, ...options.sink } })
+}
+
+const labelsOn = ({ fake }: Scene) => fake.screen().map(({ buttons }) => buttons.flat().map(({ label }) => label))
+const textsOn = ({ fake }: Scene) => fake.screen().map(({ text }) => text)
+const every = ['Allow once', 'Always', 'Reject']
+const long = Array.from({ length: 40 }, (_, at) => `echo line ${at} of a long command`).join('\n')
+
+/** Half a minute, in steps in which all that waits for no time is done. */
+async function settle(scene: Scene): Promise<void> {
+  for (let step = 0; step < 60; step++) await scene.pass(500)
+}
+
+async function offered(scene: Scene, ask: PermissionAsk, isPress = false): Promise<boolean> {
+  const ledger = await ledgerOf(scene, key)
+  return offerOf(ask, { ledger, policy: toPolicy(), words, mayAllow: true, isPress }).once
+}
+
+describe('a permission', () => {
+  test('shows a command verbatim, with its line breaks and what always covers', async () => {
+    const command = "A=1 [[ -v 'a[$(touch X)]' ]]\nls # all `of` it"
+    const scene = privately()
+    scene.show(asking(running(command, { title: 'bash: ls' })))
+    await scene.pass(1000)
+    expect(textsOn(scene)).toEqual([
+      `❓ Allow this? bash: ls\n\n**Command**\n\`\`\`bash\n${command}\n\`\`\`\n\n**"Always" allows from now on**\n\`\`\`\nnpm \\*\n\`\`\``.replace(
+        'npm \\*',
+        'npm *',
+      ),
+    ])
+    expect(labelsOn(scene)).toEqual([every])
+  })
+
+  test('keeps a command with fences in its block', async () => {
+    const scene = privately()
+    scene.show(asking(running('echo "\n```\n**bold**\n````\n"')))
+    await scene.pass(1000)
+    expect(textsOn(scene)[0]).toContain('`````bash\necho "\n```\n**bold**\n````\n"\n`````')
+  })
+
+  test('offers always only where it covers something', async () => {
+    const scene = privately()
+    scene.show(asking(permits({ always: [] })))
+    await scene.pass(1000)
+    expect(labelsOn(scene)).toEqual([['Allow once', 'Reject']])
+    expect(textsOn(scene)[0]).not.toContain('Always')
+  })
+
+  test('makes unseen characters visible', async () => {
+    const scene = privately()
+    scene.show(asking(running('ls \u202e\u200b\ue000', { title: 'bash: \u202els' })))
+    await scene.pass(1000)
+    expect(textsOn(scene)[0]).toContain('ls \\u202e\\u200b\\ue000')
+    expect(textsOn(scene)[0]).not.toMatch(/[\u202e\u200b\ue000]/)
+  })
+
+  test('goes on in further messages, and has its buttons on the last', async () => {
+    const scene = privately()
+    const ask = running(long)
+    scene.show(asking(ask))
+    await settle(scene)
+    const texts = textsOn(scene)
+    expect(texts.length).toBeGreaterThan(2)
+    const code = texts.flatMap((text) => [...text.matchAll(/```bash\n([\s\S]*?)\n```/g)].map(([, body]) => body))
+    expect(code.join('\n')).toBe(long)
+    expect(labelsOn(scene)).toEqual([...texts.slice(1).map(() => []), every])
+    expect(scene.fake.notifications).toBe(1)
+    expect(await offered(scene, ask)).toBe(true)
+  })
+
+  test('goes out as a file when it takes more than five messages', async () => {
+    const scene = privately()
+    const command = `${long}\n${long}\n${long}`
+    const ask = running(command)
+    scene.show(asking(ask))
+    await settle(scene)
+    const [file, message] = scene.fake.screen()
+    expect(file?.file?.text).toContain(command)
+    expect(message?.text).toContain('request.txt')
+    expect(labelsOn(scene)).toEqual([[], every])
+    expect(await offered(scene, ask)).toBe(true)
+  })
+
+  test('can only be rejected when it is too long and there are no files', async () => {
+    const scene = privately({ fake: { lacks: ['upload'] } })
+    const ask = running(`${long}\n${long}\n${long}`)
+    scene.show(asking(ask))
+    await settle(scene)
+    expect(labelsOn(scene)).toEqual([['Reject']])
+    expect(textsOn(scene)[0]).toContain(words.notAllShown)
+    expect(await offered(scene, ask, true)).toBe(false)
+  })
+
+  test('shows a long diff as a document first', async () => {
+    const content = Array.from({ length: 60 }, (_, at) => `line ${at} of it`).join('\n')
+    const call = { tool: 'write', input: { filePath: '/a.ts', content } }
+    const scene = privately({ sink: { policy: { documentLength: 500 }, chat: { id: 'chat', kind: 'private' } } })
+    scene.show(asking(permits({ permission: 'edit', title: 'edit: a.ts', call })))
+    await settle(scene)
+    expect(scene.fake.screen()[0]?.file?.name).toBe('request.diff')
+    expect(scene.fake.screen()[0]?.file?.text).toContain('line 59 of it')
+    expect(labelsOn(scene).flat()).toEqual(every)
+  })
+
+  test.each([1, 2, 3])('can only be rejected when message %i of it is doubtful', async (call) => {
+    const faults = [0, 1].map((more) => ({ call: call + more, type: 'ambiguous' as const }))
+    const scene = privately({ fake: { faults } })
+    const ask = running(long)
+    scene.show(asking(ask))
+    await settle(scene)
+    expect(labelsOn(scene).at(-1)).toEqual(['Reject'])
+    expect(await offered(scene, ask)).toBe(false)
+    expect(await offered(scene, ask, true)).toBe(false)
+  })
+
+  test('can only be rejected when its file was refused', async () => {
+    const scene = privately({ fake: { faults: [{ call: 1, type: 'refused' }] } })
+    const ask = running(`${long}\n${long}\n${long}`)
+    scene.show(asking(ask))
+    await settle(scene)
+    expect(labelsOn(scene)).toEqual([['Reject']])
+    expect(await offered(scene, ask)).toBe(false)
+  })
+
+  test('can only be rejected in a shared chat without a list of who may answer', async () => {
+    const scene = createScene()
+    scene.show(asking(permits()))
+    await scene.pass(1000)
+    expect(labelsOn(scene)).toEqual([['Reject']])
+    expect(textsOn(scene)[0]).toContain(words.notAllowedHere)
+  })
+
+  test.each(['answered', 'rejected', 'withdrawn'] as const)('keeps what it showed when it is %s', async (status) => {
+    const scene = privately()
+    scene.show(asking(running(long)))
+    await settle(scene)
+    const before = textsOn(scene)
+    scene.show(asking(running(long, { status, ...(status === 'answered' && { reply: 'once' }) })))
+    await settle(scene)
+    expect(textsOn(scene).slice(0, -1)).toEqual(before.slice(0, -1))
+    expect(textsOn(scene).at(-1)).toContain(before.at(-1))
+    const end = { answered: '✅ Allow once', rejected: '🚫 Rejected', withdrawn: 'No longer needed.' }[status]
+    expect(textsOn(scene).at(-1)?.endsWith(end)).toBe(true)
+    expect(labelsOn(scene).flat()).toEqual([])
+  })
+
+  test('is not posted when it was answered before', async () => {
+    const scene = privately({ fake: { faults: [{ call: 1, type: 'unreachable' }] } })
+    scene.show(asking(permits()))
+    await scene.pass(500)
+    scene.show(asking(permits({ status: 'answered', reply: 'once' })))
+    await settle(scene)
+    expect(textsOn(scene)).toEqual([])
+  })
+})
+
+describe('a permission whose input is not known', () => {
+  const unknown = permits({ call: undefined })
+
+  test('is shown when the input comes, with buttons for it', async () => {
+    const scene = privately()
+    scene.show(asking(unknown))
+    await scene.pass(1000)
+    expect(textsOn(scene)).toEqual([])
+    scene.show(asking(permits()))
+    await scene.pass(1000)
+    expect(labelsOn(scene)).toEqual([every])
+  })
+
+  test('can only be rejected until then, and then gets another message with other tokens', async () => {
+    const scene = privately()
+    scene.show(asking(unknown))
+    await scene.pass(3000)
+    expect(labelsOn(scene)).toEqual([['Reject']])
+    expect(textsOn(scene)[0]).toContain(words.waitingForInput)
+    expect(await offered(scene, unknown)).toBe(false)
+    const before = scene.fake.screen()[0]?.buttons[0]?.[0]?.data
+    scene.show(asking(permits()))
+    await scene.pass(3000)
+    expect(textsOn(scene)[0]).toContain(words.superseded)
+    expect(labelsOn(scene)).toEqual([[], every])
+    expect(scene.fake.screen()[1]?.buttons.flat().at(-1)?.data).not.toBe(before)
+  })
+
+  test('can be allowed where the policy says so', async () => {
+    const policy = { allowUnseen: true }
+    const scene = privately({ sink: { policy, chat: { id: 'chat', kind: 'private' } } })
+    scene.show(asking(unknown))
+    await scene.pass(3000)
+    expect(labelsOn(scene)).toEqual([every])
+    const ledger = await ledgerOf(scene, key)
+    expect(offerOf(unknown, { ledger, policy, words, mayAllow: true })).toEqual({ once: true, always: true })
+  })
+
+  test('leaves what is on the screen after a restart, until it is known again', async () => {
+    const scene = privately()
+    scene.show(asking(permits()))
+    await scene.pass(1000)
+    const before = scene.fake.screen()
+    scene.restart()
+    scene.show(asking(unknown))
+    await scene.pass(5000)
+    scene.show(asking(permits()))
+    await scene.pass(5000)
+    expect(scene.fake.screen()).toEqual(before)
+  })
+})
+
+describe('a permission that comes back', () => {
+  test('with other content gets other tokens, and the old message says so', async () => {
+    const scene = privately()
+    scene.show(asking(permits()))
+    await scene.pass(1000)
+    const old = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
+    const other = running('rm -r /')
+    scene.show(asking(other))
+    await scene.pass(3000)
+    expect(textsOn(scene)[0]).toContain(words.superseded)
+    expect(labelsOn(scene)).toEqual([[], every])
+    expect(scene.fake.screen()[1]?.buttons.flat()[0]?.data.split('.')[0]).not.toBe(old.split('.')[0])
+    expect(await offered(scene, permits())).toBe(false)
+    expect(await offered(scene, other)).toBe(true)
+  })
+})
+
+test('nothing is offered before anything is shown', () => {
+  const facts = { ledger: emptyLedger, policy: toPolicy(), words, mayAllow: true }
+  expect(offerOf(permits(), facts)).toMatchObject({ once: false, always: false, why: words.notAllShown })
+  expect(offerOf(permits(), { ...facts, isPress: true }).once).toBe(false)
+})
+
+describe('where there are no buttons', () => {
+  const limits = { buttons: undefined }
+
+  test('one permission is shown at a time', async () => {
+    const scene = privately({ fake: { limits } })
+    const [first, second] = [running('one'), running('two', { requestID: 'per_2' })]
+    scene.show(asking(first, second))
+    await settle(scene)
+    expect(textsOn(scene)).toHaveLength(1)
+    expect(textsOn(scene)[0]).toContain('Reply 1 to allow it once, 2 to allow it always, or 3 to reject it.')
+    scene.show(asking({ ...first, status: 'answered', reply: 'once' }, second))
+    await settle(scene)
+    expect(textsOn(scene)).toHaveLength(2)
+    expect(textsOn(scene)[1]).toContain('two')
+  })
+})

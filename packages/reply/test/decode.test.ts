@@ -185,6 +185,14 @@ describe('an ask', () => {
     expect(ask('question.asked', { ...wireEvents['question.asked'], tool: call })).toMatchObject({ ask: call })
   })
 
+  test('the permission to repeat a call has the call in its metadata', () => {
+    const call = { tool: 'bash', input: { command: 'ls' } }
+    const asked = (more: object) =>
+      ask('permission.asked', { ...wireEvents['permission.asked'], metadata: call, ...more })
+    expect(asked({ permission: 'doom_loop' })).toMatchObject({ ask: { call } })
+    expect(asked({ permission: 'bash' })).not.toMatchObject({ ask: { call } })
+  })
+
   test('an old answer is the same as a new one', () => {
     const now = ask('permission.replied')
     const old = ask('permission.replied', { sessionID: 'ses_1', permissionID: 'per_1', response: 'once' })

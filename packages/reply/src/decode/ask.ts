@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { PermissionAsk, QuestionAsk } from '../ask.ts'
+import type { AskCall, PermissionAsk, QuestionAsk } from '../ask.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
 
 export function toQuestion(wire: z.infer<typeof questionSchema>, at: number): QuestionAsk {
@@ -25,7 +25,24 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, at: number)
     always: wire.always ?? [],
     title: titleOf(wire.permission, wire.patterns),
     metadata: wire.metadata ?? {},
+    ...loopingCall(wire),
   }
+}
+
+/**
+ * The permission to make the same call for the third time names no call, but has it in its metadata (OpenCode's
+ * `session/processor.ts`).
+ */
+function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): {
+  readonly call?: AskCall
+} {
+  if (permission !== 'doom_loop' || place) return {}
+  const { tool, input } = metadata ?? {}
+  return typeof tool === 'string' && isFields(input) ? { call: { tool, input } } : {}
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The form of servers up to 1.0.223. */

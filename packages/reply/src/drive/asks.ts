@@ -1,4 +1,4 @@
-import { isEqualAsk } from '../ask/equal.ts'
+import { hasSameContent, isEqualAsk } from '../ask/equal.ts'
 import type { Ask, PermissionAsk, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import type { AskClosedEvent } from '../event.ts'
@@ -11,7 +11,7 @@ import type { Rest } from './rest.ts'
 
 export interface AsksOptions {
   readonly engine: Engine
-  readonly rest: Rest
+  readonly rest: Pick<Rest, 'answerQuestion' | 'rejectQuestion' | 'permit'>
   readonly clock: Clock
 }
 
@@ -36,7 +36,7 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
 
   async function answer(ask: Ask, given: Answer): Promise<void> {
     if (ask.type === 'question') {
-      requirePending(ask)
+      requireSame(ask, requirePending(ask))
       const answers = checkAnswers(ask, given)
       const post = () => rest.answerQuestion(ask.requestID, answers, directoryOf(ask))
       return await send(ask, { type: 'answered', answers }, post)
@@ -58,14 +58,18 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
 
   /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
   async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
-    // Whoever answers each ask as it is told comes to those that an equal one has settled.
+    // An observer that answers each ask as it is told also answers those that an equal one has settled.
     if (settledBy.get(ask.requestID) === reply) return
-    requirePending(ask)
-    const equal = (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqualAsk(ask, other))
+    const known = requirePending(ask)
+    if (reply !== 'reject') requireSame(ask, known)
+    // A consent counts for others only if the caller knew what this one would run.
+    const meant = reply === 'reject' ? known : ask
+    const equal = equalTo(meant).map(({ requestID }) => requestID)
     await send(ask, { type: 'permission', reply }, () =>
       rest.permit(ask, reply, { message, directory: directoryOf(ask) }),
     )
-    const others = equal.filter((other) => other.requestID !== ask.requestID)
+    // Looked up again: one that has changed meanwhile would run something else.
+    const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
     for (const { requestID } of others) settledBy.set(requestID, reply)
     for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
     const posts = others.map((other) =>
@@ -75,6 +79,12 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     )
     // The first answer may have settled the others too: `always` and a refusal do.
     await Promise.all(posts.map((post) => post.catch(unlessResolved)))
+  }
+
+  /** The other permissions of the tree that wait and would run the same, as they are now. */
+  function equalTo(ask: Ask): readonly Ask[] {
+    const isEqual = (other: Ask): boolean => other.requestID !== ask.requestID && isEqualAsk(ask, other)
+    return (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
   }
 
   async function send(ask: Ask, how: AskClosedEvent['how'], post: () => Promise<unknown>): Promise<void> {
@@ -92,10 +102,11 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     }
   }
 
-  /** What we know of it by now counts, not what the caller holds. */
-  function requirePending(ask: Ask): void {
+  /** The ask as it is known by now. What the caller holds may be old. */
+  function requirePending(ask: Ask): Ask {
     const known = rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
     if (known.status !== 'pending') throw alreadyResolved(known)
+    return known
   }
 
   /** The reply that has it: an ask that was taken from a sub-agent's own reply does not name the root. */
@@ -108,6 +119,20 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     const root = rootOf(ask)
     return root && (findReply(root, ask.sessionID)?.directory ?? root.directory)
   }
+}
+
+/**
+ * What is allowed has to be what the caller read. One that answers an ask without a call allows it unseen: the call may
+ * become known at any moment, also between the ask and an answer that is given at once.
+ */
+function requireSame(ask: Ask, known: Ask): void {
+  const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call
+  if (hasSameContent(ask, isUnseen ? { ...known, call: undefined } : known)) return
+  const words = `The ${ask.type} ${ask.requestID} is not what it was when it was read: its content has changed`
+  throw new ReplyError(
+    'invalid',
+    `${words}. Read it again from the reply (pendingAsks) or from askChanged, then answer.`,
+  )
 }
 
 function unlessResolved(error: unknown): void {

@@ -19,6 +19,7 @@ import { type RunDeps, type RunOptions, startRun } from './prompt.ts'
 import { type ReadRequest, readSnapshot } from './read.ts'
 import { createRest } from './rest.ts'
 import type { ReplyStream } from './stream.ts'
+import { createUnseen } from './unseen.ts'
 import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
 
 export interface OpenCode {
@@ -33,7 +34,11 @@ export interface OpenCode {
   command(input: CommandInput, options?: RunOptions): ReplyStream
   /** Observes every reply of a session, a directory or the whole server, whoever started it; also those under way. Returns the stop. */
   watch(target: WatchTarget, options: WatchOptions): () => void
-  /** Answers a question or allows a permission. Rejects with `invalid` for what doesn't fit, with `already-resolved` when it is too late. */
+  /**
+   * Answers a question or allows a permission, and with it all that are equal (see `isEqualAsk`). Rejects with `invalid`
+   * for what doesn't fit, and when the ask has changed since that copy of it was taken; with `already-resolved` when it is
+   * too late. A copy without `call` is allowed unseen: have a person allow only what `askDetails` tells.
+   */
   answer(ask: Ask, answer: Answer): Promise<void>
   /** Refuses it. With a message, OpenCode hands that to the model and goes on. Only permissions take one. */
   reject(ask: Ask, message?: string): Promise<void>
@@ -101,6 +106,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   })
   const line: Line = createLine({ address, options: told, settings, engine, rest, read, watching })
   createLimits({ engine, rest, clock })
+  const stopUnseen = createUnseen({ engine, rest, clock, onError, isLive: line.isLive })
   engine.onStep((step) => {
     progress.note(step)
     const { phase, sessionID } = step.reply
@@ -195,6 +201,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     line.close()
     ending.stop()
     progress.stop()
+    stopUnseen()
     const at = clock.now()
     engine.apply(engine.openReplies().map((reply) => ({ type: 'settle', sessionID: reply.sessionID, at, by: 'lost' })))
     for (const listener of [...closedListeners]) listener()

@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Ask, type Reply, type ReplyStream, reasoningOf, textOf } from '../../src/index.ts'
+import {
+  type Ask,
+  askDetails,
+  type PermissionAsk,
+  type Reply,
+  type ReplyStream,
+  reasoningOf,
+  textOf,
+} from '../../src/index.ts'
 import { tellSession } from './live-truth.ts'
 import { openStage, type Stage } from './server.ts'
 
@@ -20,6 +28,14 @@ const prompt = (name: string, more: object = {}): ReplyStream =>
 async function firstAsk(stream: ReplyStream): Promise<Ask> {
   for await (const change of stream.filter(['questionAsked', 'permissionAsked'])) return change.ask
   throw new Error('The reply settled without an ask.')
+}
+
+/** The permission as soon as what it would run is known. */
+async function seenPermission(stream: ReplyStream): Promise<PermissionAsk> {
+  for await (const { ask } of stream.filter(['permissionAsked', 'askChanged'])) {
+    if (ask.type === 'permission' && ask.call) return ask
+  }
+  throw new Error('The reply settled before that.')
 }
 
 /** The text has come so far. */
@@ -119,6 +135,21 @@ describe('an ask', () => {
     expect([reply.outcome, reply.asks.map((each) => each.status)]).toEqual(['aborted', ['rejected']])
     await expect(stage.opencode.answer(ask, 'once')).rejects.toMatchObject({ type: 'already-resolved' })
     expect(existsSync(join(stage.server.directory, 'asked-for.txt'))).toBe(false)
+  })
+
+  test('shows the whole command, of which the patterns tell a harmless part', async () => {
+    const stream = prompt('hidden')
+    const ask = await seenPermission(stream)
+    expect(ask.patterns).toEqual(['ls'])
+    expect(askDetails(ask)?.[0]).toEqual({
+      label: 'Command',
+      format: 'code',
+      language: 'bash',
+      text: "[[ -v 'a[$(touch hidden.txt)]' ]]; ls",
+    })
+    await stage.opencode.reject(ask)
+    await stream.result
+    expect(existsSync(join(stage.server.directory, 'hidden.txt'))).toBe(false)
   })
 
   test('that is allowed lets the sub-agent go on', async () => {

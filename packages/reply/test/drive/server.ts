@@ -36,6 +36,13 @@ const scripts: Scripts = {
     ],
   },
   permission: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
+  // OpenCode's patterns for it are `ls` alone, and it makes a file.
+  hidden: {
+    steps: [
+      [tool('bash', { command: "[[ -v 'a[$(touch hidden.txt)]' ]]; ls", description: 'List' })],
+      [text('Listed.')],
+    ],
+  },
   child: {
     steps: [
       [tool('task', { description: 'Touch a file', prompt: '[scenario:permission]', subagent_type: 'general' })],
@@ -66,7 +73,7 @@ export async function openStage(
   const model = await startModel({ scripts, fallback: 'plain' })
   const server = await launchOpencode({
     model,
-    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } },
+    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask', ls: 'ask' } } },
     ...(options.version !== undefined && { version: options.version }),
     ...(options.env && { env: options.env }),
   })

@@ -1,0 +1,94 @@
+import type { PermissionAsk } from '../ask.ts'
+import { toReadMessages } from '../decode/rest.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { Rest } from './rest.ts'
+
+export interface UnseenOptions {
+  readonly engine: Engine
+  readonly rest: Pick<Rest, 'message'>
+  readonly clock: Clock
+  readonly onError: OnError
+  /** Without a stream nothing is read: the resync reads it all. */
+  readonly isLive: () => boolean
+}
+
+/** Servers up to 1.2 tell the call's part some milliseconds after the ask; then there is nothing to read. */
+export const unseenMs = 1000
+
+/** Each further reading waits twice as long, up to this. */
+const maxWaitMs = 30_000
+
+/**
+ * Reads the message of a permission whose call's input the stream has not told: until it is known, nobody can say what
+ * would run. Reads again as long as the permission is pending. One that names no message and call is left alone.
+ * Returns the stop.
+ */
+export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOptions): () => void {
+  const stops = new Map<string, () => void>()
+  let isStopped = false
+  engine.onStep(({ changes }) => {
+    for (const change of changes) {
+      if (change.type === 'permissionAsked' && isUnseen(change.ask)) later(change.ask, unseenMs)
+    }
+  })
+  return () => {
+    isStopped = true
+    for (const stop of stops.values()) stop()
+    stops.clear()
+  }
+
+  function later(ask: PermissionAsk, waitMs: number): void {
+    if (isStopped) return
+    stops.get(ask.requestID)?.()
+    stops.set(
+      ask.requestID,
+      clock.after(waitMs, () => void look(ask, waitMs)),
+    )
+  }
+
+  async function look(ask: PermissionAsk, waitMs: number): Promise<void> {
+    if (isStillUnseen(ask) && isLive()) {
+      try {
+        engine.apply(await eventsOf(ask))
+      } catch (error) {
+        // A message that is not stored yet is looked for again; anything else is told once.
+        if (waitMs === unseenMs && !(error instanceof ReplyError && error.type === 'gone')) onError(unread(ask, error))
+      }
+    }
+    stops.delete(ask.requestID)
+    if (isStillUnseen(ask)) later(ask, Math.min(2 * waitMs, maxWaitMs))
+  }
+
+  async function eventsOf(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
+    const { sessionID, messageID, callID } = ask
+    if (messageID === undefined) return []
+    const [read] = toReadMessages([await rest.message(sessionID, messageID)], onError)
+    const part = read?.parts.find((other) => other.type === 'tool' && other.callID === callID)
+    if (!read || !part) return []
+    const at = clock.now()
+    return [
+      { type: 'message', sessionID, message: read.head, at },
+      { type: 'part', sessionID, part, at },
+    ]
+  }
+
+  /** By what is known now; the copy that the timer holds is old. */
+  function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
+    const asks = engine.openReply(path[0] ?? '')?.asks ?? []
+    return asks.some((ask) => ask.requestID === requestID && ask.type === 'permission' && isUnseen(ask))
+  }
+}
+
+function isUnseen({ status, call, callID, messageID }: PermissionAsk): boolean {
+  return status === 'pending' && call === undefined && callID !== undefined && messageID !== undefined
+}
+
+function unread({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
+  const type = cause instanceof ReplyError ? cause.type : 'malformed'
+  const words = `What permission ${requestID} would run could not be read from message ${messageID} of session ${sessionID}`
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new ReplyError(type, `${words}: ${reason} It is read again while the permission is pending.`, { cause })
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { createAsks } from '../../src/drive/asks.ts'
+import { createEngine } from '../../src/drive/engine.ts'
+import { type PermissionAsk, pendingAsks } from '../../src/index.ts'
+import { permission, root, running, tool } from '../make.ts'
+
+const input = { command: 'ls' }
+const asked = (requestID: string, callID: string, more: Partial<PermissionAsk> = {}) =>
+  permission(requestID, root, { callID, messageID: 'm1', ...more })
+const calls = ['a', 'b', 'c'].map((callID) => tool('m1', { callID, input }))
+
+function stage(post: () => void = () => {}) {
+  const engine = createEngine({ onError: () => {}, keepSettled: 10 })
+  const sent: string[] = []
+  const permit = async ({ requestID }: { readonly requestID: string }, reply: string) => {
+    sent.push(`${requestID} ${reply}`)
+    post()
+  }
+  const no = async () => expect.fail('No question is asked.')
+  const clock = { now: () => 5000, after: () => () => {} }
+  const asks = createAsks({ engine, rest: { permit, answerQuestion: no, rejectQuestion: no }, clock })
+  engine.apply(running)
+  const find = (requestID: string): PermissionAsk => {
+    const ask = engine.newestReply(root)?.asks.find((other) => other.requestID === requestID)
+    return ask?.type === 'permission' ? ask : expect.fail(`There is no permission ${requestID}.`)
+  }
+  return { engine, asks, sent, find }
+}
+
+test('an answer goes to all that would run the same, and to nothing else', async () => {
+  const { engine, asks, sent, find } = stage()
+  const other = tool('m1', { callID: 'd', input: { command: 'rm -r .' } })
+  engine.apply([...calls, other, asked('p1', 'a'), asked('p2', 'b'), asked('p3', 'd'), asked('p4', 'unknown')])
+  await asks.answer(find('p1'), 'once')
+  expect(sent).toEqual(['p1 once', 'p2 once'])
+  const pending = pendingAsks(engine.newestReply(root) ?? expect.fail('It runs.'))
+  expect(pending.map(({ requestID }) => requestID)).toEqual(['p3', 'p4'])
+})
+
+test('what changed while the answer was on its way is not allowed with it', async () => {
+  const { engine, asks, sent, find } = stage(() => engine.apply([asked('p2', 'b', { metadata: { risk: 'high' } })]))
+  engine.apply([...calls, asked('p1', 'a'), asked('p2', 'b'), asked('p3', 'c')])
+  await asks.answer(find('p1'), 'always')
+  expect(sent).toEqual(['p1 always', 'p3 always'])
+})
+
+test('an ask that has changed since it was read is not allowed; it can be refused', async () => {
+  const { engine, asks, sent, find } = stage()
+  engine.apply([...calls, asked('p1', 'a')])
+  const old = find('p1')
+  engine.apply([asked('p1', 'a', { patterns: ['rm *'] })])
+  await expect(asks.answer(old, 'once')).rejects.toMatchObject({
+    type: 'invalid',
+    message: expect.stringContaining('content has changed'),
+  })
+  expect(sent).toEqual([])
+  await asks.reject(old)
+  expect(sent).toEqual(['p1 reject'])
+})
+
+test('a call that is another than the one that was read is not allowed', async () => {
+  const { engine, asks, sent, find } = stage()
+  engine.apply([...calls, asked('p1', 'a')])
+  const old = find('p1')
+  engine.apply([tool('m1', { callID: 'a', input: { command: 'rm -r .' } })])
+  await expect(asks.answer(old, 'once')).rejects.toMatchObject({ type: 'invalid' })
+  expect(sent).toEqual([])
+})
+
+test('one that was read before its call was known is answered unseen, and for itself alone', async () => {
+  const { engine, asks, sent, find } = stage()
+  engine.apply([asked('p1', 'a'), asked('p2', 'b')])
+  const unseen = find('p1')
+  engine.apply(calls)
+  await asks.answer(unseen, 'once')
+  expect(sent).toEqual(['p1 once'])
+})
+
+test('a refusal goes to all that would run the same', async () => {
+  const { engine, asks, sent, find } = stage()
+  engine.apply([asked('p1', 'a'), asked('p2', 'b')])
+  const unseen = find('p1')
+  engine.apply(calls)
+  await asks.reject(unseen, 'no')
+  expect(sent).toEqual(['p1 reject', 'p2 reject'])
+})

@@ -1,8 +1,9 @@
-import type { Clock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
 
 /** The computer's clock. Its timers keep no process alive: what is shown waits for others. */
 export const idleClock: Clock = {
-  now: () => Date.now(),
+  now: systemClock.now,
+  monotonic: systemClock.monotonic,
   after(delayMs, run) {
     const timer = setTimeout(run, delayMs)
     timer.unref()

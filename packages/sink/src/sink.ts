@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { type ChangeType, type Clock, type Observation, type Reply, type ReplyObserver, systemClock } from '@reply/core'
+import {
+  type ChangeType,
+  type Clock,
+  type Observation,
+  type Reply,
+  type ReplyObserver,
+  steadyClock,
+  systemClock,
+} from '@reply/core'
 import type { AskInput } from './asks.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver.ts'
@@ -53,10 +61,11 @@ export interface Sink extends ReplyObserver {
 
 /** Throws `SinkError` of type `invalid` for a policy that can't be. */
 export function createSink(options: SinkOptions): Sink {
-  const { port, chat, clock = systemClock, store = memoryStore(), secret = randomWord } = options
+  const { port, chat, store = memoryStore(), secret = randomWord } = options
   const onError = telling(options.onError)
   const policy = toPolicy(options.policy)
   const words = toWords(options.words)
+  const clock = options.clock ? steadyClock(options.clock) : systemClock
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
   const open = new Map<Deliverer, Promise<Delivery>>()

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Milliseconds that never go back, for durations. */
+  monotonic?(): number
   /** Runs once, later. What it returns stops it. */
   after(delayMs: number, run: () => void): () => void
 }

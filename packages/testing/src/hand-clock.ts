@@ -1,6 +1,9 @@
 /** A clock that stands until it is moved. Fits wherever a package of ours takes a `clock`. */
 export interface HandClock {
   now(): number
+  monotonic(): number
+  /** Sets the wall clock forward, or back by a negative number. No time passes: timers and `monotonic` do not notice. */
+  step(byMs: number): void
   after(delayMs: number, run: () => void): () => void
   /** Lets time pass: whatever becomes due runs in order. Between two, `rest` lets the program come to rest. */
   advance(durationMs: number, rest?: () => Promise<void>): Promise<void>
@@ -16,9 +19,14 @@ interface Timer {
 /** Starts at a fixed time, so that runs can be repeated. */
 export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
   let time = startMs
+  let offsetMs = 0
   const timers = new Set<Timer>()
   return {
-    now: () => time,
+    now: () => time + offsetMs,
+    monotonic: () => time,
+    step: (byMs) => {
+      offsetMs += byMs
+    },
     after,
     advance,
     get pending() {

@@ -67,6 +67,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     fetch: settings.fetch,
     clock,
     deadlineMs: settings.deadlineMs,
+    maxAnswerBytes: settings.maxAnswerBytes,
   })
   const engine = createEngine({ onError, keepSettled: settings.keepSettled })
   const expected = new Set<string>()

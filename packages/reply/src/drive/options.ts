@@ -1,6 +1,6 @@
 import type { OnError } from '../error.ts'
 import { ReplyError } from '../error.ts'
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, type SteadyClock, steadyClock, systemClock } from './clock.ts'
 
 export interface ConnectOptions {
   /**
@@ -31,27 +31,48 @@ export interface ConnectOptions {
   readonly silenceMs?: number | undefined
   /** A stream that brings no first frame for so long is given up: a server that is just being started may never answer. Default 5,000. */
   readonly firstFrameMs?: number | undefined
-  /** Between attempts, doubling from the first to the second, with jitter. Default 500 to 10,000. */
-  readonly backOff?: { readonly minMs: number; readonly maxMs: number } | undefined
+  /** Between attempts, doubling from the first to the second, with jitter. Default 500 to 10,000; one that is given alone moves the other, where they would cross. */
+  readonly backOff?: { readonly minMs?: number | undefined; readonly maxMs?: number | undefined } | undefined
   /** Without a connection for so long, open replies end as `lost`. Default 300,000. */
   readonly lostAfterMs?: number | undefined
   /** Without progress for so long, a reply is `stalled`: before its first event, and later. Default 120,000 and 300,000. */
-  readonly stalledAfterMs?: { readonly first: number; readonly later: number } | undefined
+  readonly stalledAfterMs?: { readonly first?: number | undefined; readonly later?: number | undefined } | undefined
   /** A run that is idle with an unfinished step is looked at after so long. Default 1,000. */
   readonly graceMs?: number | undefined
   /** A prompt of which nothing is told is looked at over REST after so long, then five times more, each after twice as long. Default 500. */
   readonly waitMs?: number | undefined
   /** A call that isn't answered for so long has failed. Default 30,000. */
   readonly deadlineMs?: number | undefined
+  /**
+   * The largest body of an answer over REST, in bytes; a larger one is refused with `too-large` while it is read. Default
+   * 67,108,864: servers up to 1.1 give a session's whole history at once.
+   */
+  readonly maxAnswerBytes?: number | undefined
   /** How many settled replies are kept for late news. Default 1,000. */
   readonly keepSettled?: number | undefined
 }
 
-export type Settings = {
+type Given = {
   readonly [K in keyof Omit<
     ConnectOptions,
-    'url' | 'directory' | 'username' | 'password' | 'onFrame' | 'onConnection' | 'silenceMs'
+    | 'url'
+    | 'directory'
+    | 'username'
+    | 'password'
+    | 'onFrame'
+    | 'onConnection'
+    | 'silenceMs'
+    | 'clock'
+    | 'backOff'
+    | 'stalledAfterMs'
   >]-?: NonNullable<ConnectOptions[K]>
+}
+
+export interface Settings extends Given {
+  /** All times come from it, so that they never go back. */
+  readonly clock: SteadyClock
+  readonly backOff: { readonly minMs: number; readonly maxMs: number }
+  readonly stalledAfterMs: { readonly first: number; readonly later: number }
 }
 
 /** The defaults, and `invalid` for a duration that is none. */
@@ -59,16 +80,20 @@ export function toSettings(options: ConnectOptions): Settings {
   const settings: Settings = {
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     onError: options.onError ?? (() => {}),
-    clock: options.clock ?? systemClock,
+    clock: options.clock ? steadyClock(options.clock) : systemClock,
     random: options.random ?? Math.random,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     firstFrameMs: options.firstFrameMs ?? 5000,
-    backOff: options.backOff ?? { minMs: 500, maxMs: 10_000 },
+    backOff: toBackOff(options.backOff),
     lostAfterMs: options.lostAfterMs ?? 300_000,
-    stalledAfterMs: options.stalledAfterMs ?? { first: 120_000, later: 300_000 },
+    stalledAfterMs: {
+      first: options.stalledAfterMs?.first ?? 120_000,
+      later: options.stalledAfterMs?.later ?? 300_000,
+    },
     graceMs: options.graceMs ?? 1000,
     waitMs: options.waitMs ?? 500,
     deadlineMs: options.deadlineMs ?? 30_000,
+    maxAnswerBytes: options.maxAnswerBytes ?? 64 * 1024 * 1024,
     keepSettled: options.keepSettled ?? 1000,
   }
   const durations = {
@@ -82,4 +107,9 @@ export function toSettings(options: ConnectOptions): Settings {
     throw new ReplyError('invalid', `${name} is ${value}; give a number above 0.`)
   }
   return settings
+}
+
+/** One given alone never crosses the other's default. */
+function toBackOff({ minMs, maxMs }: NonNullable<ConnectOptions['backOff']> = {}): Settings['backOff'] {
+  return { minMs: minMs ?? Math.min(500, maxMs ?? 500), maxMs: maxMs ?? Math.max(10_000, minMs ?? 0) }
 }

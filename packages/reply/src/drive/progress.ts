@@ -1,10 +1,10 @@
 import type { ChangeType } from '../change.ts'
 import type { Reply } from '../reply.ts'
 import type { TrackedStep } from '../track/state.ts'
-import type { Clock } from './clock.ts'
+import type { SteadyClock } from './clock.ts'
 
 export interface ProgressOptions {
-  readonly clock: Clock
+  readonly clock: SteadyClock
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
   /** The reply made no progress for so long, or goes on again. */
   readonly onStalled: (sessionID: string, stalled: boolean) => void
@@ -60,13 +60,13 @@ export function createProgress(options: ProgressOptions): Progress {
     if (!watch) return begin(step)
     const wasResting = watch.reply.phase === 'blocked'
     watch.reply = reply
-    if (isWork || wasResting) watch.lastAt = clock.now()
+    if (isWork || wasResting) watch.lastAt = clock.monotonic()
     if (isWork) watch.hasBegun = true
     if (isWork && reply.stalled) options.onStalled(sessionID, false)
   }
 
   function begin({ reply, run }: TrackedStep): void {
-    const watch: Watch = { reply, run, lastAt: clock.now(), hasBegun: false, stop: () => {} }
+    const watch: Watch = { reply, run, lastAt: clock.monotonic(), hasBegun: false, stop: () => {} }
     watches.set(reply.sessionID, watch)
     arm(watch)
   }
@@ -81,7 +81,7 @@ export function createProgress(options: ProgressOptions): Progress {
 
   /** One timer a reply, set to the earliest limit; events only note the time. */
   function arm(watch: Watch): void {
-    const dueMs = Math.max(1, nextLimit(watch) - (clock.now() - watch.lastAt))
+    const dueMs = Math.max(1, nextLimit(watch) - (clock.monotonic() - watch.lastAt))
     watch.stop = clock.after(dueMs, () => check(watch))
   }
 
@@ -98,8 +98,8 @@ export function createProgress(options: ProgressOptions): Progress {
   function check(watch: Watch): void {
     const { sessionID } = watch.reply
     if (watches.get(sessionID) !== watch) return
-    if (watch.reply.phase === 'blocked') watch.lastAt = clock.now()
-    const silentMs = clock.now() - watch.lastAt
+    if (watch.reply.phase === 'blocked') watch.lastAt = clock.monotonic()
+    const silentMs = clock.monotonic() - watch.lastAt
     if (watch.timeoutMs !== undefined && silentMs >= watch.timeoutMs) {
       watches.delete(sessionID)
       return options.onTimeOut(sessionID)

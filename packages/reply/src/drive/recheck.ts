@@ -1,13 +1,13 @@
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
-import type { Clock } from './clock.ts'
+import type { SteadyClock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { ReadRequest } from './read.ts'
 
 export interface RecheckOptions {
   readonly engine: Engine
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
-  readonly clock: Clock
+  readonly clock: SteadyClock
   readonly onError: OnError
 }
 
@@ -44,7 +44,7 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
   let listenUntil = 0
   let stopTimer: (() => void) | undefined
   engine.onTurned((sessionID) => {
-    if (isUp && clock.now() < listenUntil && !due.has(sessionID)) due.set(sessionID, { tries: 0 })
+    if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID)) due.set(sessionID, { tries: 0 })
   })
   return { begin, add, again, unreadSince, stop }
 
@@ -52,7 +52,7 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
     stop()
     isUp = true
     for (const { sessionID, since } of unread) due.set(sessionID, { since, tries: 0 })
-    listenUntil = clock.now() + checkMs
+    listenUntil = clock.monotonic() + checkMs
     again()
   }
 

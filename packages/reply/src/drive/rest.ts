@@ -2,6 +2,7 @@ import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Ask, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import { type Address, unauthorized } from './address.ts'
+import { readBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { reasonOf } from './reason.ts'
 import { createTurns } from './turns.ts'
@@ -12,6 +13,8 @@ export interface RestOptions {
   readonly clock: Clock
   /** No answer for so long: the call has failed. A command, which answers when its run is over, waits as long as it takes. */
   readonly deadlineMs: number
+  /** The largest body of an answer, in bytes. */
+  readonly maxAnswerBytes: number
 }
 
 /** So many readings at once: a thousand sessions after a gap must not open thousands of sockets. */
@@ -35,7 +38,7 @@ type Client = ReturnType<typeof createOpencodeClient>
 /** The calls to the server, each with errors that say what failed and the cure. What comes back is not looked into here. */
 export type Rest = ReturnType<typeof createRest>
 
-export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: RestOptions) {
+export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAnswerBytes }: RestOptions) {
   const turn = createTurns(maxReads)
   const open = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
   let closed: ReplyError | undefined
@@ -104,15 +107,17 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     const release = await turn()
     try {
       return await fetchInTime(request)
-        .catch(() => fetchInTime(request))
-        .catch(() => fetchInTime(request))
+        .catch((error: unknown) => fetchInTime(request, error))
+        .catch((error: unknown) => fetchInTime(request, error))
     } finally {
       release()
     }
   }
 
-  async function fetchInTime(request: Request): Promise<Response> {
+  async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
     if (closed) throw closed
+    // It would be as large again.
+    if (isTooLarge(failure)) throw failure
     const abort = new AbortController()
     const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
     const isLong = /\/command$/.test(request.url)
@@ -121,7 +126,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
     try {
       const response = await fetchOnce(request, { signal: abort.signal })
       // A body that stands still is no answer either.
-      const bytes = await response.arrayBuffer()
+      const bytes = await readBody(response, maxAnswerBytes)
       return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
       call.stop()
@@ -131,6 +136,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
 
   async function call(route: string, request: Promise<Result>): Promise<unknown> {
     const { data, error, response } = await request.catch((cause: unknown): Result => ({ error: cause }))
+    if (!response && isTooLarge(error)) throw tooLarge(route)
     if (!response) throw unanswered(route, error)
     if (response.headers.get('content-type')?.startsWith('text/html')) throw notOpencode(route)
     if (error === undefined && response.ok) return data
@@ -145,6 +151,11 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
       `No OpenCode server at ${address.url} (${words}, ${route}): start one with "opencode serve", or give another url.`,
       { cause },
     )
+  }
+
+  function tooLarge(route: string): ReplyError {
+    const words = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes: the answer was not read.`
+    return new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has as much.`)
   }
 
   function notOpencode(route: string): ReplyError {
@@ -163,6 +174,10 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs }: Res
       cause: error,
     })
   }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'too-large'
 }
 
 function at(directory: string | undefined): { directory?: string } {

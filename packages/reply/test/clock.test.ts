@@ -1,0 +1,77 @@
+import { steadyClock, systemClock } from '@reply/core'
+import { createHandClock } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { createProgress } from '../src/drive/progress.ts'
+import { setStage, watchAll } from './drive/stage.ts'
+import { run, running } from './make.ts'
+
+const hourMs = 3_600_000
+
+describe('a steady clock', () => {
+  test('goes on from the latest time when the wall clock is set back', async () => {
+    const hand = createHandClock(1000)
+    const clock = steadyClock(hand)
+    expect(clock.now()).toBe(1000)
+    hand.step(-hourMs)
+    expect(clock.now()).toBe(1000)
+    await hand.advance(500)
+    expect(clock.now()).toBe(1500)
+    expect(clock.monotonic()).toBe(hand.monotonic())
+  })
+
+  test('follows the wall clock forward, and stands still without a monotonic one', () => {
+    const hand = createHandClock(1000)
+    const clock = steadyClock({ now: hand.now, after: hand.after })
+    hand.step(hourMs)
+    expect(clock.now()).toBe(1000 + hourMs)
+    hand.step(-hourMs)
+    expect(clock.now()).toBe(1000 + hourMs)
+  })
+
+  test("is what the computer's is: a time since the epoch, and a monotonic one", () => {
+    expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(hourMs)
+    expect(systemClock.monotonic?.()).toBeLessThan(Date.now())
+  })
+})
+
+describe('a wall clock that is set back in mid-run', () => {
+  test('makes no duration negative: the answer comes after the question, the end after the beginning', async () => {
+    const { server, clock, opencode, rest } = setStage({ scenario: 'permission-once' })
+    const replies = watchAll(opencode)
+    await rest()
+    clock.step(hourMs)
+    while (server.publish(1)) {
+      await rest()
+      clock.step(-1000)
+    }
+    await rest()
+    const [reply] = replies
+    const [ask] = reply?.asks ?? []
+    expect(ask?.status).toBe('answered')
+    expect((ask?.closedAt ?? 0) - (ask?.askedAt ?? 0)).toBeGreaterThanOrEqual(0)
+    expect((reply?.settledAt ?? 0) - (reply?.startedAt ?? 0)).toBeGreaterThanOrEqual(0)
+    await opencode.close()
+  })
+
+  test.each([hourMs, -hourMs])('nor makes a reply stall, nor holds that up: set by %d ms', async (byMs) => {
+    const hand = createHandClock()
+    const stalled: string[] = []
+    const progress = createProgress({
+      clock: steadyClock(hand),
+      stalledAfterMs: { first: 10_000, later: 10_000 },
+      onStalled: (sessionID) => stalled.push(sessionID),
+      onTimeOut: () => {},
+    })
+    const { reply } = run(running)
+    progress.note({ reply, changes: [], run: 1 })
+    await hand.advance(5000)
+    hand.step(byMs)
+    progress.note({ reply, changes: [{ type: 'messageRemoved', messageID: 'm0' }], run: 1 })
+    await hand.advance(9000)
+    expect(stalled).toEqual([])
+    hand.step(byMs)
+    await hand.advance(1000)
+    expect(stalled).toEqual([reply.sessionID])
+    progress.stop()
+  })
+})

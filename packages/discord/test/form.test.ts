@@ -15,7 +15,7 @@ const question = (more: Partial<Question> = {}): Question => ({
 })
 
 function replyOf(questions: readonly Question[]): Reply {
-  const place = { requestID: 'que_1', sessionID: 'ses_1', path: ['ses_1'], askedAt: 1 }
+  const place = { requestID: 'que_1', sessionID: 'ses_1', directory: undefined, path: ['ses_1'], askedAt: 1 }
   const asked: QuestionAsk = { type: 'question', status: 'pending', ...place, questions }
   return { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'blocked', asks: [asked] }
 }

@@ -4,6 +4,8 @@ interface AskFields {
   readonly requestID: string
   /** The session that asked: this one or a descendant. */
   readonly sessionID: string
+  /** Where the server keeps it, as the server spells it: the answer goes there. Undefined where that was not told. */
+  readonly directory: string | undefined
   /** The sessions from this reply's down to the one that asked, both included. */
   readonly path: readonly string[]
   readonly callID?: string | undefined

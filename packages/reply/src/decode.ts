@@ -51,8 +51,9 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     if (type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
     if (type === 'server.heartbeat') return { type: 'heartbeat', at, raw: frame }
     if (type === 'server.connected') return { type: 'connected', at, raw: frame }
-    const decoded = frameReaders.get(type)?.(frame, at)
-    if (!decoded || !('issues' in decoded)) return decoded
+    const directory = directoryOf(value)
+    const decoded = frameReaders.get(type)?.(frame, { at, directory })
+    if (!decoded || !('issues' in decoded)) return decoded && withDirectory(decoded, directory)
     report(`An event "${type}" is malformed and was skipped: ${firstIssue(decoded)}`, decoded)
     return undefined
   }
@@ -80,6 +81,18 @@ function unwrap(value: unknown): Frame | undefined {
   if (isFrame(value)) return value
   const outer = value as { payload?: unknown; type?: unknown } | null | undefined
   return outer?.type === undefined && isFrame(outer?.payload) ? outer.payload : undefined
+}
+
+/** The directory that `{directory, payload}` names. Some frames, as those of the server itself, name "global". */
+function directoryOf(value: unknown): string | undefined {
+  const { directory, payload } = value as { directory?: unknown; payload?: unknown }
+  return payload !== undefined && typeof directory === 'string' && directory !== 'global' ? directory : undefined
+}
+
+/** What the event itself says of its session's directory counts more. */
+function withDirectory(event: ReplyEvent, directory: string | undefined): ReplyEvent {
+  if (directory === undefined || !('sessionID' in event) || event.directory !== undefined) return event
+  return { ...event, directory }
 }
 
 function isFrame(value: unknown): value is Frame {

@@ -11,6 +11,8 @@ interface EventFields {
 
 interface SessionFields extends EventFields {
   readonly sessionID: string
+  /** The directory that the frame came from; of a `session` event and a snapshot the session's own. Absent where none is told. */
+  readonly directory?: string | undefined
 }
 
 /** A message as the wire tells of it: without its parts, and with its role. */
@@ -27,7 +29,6 @@ export interface SessionEvent extends SessionFields {
   readonly type: 'session'
   readonly parentID?: string | undefined
   readonly title?: string | undefined
-  readonly directory?: string | undefined
   readonly createdAt?: number | undefined
   /** The session is reverted to before this message; the next prompt removes what comes after. */
   readonly revertedTo?: string | undefined

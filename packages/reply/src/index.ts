@@ -53,6 +53,7 @@ export type {
   ToolStatus,
   UnknownPart,
 } from './part.ts'
+export type { Place } from './place.ts'
 export { createEventReader, type EventReader, type EventReaderOptions } from './reader.ts'
 export { type Recorder, type RecordOptions, record } from './recording/write.ts'
 export { type ReplayOptions, replay } from './recording.ts'

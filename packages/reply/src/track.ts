@@ -147,6 +147,11 @@ export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle
 }
 
+/** Where the session is, as far as it was told. */
+export function directoryOf(state: TrackState, sessionID: string): string | undefined {
+  return cellOf(state.cells, sessionID)?.directory
+}
+
 /** A sign that the session's run is alive on this connection. A new prompt, or a look that finds it idle, is none. */
 function isWork(event: SessionScopedEvent): boolean {
   if (event.type === 'snapshot') return event.status !== 'idle'

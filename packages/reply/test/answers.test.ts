@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest'
 function asking(more: Partial<QuestionAsk['questions'][number]> = {}, labels = ['Red', 'Blue']): QuestionAsk {
   const options = labels.map((label) => ({ label, description: '' }))
   const question = { header: 'Colour', question: 'Which?', options, multiple: false, custom: false, ...more }
-  const place = { requestID: 'q', sessionID: 's', path: ['s'], status: 'pending', askedAt: 1 } as const
+  const place = {
+    requestID: 'q',
+    sessionID: 's',
+    directory: undefined,
+    path: ['s'],
+    status: 'pending',
+    askedAt: 1,
+  } as const
   return { ...place, type: 'question', questions: [question] }
 }
 const custom = { custom: true }

@@ -121,6 +121,19 @@ describe("a sub-agent's ask", () => {
     message('g1', { sessionID: 'grandchild' }),
   ]
 
+  test('is kept where its own session is', () => {
+    const places = [session(root, { directory: '/a' }), session('child', { parentID: root, directory: '/b' })]
+    const { reply } = run([...delegated, ...places, permission('p1', 'child'), question('q1')])
+    expect(pendingAsks(reply)).toMatchObject([{ directory: '/b' }, { directory: '/a' }])
+  })
+
+  test('is kept where its frame came from, whatever its session says', () => {
+    const { ask, ...event } = permission('p1', 'child')
+    const asked = { ...event, ask: { ...ask, directory: '/c' } }
+    const { reply } = run([...delegated, session('child', { parentID: root, directory: '/b' }), asked])
+    expect(pendingAsks(reply)).toMatchObject([{ directory: '/c' }])
+  })
+
   test('is an ask of the root, with the way to it', () => {
     const { reply } = run([...delegated, permission('p1', 'child')])
     expect(reply).toMatchObject({ phase: 'blocked', asks: [{ sessionID: 'child', path: [root, 'child'] }] })

@@ -40,9 +40,24 @@ describe('an event', () => {
     const { event, errors } = decoded(frame)
     expect(errors).toEqual([])
     expect(event).toMatchObject({ type: becomes[type], at: 1000, raw: frame })
-    expect(decoded({ directory: '/project', payload: frame }).event).toEqual(event)
+    const wrapped = decoded({ directory: 'global', payload: frame })
+    expect(wrapped.event).toEqual(event)
     const { raw, ...rest } = decoded({ ...frame, type: `${type}.1` }).event ?? expect.fail()
     if (!type.startsWith('server.') && type !== 'message.part.delta') expect({ ...rest, raw: frame }).toEqual(event)
+  })
+
+  test.each(['session.idle', 'message.updated', 'message.part.updated', 'permission.replied'] as const)(
+    '%s tells the directory that its frame came from',
+    (type) => {
+      const payload = { type, properties: wireEvents[type] }
+      expect(decoded({ directory: '/project', payload }).event).toMatchObject({ directory: '/project' })
+    },
+  )
+
+  test('of a session tells the directory of the session, whichever its frame came from', () => {
+    const info = { ...wireEvents['session.updated'].info, directory: '/project' }
+    const payload = { type: 'session.updated', properties: { info } }
+    expect(decoded({ directory: '/other', payload }).event).toMatchObject({ directory: '/project' })
   })
 
   test.each(['plugin.added', 'session.next.text.delta', 'file.edited.3', 'toString', '__proto__'])(
@@ -151,6 +166,18 @@ describe('a part', () => {
 
 describe('an ask', () => {
   const ask = (type: WireType, properties: object = wireEvents[type]) => decoded({ type, properties }).event
+
+  test.each(['question.asked', 'permission.asked', 'permission.updated'] as const)(
+    '%s carries the directory that its frame came from',
+    (type) => {
+      const payload = { type, properties: wireEvents[type] }
+      expect(decoded({ directory: '/project', payload }).event).toMatchObject({
+        directory: '/project',
+        ask: { directory: '/project' },
+      })
+      expect(decoded(payload).event).toMatchObject({ ask: { directory: undefined } })
+    },
+  )
 
   test('a question may leave out all but its words', () => {
     expect(ask('question.asked')).toMatchObject({

@@ -40,6 +40,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'PermissionReply',
     'PermissionWords',
     'Phase',
+    'Place',
     'Prompt',
     'PromptFile',
     'PromptInput',

@@ -129,7 +129,7 @@ export function failed(name: string, words = 'no', sessionID = root): Of<'error'
 }
 
 function asking(requestID: string, sessionID: string) {
-  return { requestID, sessionID, path: [sessionID], status: 'pending', askedAt: at } as const
+  return { requestID, sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const
 }
 
 type PermissionMore = Partial<Omit<PermissionAsk, 'type'>>

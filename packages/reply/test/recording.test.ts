@@ -24,7 +24,8 @@ const frames = [
 ]
 const sse = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('')
 const lines = frames.map((frame) => JSON.stringify(frame)).join('\n')
-const wrapped = frames.map((payload) => JSON.stringify({ directory: '/p', payload })).join('\r\n')
+const wrappedIn = (directory: string) => frames.map((payload) => JSON.stringify({ directory, payload })).join('\r\n')
+const wrapped = wrappedIn('global')
 const bytes = (all: string) => new TextEncoder().encode(all)
 
 async function* slowly(pieces: Iterable<Uint8Array>) {
@@ -55,6 +56,11 @@ describe('a recording', () => {
         expect(await replayed(slowly(inPieces(bytes(form), size)))).toEqual({ replies, errors: [] })
       }
     }
+  })
+
+  test('whose frames name a directory gives replies of that directory', async () => {
+    const { replies } = await replayed(wrappedIn('/project'))
+    expect(replies).toMatchObject([{ directory: '/project', outcome: 'completed' }])
   })
 
   test('with nothing in it gives no reply', async () => {

@@ -15,6 +15,7 @@ import { wireEvents, wireParts } from './wire.ts'
 
 const junk = [undefined, null, 0, 'text', [], {}, [null], [{}], { a: 1 }, { a: null }, '<!doctype html>']
 const head = wireEvents['message.updated'].info
+const seen = { at: 7, directory: '/project' }
 
 /** Messages as they are read, and what was complained of. */
 function messages(value: unknown) {
@@ -26,8 +27,8 @@ describe('what REST gives', () => {
   test.each([
     ['a session', toReadSession, undefined],
     ['todos', toReadTodos, []],
-    ['questions', (value: unknown) => toReadQuestions(value, 1), []],
-    ['permissions', (value: unknown) => toReadPermissions(value, 1), []],
+    ['questions', (value: unknown) => toReadQuestions(value, seen), []],
+    ['permissions', (value: unknown) => toReadPermissions(value, seen), []],
     ['statuses', toReadStatuses, new Map()],
     ['a version', toReadVersion, undefined],
     ['context windows', toReadLimits, new Map()],
@@ -68,8 +69,9 @@ describe('what REST gives', () => {
   })
 
   test('of asks is what the stream says of them', () => {
-    expect(toReadQuestions([wireEvents['question.asked']], 7)).toMatchObject([{ requestID: 'que_1', askedAt: 7 }])
-    expect(toReadPermissions([wireEvents['permission.asked']], 7)).toMatchObject([{ requestID: 'per_1', askedAt: 7 }])
+    const told = { askedAt: 7, directory: '/project' }
+    expect(toReadQuestions([wireEvents['question.asked']], seen)).toMatchObject([{ requestID: 'que_1', ...told }])
+    expect(toReadPermissions([wireEvents['permission.asked']], seen)).toMatchObject([{ requestID: 'per_1', ...told }])
   })
 
   test('is whole in every recording', () => {

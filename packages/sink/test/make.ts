@@ -72,7 +72,13 @@ export function questionOf(more: Partial<Question> = {}): Question {
   return { header: 'Colour', question: 'Which one?', options, multiple: false, custom: false, ...more }
 }
 
-const asking = { sessionID: 'ses_1', path: ['ses_1'], status: 'pending', askedAt: beginning } as const
+const asking = {
+  sessionID: 'ses_1',
+  directory: undefined,
+  path: ['ses_1'],
+  status: 'pending',
+  askedAt: beginning,
+} as const
 
 export function asks(questions: readonly Question[] = [questionOf()], more: Partial<QuestionAsk> = {}): QuestionAsk {
   return { type: 'question', requestID: 'que_1', ...asking, questions, ...more }

@@ -14,14 +14,16 @@ const passing = new Set([
 
 /**
  * A reply as JSON without what differs between two ways of following the same run: times, the wire's own objects, and
- * the context window, which is asked over REST. Two replies to the same events are equal under it.
+ * the context window, which is asked over REST, and where an ask is kept, which only `/global/event` tells. Two replies to the same events are equal under it.
  */
 export const lasting = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(lasting)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, item]) => !passing.has(key) && item !== undefined)
+      .filter(
+        ([key, item]) => !passing.has(key) && item !== undefined && !(key === 'directory' && 'requestID' in value),
+      )
       .map(([key, item]) => [key, lasting(item)]),
   )
 }

@@ -110,6 +110,7 @@ const ask: Ask = {
   type: 'permission',
   requestID: 'per_1',
   sessionID: 'ses_1',
+  directory: undefined,
   path: ['ses_1'],
   status: 'pending',
   permission: 'bash',

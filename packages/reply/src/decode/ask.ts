@@ -2,9 +2,17 @@ import type { z } from 'zod'
 import type { AskCall, PermissionAsk, QuestionAsk } from '../ask.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
 
-export function toQuestion(wire: z.infer<typeof questionSchema>, at: number): QuestionAsk {
+/** Where and when an ask was read. */
+export interface Seen {
+  /** Ms since the epoch. */
+  readonly at: number
+  /** The directory that the frame came from, or whose list has it. */
+  readonly directory: string | undefined
+}
+
+export function toQuestion(wire: z.infer<typeof questionSchema>, seen: Seen): QuestionAsk {
   return {
-    ...pending(wire, wire.tool, at),
+    ...pending(wire, wire.tool, seen),
     type: 'question',
     questions: wire.questions.map((question) => ({
       header: question.header ?? '',
@@ -16,9 +24,9 @@ export function toQuestion(wire: z.infer<typeof questionSchema>, at: number): Qu
   }
 }
 
-export function toPermission(wire: z.infer<typeof permissionSchema>, at: number): PermissionAsk {
+export function toPermission(wire: z.infer<typeof permissionSchema>, seen: Seen): PermissionAsk {
   return {
-    ...pending(wire, wire.tool, at),
+    ...pending(wire, wire.tool, seen),
     type: 'permission',
     permission: wire.permission,
     patterns: wire.patterns,
@@ -46,14 +54,14 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** The form of servers up to 1.0.223. */
-export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, at: number): PermissionAsk {
+export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen: Seen): PermissionAsk {
   const call =
     wire.messageID === undefined || wire.callID === undefined
       ? undefined
       : { messageID: wire.messageID, callID: wire.callID }
   const asked = wire.pattern ?? []
   return {
-    ...pending(wire, call, at),
+    ...pending(wire, call, seen),
     type: 'permission',
     permission: wire.type,
     patterns: asked,
@@ -66,11 +74,12 @@ export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, at: n
 function pending(
   wire: { id: string; sessionID: string },
   call: { messageID: string; callID: string } | undefined,
-  at: number,
+  { at, directory }: Seen,
 ) {
   return {
     requestID: wire.id,
     sessionID: wire.sessionID,
+    directory,
     path: [wire.sessionID],
     callID: call?.callID,
     messageID: call?.messageID,

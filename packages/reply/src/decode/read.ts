@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ReplyEvent } from '../event.ts'
-import { toOldPermission, toPermission, toQuestion } from './ask.ts'
+import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
 import { checkOf } from './check.ts'
 import { toFailure } from './failure.ts'
 import { toHead, toSession } from './message.ts'
@@ -9,11 +9,18 @@ import { eventSchemas } from './schema.ts'
 
 type Schemas = typeof eventSchemas
 type WireType = keyof Schemas
-type Readers = { readonly [T in WireType]: (properties: z.infer<Schemas[T]>, at: number, raw: object) => Decoded }
+type Readers = {
+  readonly [T in WireType]: (
+    properties: z.infer<Schemas[T]>,
+    at: number,
+    raw: object,
+    directory: string | undefined,
+  ) => Decoded
+}
 type Decoded = ReplyEvent | z.ZodError | undefined
 
 /** Reads a frame of one type: the event, or what is wrong with it. Undefined for one that belongs to no session. */
-export type FrameReader = (frame: { readonly properties?: unknown }, at: number) => Decoded
+export type FrameReader = (frame: { readonly properties?: unknown }, seen: Seen) => Decoded
 
 export function firstIssue(error: z.ZodError): string {
   let issue = error.issues[0]
@@ -75,12 +82,12 @@ const readers: Readers = {
     sessionID,
     todos: todos.map(({ content, status, priority }) => ({ content, status, priority })),
   }),
-  'question.asked': (wire, at, raw) => ({
+  'question.asked': (wire, at, raw, directory) => ({
     type: 'asked',
     at,
     raw,
     sessionID: wire.sessionID,
-    ask: toQuestion(wire, at),
+    ask: toQuestion(wire, { at, directory }),
   }),
   'question.replied': ({ sessionID, requestID, answers }, at, raw) => ({
     type: 'ask-closed',
@@ -98,19 +105,19 @@ const readers: Readers = {
     requestID,
     how: { type: 'rejected' },
   }),
-  'permission.asked': (wire, at, raw) => ({
+  'permission.asked': (wire, at, raw, directory) => ({
     type: 'asked',
     at,
     raw,
     sessionID: wire.sessionID,
-    ask: toPermission(wire, at),
+    ask: toPermission(wire, { at, directory }),
   }),
-  'permission.updated': (wire, at, raw) => ({
+  'permission.updated': (wire, at, raw, directory) => ({
     type: 'asked',
     at,
     raw,
     sessionID: wire.sessionID,
-    ask: toOldPermission(wire, at),
+    ask: toOldPermission(wire, { at, directory }),
   }),
   'permission.replied': (wire, at, raw) => {
     const [requestID, reply] = 'requestID' in wire ? [wire.requestID, wire.reply] : [wire.permissionID, wire.response]
@@ -140,9 +147,9 @@ function frameReaderOf<T extends WireType>(type: T): FrameReader {
   const schema = eventSchemas[type]
   const fits = checkOf(schema)
   const read = readers[type]
-  return (frame, at) => {
-    if (fits(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame)
+  return (frame, { at, directory }) => {
+    if (fits(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame, directory)
     const parsed = schema.safeParse(frame.properties)
-    return parsed.success ? read(parsed.data as z.infer<Schemas[T]>, at, frame) : parsed.error
+    return parsed.success ? read(parsed.data as z.infer<Schemas[T]>, at, frame, directory) : parsed.error
   }
 }

@@ -4,7 +4,7 @@ import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Retry, Todo } from '../reply.ts'
-import { toPermission, toQuestion } from './ask.ts'
+import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { toHead, toSession } from './message.ts'
 import { toPart } from './part.ts'
 import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todosSchema } from './schema.ts'
@@ -40,6 +40,7 @@ export function toReadSession(value: unknown): ({ readonly id: string } & Snapsh
 
 export interface ListedSession {
   readonly id: string
+  readonly directory?: string | undefined
   readonly parentID?: string | undefined
   readonly updatedAt?: number | undefined
 }
@@ -47,9 +48,9 @@ export interface ListedSession {
 export function toReadSessions(value: unknown): readonly ListedSession[] {
   return listOf(value).flatMap((item) => {
     const session = sessionSchema.safeParse(item)
-    return session.success
-      ? [{ id: session.data.id, parentID: session.data.parentID ?? undefined, updatedAt: session.data.time?.updated }]
-      : []
+    if (!session.success) return []
+    const { id, directory, parentID, time } = session.data
+    return [{ id, directory, parentID: parentID ?? undefined, updatedAt: time?.updated }]
   })
 }
 
@@ -58,17 +59,17 @@ export function toReadTodos(value: unknown): readonly Todo[] {
   return todos.success ? todos.data.map(({ content, status, priority }) => ({ content, status, priority })) : []
 }
 
-export function toReadQuestions(value: unknown, at: number): readonly QuestionAsk[] {
+export function toReadQuestions(value: unknown, seen: Seen): readonly QuestionAsk[] {
   return listOf(value).flatMap((item) => {
     const question = questionSchema.safeParse(item)
-    return question.success ? [toQuestion(question.data, at)] : []
+    return question.success ? [toQuestion(question.data, seen)] : []
   })
 }
 
-export function toReadPermissions(value: unknown, at: number): readonly PermissionAsk[] {
+export function toReadPermissions(value: unknown, seen: Seen): readonly PermissionAsk[] {
   return listOf(value).flatMap((item) => {
     const permission = permissionSchema.safeParse(item)
-    return permission.success ? [toPermission(permission.data, at)] : []
+    return permission.success ? [toPermission(permission.data, seen)] : []
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Ask } from '../ask.ts'
 import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
+import { placeOf } from '../place.ts'
 import type { Reply } from '../reply.ts'
 import { type Clock, within } from './clock.ts'
 import type { Engine } from './engine.ts'
@@ -47,7 +48,7 @@ export async function abortReply(
   async function tryOnce(): Promise<boolean> {
     try {
       await within(clock, asksMs, rejectAsks(options, live.reply()))
-      await rest.abort(sessionID, live.reply().directory)
+      await rest.abort(placeOf(live.reply()))
       await settledOrLater(live, clock, graceMs)
       await within(clock, asksMs, rejectAsks(options, live.reply()))
       const statuses = toReadStatuses(await rest.status(live.reply().directory))
@@ -77,7 +78,10 @@ export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: 
     rest.permissions(directory).catch(noList),
   ])
   const tree = new Set(sessionsOf(reply))
-  const listed = [...toReadPermissions(permissions, at), ...toReadQuestions(questions, at)]
+  const listed = [
+    ...toReadPermissions(permissions, { at, directory }),
+    ...toReadQuestions(questions, { at, directory }),
+  ]
   const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
   // Where the server gives no list, what we know of has to do.
   const isBlind = questions === undefined || permissions === undefined
@@ -85,8 +89,8 @@ export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: 
   const asks = [...listed, ...known].filter((ask) => tree.has(ask.sessionID))
   for (const ask of asks) {
     try {
-      if (ask.type === 'question') await rest.rejectQuestion(ask.requestID, directory)
-      else await rest.permit(ask, 'reject', { directory })
+      if (ask.type === 'question') await rest.rejectQuestion(ask)
+      else await rest.permit(ask, 'reject')
     } catch (error) {
       // Rejecting one permission rejects the session's others.
       if (error instanceof ReplyError && error.type === 'gone') continue

@@ -2,7 +2,6 @@ import { hasSameContent, isEqualAsk } from '../ask/equal.ts'
 import type { Ask, PermissionAsk, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 import type { AskClosedEvent } from '../event.ts'
-import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
 import { type Answer, checkAnswers } from './answers.ts'
 import type { Clock } from './clock.ts'
@@ -38,7 +37,7 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     if (ask.type === 'question') {
       requireSame(ask, requirePending(ask))
       const answers = checkAnswers(ask, given)
-      const post = () => rest.answerQuestion(ask.requestID, answers, directoryOf(ask))
+      const post = () => rest.answerQuestion(ask, answers)
       return await send(ask, { type: 'answered', answers }, post)
     }
     if (given !== 'once' && given !== 'always') {
@@ -53,7 +52,7 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   async function reject(ask: Ask, message?: string): Promise<void> {
     if (ask.type === 'permission') return await permit(ask, 'reject', message)
     requirePending(ask)
-    await send(ask, { type: 'rejected' }, () => rest.rejectQuestion(ask.requestID, directoryOf(ask)))
+    await send(ask, { type: 'rejected' }, () => rest.rejectQuestion(ask))
   }
 
   /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
@@ -65,17 +64,13 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     // A consent counts for others only if the caller knew what this one would run.
     const meant = reply === 'reject' ? known : ask
     const equal = equalTo(meant).map(({ requestID }) => requestID)
-    await send(ask, { type: 'permission', reply }, () =>
-      rest.permit(ask, reply, { message, directory: directoryOf(ask) }),
-    )
+    await send(ask, { type: 'permission', reply }, () => rest.permit(ask, reply, message))
     // Looked up again: one that has changed meanwhile would run something else.
     const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
     for (const { requestID } of others) settledBy.set(requestID, reply)
     for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
     const posts = others.map((other) =>
-      send(other, { type: 'permission', reply }, () =>
-        rest.permit(other, reply, { message, directory: directoryOf(other) }),
-      ),
+      send(other, { type: 'permission', reply }, () => rest.permit(other, reply, message)),
     )
     // The first answer may have settled the others too: `always` and a refusal do.
     await Promise.all(posts.map((post) => post.catch(unlessResolved)))
@@ -113,11 +108,6 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   function rootOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
-  }
-
-  function directoryOf(ask: Ask): string | undefined {
-    const root = rootOf(ask)
-    return root && (findReply(root, ask.sessionID)?.directory ?? root.directory)
   }
 }
 

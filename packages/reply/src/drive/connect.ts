@@ -2,6 +2,7 @@ import type { Ask } from '../ask.ts'
 import { toReadMessages, toReadSession } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
+import { type Place, placeOf } from '../place.ts'
 import { abortReply } from './abort.ts'
 import { toAddress } from './address.ts'
 import type { Answer } from './answers.ts'
@@ -80,7 +81,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   const ending = createEnding({
     ...settings,
     // An open text that only REST tells of at the end was missed.
-    read: (reply) => read({ sessionID: reply.sessionID, reply, gap: true }),
+    read: (reply) => read({ ...placeOf(reply), reply, gap: true }),
     apply: engine.apply,
     openReply: engine.openReply,
     idleOf: engine.idleOf,
@@ -91,7 +92,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     onStalled: (sessionID, stalled) => {
       engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
       // Its end may have been lost on a stream that is up.
-      if (stalled) void refresh(sessionID)
+      if (stalled) void refresh(engine.place(sessionID))
     },
     onTimeOut: (sessionID) => void timeOut(sessionID),
   })
@@ -139,14 +140,14 @@ export function connect(options: ConnectOptions = {}): OpenCode {
       text: input.text,
       noReply: input.noReply,
       session: () => session(input),
-      post: (sessionID: string) => rest.prompt({ sessionID, ...body }),
+      post: (place: Place) => rest.prompt(place, body),
     }
     return startRun(deps, run, runOptions)
   }
 
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const text = `/${input.command} ${input.arguments ?? ''}`.trim()
-    const post = (sessionID: string) => rest.command({ sessionID, ...toCommandBody(input) })
+    const post = (place: Place) => rest.command(place, toCommandBody(input))
     return startRun(
       deps,
       { sessionID: input.sessionID, text, isLong: true, session: () => session(input), post },
@@ -155,37 +156,37 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   }
 
   /** The session to run in, with what is known of it brought up to date: what it holds already is not our reply. */
-  async function session(input: { sessionID?: string | undefined; title?: string | undefined }): Promise<string> {
+  async function session(input: { sessionID?: string | undefined; title?: string | undefined }): Promise<Place> {
     if (input.sessionID === undefined) {
-      const created = toReadSession(await rest.create(toCreateBody(input, options.directory)))
+      const created = toReadSession(await rest.create(options.directory, toCreateBody(input)))
       if (!created)
         throw new ReplyError('malformed', 'The server answered POST /session with something that is no session.')
       const { id, ...known } = created
       engine.apply([{ type: 'session', sessionID: id, at: clock.now(), ...known }])
-      return id
+      return { sessionID: id, directory: known.directory ?? options.directory }
     }
     const { sessionID } = input
-    const snapshot = await read({ sessionID, reply: engine.openReply(sessionID), gap: false })
+    const snapshot = await read({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: false })
     if (snapshot.session.parentID !== undefined) {
       const words = `Session ${sessionID} is a sub-agent's; prompt the session that started it, ${snapshot.session.parentID}.`
       throw new ReplyError('invalid', words)
     }
     engine.apply([snapshot])
-    return sessionID
+    return engine.place(sessionID)
   }
 
-  async function refresh(sessionID: string): Promise<void> {
+  async function refresh(place: Place): Promise<void> {
     try {
-      engine.apply([await read({ sessionID, reply: engine.openReply(sessionID), gap: false })])
+      engine.apply([await read({ ...place, reply: engine.openReply(place.sessionID), gap: false })])
     } catch (error) {
       if (error instanceof ReplyError) onError(error)
     }
   }
 
   /** The words of a message of a person's; undefined where they cannot be had, empty while they are not stored. */
-  async function said(sessionID: string, messageID: string): Promise<string | undefined> {
+  async function said(place: Place, messageID: string): Promise<string | undefined> {
     try {
-      const [message] = toReadMessages([await rest.message(sessionID, messageID)], onError)
+      const [message] = toReadMessages([await rest.message(place, messageID)], onError)
       return message && wordsOf(message.parts)
     } catch {
       // It is only to be told apart from others: what isn't known is taken for ours.

@@ -1,10 +1,11 @@
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
+import type { Place } from '../place.ts'
 import type { Reply } from '../reply.ts'
 import { trackOrSkip } from '../track/skip.ts'
 import type { Idle, TrackedStep } from '../track/state.ts'
 import { emptyTrack } from '../track/state.ts'
-import { idleOf, unknownSessions } from '../track.ts'
+import { directoryOf, idleOf, unknownSessions } from '../track.ts'
 import { latest, timeOf } from './newest.ts'
 import { createReplies, type Replies } from './replies.ts'
 
@@ -29,6 +30,8 @@ export interface Engine {
   waiting(): readonly string[]
   /** Whether the session is known to be idle: from the stream, or from REST alone. */
   idleOf(sessionID: string): Idle | undefined
+  /** Where the session is, as far as it was told. */
+  place(sessionID: string): Place
   /** What the server held when we began to listen, by its clock. */
   listeningFrom(): number | undefined
   /** The newest time that an event told of, by the server's clock. */
@@ -63,6 +66,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     hasHeld: () => state.waiting.length > 0,
     waiting: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
+    place: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
     listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),

@@ -36,7 +36,7 @@ export interface CommandInput extends SessionInput {
 }
 
 /** Throws `invalid` for a prompt that says nothing. */
-export function toPromptBody(input: PromptInput): Omit<PromptBody, 'sessionID'> {
+export function toPromptBody(input: PromptInput): PromptBody {
   const { text, files = [], parts = [], agent, model, noReply, system } = input
   if ((text === undefined || text.trim() === '') && files.length === 0 && parts.length === 0) {
     throw new ReplyError('invalid', 'The prompt is empty; give it a text, parts or files.')
@@ -60,7 +60,7 @@ export function toPromptBody(input: PromptInput): Omit<PromptBody, 'sessionID'> 
 }
 
 /** Throws `invalid` for a command without a name. */
-export function toCommandBody(input: CommandInput): Omit<CommandBody, 'sessionID'> {
+export function toCommandBody(input: CommandInput): CommandBody {
   const { agent, model } = input
   const command = input.command.replace(/^\//, '')
   if (command === '') throw new ReplyError('invalid', 'The command has no name; give one as "init".')
@@ -72,6 +72,6 @@ export function toCommandBody(input: CommandInput): Omit<CommandBody, 'sessionID
   }
 }
 
-export function toCreateBody(input: SessionInput, directory: string | undefined): CreateBody {
-  return { ...(input.title !== undefined && { title: input.title }), ...(directory !== undefined && { directory }) }
+export function toCreateBody(input: SessionInput): CreateBody {
+  return { ...(input.title !== undefined && { title: input.title }) }
 }

@@ -1,5 +1,6 @@
 import { ReplyError } from '../error.ts'
 import type { Part } from '../part.ts'
+import type { Place } from '../place.ts'
 import type { Reply } from '../reply.ts'
 import { type Clock, pause } from './clock.ts'
 import type { Engine } from './engine.ts'
@@ -16,7 +17,7 @@ export interface Start {
 export interface JoinOptions {
   readonly engine: Engine
   readonly clock: Clock
-  readonly sessionID: string
+  readonly place: Place
   /** What the person said, where the server keeps it as it is: a command's words it puts in others. */
   readonly text?: string | undefined
   readonly noReply?: boolean | undefined
@@ -24,8 +25,8 @@ export interface JoinOptions {
   readonly post: () => Promise<void>
   /** The failure leaves open whether the server took it. */
   readonly isUncertain: (error: unknown) => boolean
-  readonly refresh: (sessionID: string) => Promise<void>
-  readonly said: (sessionID: string, messageID: string) => Promise<string | undefined>
+  readonly refresh: (place: Place) => Promise<void>
+  readonly said: (place: Place, messageID: string) => Promise<string | undefined>
   /** Calls once somebody wants to have the reply aborted, which may be now. */
   readonly onUnwanted: (listener: () => void) => void
   /** The reply that took the prompt. */
@@ -45,7 +46,8 @@ const maxStored = 5
  * next one is ours. Others may prompt it at the same moment: ours is told by its words. Rejects when nothing ran for it.
  */
 export async function join(options: JoinOptions): Promise<void> {
-  const { engine, clock, sessionID, over } = options
+  const { engine, clock, place, over } = options
+  const { sessionID } = place
   const current = engine.replies.newest(sessionID)
   const known = new Set(current?.reply().promptIDs)
   let isFound = false
@@ -82,7 +84,7 @@ export async function join(options: JoinOptions): Promise<void> {
   })
   for (let look = 0; look < maxLooks && !isFound && !over.aborted; look++) {
     await pause(clock, lookMs * 2 ** look, over)
-    if (!isFound && !over.aborted) await options.refresh(sessionID)
+    if (!isFound && !over.aborted) await options.refresh(place)
     await checks
     if (isUnwanted) break
   }
@@ -97,7 +99,7 @@ export async function join(options: JoinOptions): Promise<void> {
 
   async function isOurs(id: string): Promise<boolean> {
     for (let look = 0; look < maxStored && !over.aborted; look++) {
-      const said = await options.said(sessionID, id)
+      const said = await options.said(place, id)
       if (said === undefined) return true
       if (said !== '') return said.includes(options.text?.trim() ?? '')
       await pause(clock, storedMs * 2 ** look, over)

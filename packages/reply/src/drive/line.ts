@@ -1,6 +1,7 @@
 import { toReadMessages, toReadSessions, toReadVersion } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../event.ts'
+import { placeOf } from '../place.ts'
 import type { Address } from './address.ts'
 import type { Engine } from './engine.ts'
 import { createFeed, type Feed, type FeedOptions } from './feed.ts'
@@ -86,7 +87,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
       feed.rearm()
     }
     await Promise.all(watching.directories().map(listen))
-    const open = engine.openReplies().map((reply): ReadRequest => ({ sessionID: reply.sessionID, reply, gap: true }))
+    const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
     const { requests: found, isWhole } = await watching.atWork(missedSince)
     // Nobody could say what went on there meanwhile: it is asked again.
     blindSince = isWhole ? undefined : (missedSince ?? engine.listeningFrom() ?? 0)
@@ -105,7 +106,12 @@ export function createLine({ address, options, settings, engine, rest, read, wat
       let from = newest?.updatedAt
       // A session may be told to be older than what was said in it, and so may the one that it works for.
       for (const id of [newest?.id, newest?.parentID]) {
-        const said = id === undefined ? undefined : await rest.newestMessage(id).catch(() => undefined)
+        const said =
+          id === undefined
+            ? undefined
+            : await rest
+                .newestMessage({ sessionID: id, directory: newest?.directory ?? directory })
+                .catch(() => undefined)
         if (said !== undefined) from = latest(from, timeOfMessages(toReadMessages(said, onError)))
       }
       if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])

@@ -8,7 +8,9 @@ export function createLists(rest: Lists): Lists {
   return { status: once(rest.status), questions: once(rest.questions), permissions: once(rest.permissions) }
 }
 
-function once(ask: (directory?: string) => Promise<unknown>): (directory?: string) => Promise<unknown> {
+type List = (directory: string | undefined) => Promise<unknown>
+
+function once(ask: List): List {
   const asked = new Map<string | undefined, Promise<unknown>>()
   return (directory) => {
     const answer = asked.get(directory) ?? ask(directory)

@@ -60,7 +60,12 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
   function ask(sessionID: string): void {
     if (asked.has(sessionID)) return
     asked.add(sessionID)
-    void read({ sessionID, reply: engine.openReply(sessionID), gap: true, since: engine.listeningFrom() })
+    void read({
+      ...engine.place(sessionID),
+      reply: engine.openReply(sessionID),
+      gap: true,
+      since: engine.listeningFrom(),
+    })
       .then((snapshot) => engine.apply([snapshot]))
       .catch((error: unknown) => {
         if (error instanceof ReplyError && error.type === 'gone') {

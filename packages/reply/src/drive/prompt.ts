@@ -2,6 +2,7 @@ import { createDispatcher } from '../dispatch.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SessionScopedEvent } from '../event.ts'
 import type { ReplyObserver } from '../observer.ts'
+import type { Place } from '../place.ts'
 import { emptyReply } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
@@ -30,9 +31,9 @@ export interface RunDeps {
   readonly abort: (live: LiveReply) => Promise<void>
   readonly limit: (sessionID: string, timeoutMs: number) => void
   /** Reads the session over REST and applies what it tells. Never rejects. */
-  readonly refresh: (sessionID: string) => Promise<void>
+  readonly refresh: (place: Place) => Promise<void>
   /** The words of a message of a person's, as far as they can be had. */
-  readonly said: (sessionID: string, messageID: string) => Promise<string | undefined>
+  readonly said: (place: Place, messageID: string) => Promise<string | undefined>
   /** Told once, when the connection is closed by its owner. Returns the stop. */
   readonly onClosed: (listener: () => void) => () => void
   /** Something was posted that has to run: silence is a failure. */
@@ -47,11 +48,11 @@ export interface Run {
   /** Nothing will run for it. */
   readonly noReply?: boolean | undefined
   /** Finds or makes the session and brings what is known of it up to date. */
-  readonly session: () => Promise<string>
+  readonly session: () => Promise<Place>
   /** Its call answers only when the run is over. */
   readonly isLong?: boolean | undefined
   /** Posts, exactly once. A rejection of type `unreachable` leaves open whether the server took it. */
-  readonly post: (sessionID: string) => Promise<unknown>
+  readonly post: (place: Place) => Promise<unknown>
 }
 
 /** Starts a run at once and gives its stream. */
@@ -93,9 +94,9 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     else onUnwanted()
   }
 
-  async function post(sessionID: string): Promise<void> {
+  async function post(place: Place): Promise<void> {
     hasPosted = true
-    posting = run.post(sessionID)
+    posting = run.post(place)
     await posting
   }
 
@@ -104,16 +105,18 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     try {
       if (isUnwanted) return fail(sessionID, undefined)
       await deps.whenLive()
-      sessionID = await run.session()
+      const place = await run.session()
+      sessionID = place.sessionID
       if (isUnwanted) return fail(sessionID, undefined)
-      if (engine.openReply(sessionID)) await joinIn(sessionID)
-      else await open(sessionID)
+      if (engine.openReply(sessionID)) await joinIn(place)
+      else await open(place)
     } catch (error) {
       fail(sessionID, error)
     }
   }
 
-  async function open(sessionID: string): Promise<void> {
+  async function open(place: Place): Promise<void> {
+    const { sessionID } = place
     const stop = engine.replies.onOpened((opened, reply) => {
       if (opened.sessionID === sessionID) attach(opened, { reply, joined: false })
     })
@@ -122,10 +125,10 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     if (!live) throw new ReplyError('gone', `Session ${sessionID} was removed while the prompt was being sent.`)
     if (!run.noReply) deps.expect(sessionID)
     try {
-      await post(sessionID)
+      await post(place)
     } catch (error) {
       // Whether it was taken is found out by looking; it is never posted again.
-      if (isUncertain(error) && run.noReply && isCurrent()) await deps.refresh(sessionID)
+      if (isUncertain(error) && run.noReply && isCurrent()) await deps.refresh(place)
       const isTaken = !run.noReply || (live?.reply().promptIDs.length ?? 0) > 0
       if ((isUncertain(error) && isTaken) || !isCurrent()) return
       return engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
@@ -138,17 +141,17 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     return live !== undefined && live.reply().phase !== 'settled' && engine.replies.newest(live.sessionID) === live
   }
 
-  async function joinIn(sessionID: string): Promise<void> {
+  async function joinIn(place: Place): Promise<void> {
     const { text, noReply, isLong } = run
     const { refresh, said } = deps
     await join({
       engine,
       clock,
-      sessionID,
+      place,
       text: isLong || text?.trim() === '' ? undefined : text,
       noReply,
       over: over.signal,
-      post: () => post(sessionID),
+      post: () => post(place),
       isUncertain,
       refresh,
       said,
@@ -159,7 +162,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       found: attach,
     })
     // Somebody wanted it aborted, and nothing of it was ever seen.
-    if (!live) fail(sessionID, undefined)
+    if (!live) fail(place.sessionID, undefined)
   }
 
   function attach(next: LiveReply, { reply, joined }: Start): void {

@@ -8,6 +8,7 @@ import {
 } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
+import type { Place } from '../place.ts'
 import { findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
 import { sessionOf } from '../track/resumed.ts'
@@ -23,8 +24,7 @@ export interface ReadOptions {
   readonly onError: OnError
 }
 
-export interface ReadRequest {
-  readonly sessionID: string
+export interface ReadRequest extends Place {
   /** What is known of the run so far: its open children are read along. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
@@ -61,21 +61,23 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
   }
   const readAt = clock.now()
   seen.add(sessionID)
-  const session = toReadSession(await rest.session(sessionID))
+  const session = toReadSession(await rest.session(request))
   if (!session)
     throw new ReplyError('malformed', `The server's answer for session ${JSON.stringify(sessionID)} is no session.`)
   const { id: _, ...known } = session
+  const { directory = request.directory } = known
+  const place = { sessionID, directory }
   // The statuses first: what is read after them is at least as new, so a session that they call idle is read whole.
-  const statuses = toReadStatuses(await lists.status(known.directory))
+  const statuses = toReadStatuses(await lists.status(directory))
   const [messages, todos, childList, questions, permissions] = await Promise.all([
-    rest.messages(sessionID),
-    rest.todos(sessionID).catch(unlessGone),
-    rest.children(sessionID).catch(unlessGone),
-    lists.questions(known.directory),
-    lists.permissions(known.directory),
+    rest.messages(place),
+    rest.todos(place).catch(unlessGone),
+    rest.children(place).catch(unlessGone),
+    lists.questions(directory),
+    lists.permissions(directory),
   ])
   const at = clock.now()
-  const asks = [...toReadQuestions(questions, at), ...toReadPermissions(permissions, at)]
+  const asks = [...toReadQuestions(questions, { at, directory }), ...toReadPermissions(permissions, { at, directory })]
   const childSessions = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child) ?? [])
   const read = toReadMessages(messages, note)
   const run = read.slice(Math.max(0, runStart(read)))
@@ -92,10 +94,11 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const children: SnapshotEvent[] = []
   // Below that a session is no part of this tree: it tells of itself.
-  for (const { id } of depth < maxDepth ? childSessions : []) {
+  for (const { id, directory: at = directory } of depth < maxDepth ? childSessions : []) {
     if (seen.has(id)) continue
-    if (isWanted(id) || (isSearching && (await hasWorkBelow(id)))) {
-      const below = { sessionID: id, reply, gap, lists, complete }
+    const childPlace = { sessionID: id, directory: at }
+    if (isWanted(id) || (isSearching && (await hasWorkBelow(childPlace)))) {
+      const below = { ...childPlace, reply, gap, lists, complete }
       const child = await readTree(options, below, { seen, depth: depth + 1 }).catch(unlessGone)
       if (child) children.push(child)
     }
@@ -120,8 +123,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
   }
 
   /** An idle child may have a busy one of its own, a background sub-agent's. Looked for only while somebody at work isn't placed yet. */
-  async function hasWorkBelow(id: string): Promise<boolean> {
-    const below = await rest.children(id)
+  async function hasWorkBelow(childPlace: Place): Promise<boolean> {
+    const below = await rest.children(childPlace)
     return (Array.isArray(below) ? below : []).some((child) => {
       const known = toReadSession(child)
       return known !== undefined && isAtWork(known.id)

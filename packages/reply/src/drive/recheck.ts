@@ -89,7 +89,9 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
     for (const [sessionID, { since, tries }] of sessions) {
       if (!isUp) return
       try {
-        engine.apply([await read({ sessionID, reply: engine.newestReply(sessionID), gap: true, since })])
+        engine.apply([
+          await read({ ...engine.place(sessionID), reply: engine.newestReply(sessionID), gap: true, since }),
+        ])
       } catch (error) {
         const failure =
           error instanceof ReplyError

@@ -1,6 +1,7 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Ask, PermissionReply } from '../ask.ts'
 import { ReplyError } from '../error.ts'
+import type { Place } from '../place.ts'
 import { type Address, unauthorized } from './address.ts'
 import { readBody } from './body.ts'
 import type { Clock } from './clock.ts'
@@ -30,10 +31,14 @@ interface Result {
   readonly response?: Response | undefined
 }
 
-export type PromptBody = Parameters<Client['session']['promptAsync']>[0]
-export type CommandBody = Parameters<Client['session']['command']>[0]
-export type CreateBody = Parameters<Client['session']['create']>[0]
+type Placed = keyof Place
+export type PromptBody = Omit<Parameters<Client['session']['promptAsync']>[0], Placed>
+export type CommandBody = Omit<Parameters<Client['session']['command']>[0], Placed>
+export type CreateBody = Omit<NonNullable<Parameters<Client['session']['create']>[0]>, Placed>
 type Client = ReturnType<typeof createOpencodeClient>
+
+/** What a call about an ask needs to know of it. */
+type AskPlace = Pick<Ask, 'requestID' | 'sessionID' | 'directory'>
 
 /** The calls to the server, each with errors that say what failed and the cure. What comes back is not looked into here. */
 export type Rest = ReturnType<typeof createRest>
@@ -50,30 +55,34 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   })
   return {
     health: () => call('GET /global/health', client.global.health()),
-    sessions: (since: number, directory?: string) =>
-      call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at(directory) })),
-    newestSession: (directory?: string) => call('GET /session', client.session.list({ limit: 1, ...at(directory) })),
-    newestMessage: (sessionID: string) =>
-      call('GET /session/:id/message', client.session.messages({ sessionID, limit: 1 })),
-    session: (sessionID: string) => call('GET /session/:id', client.session.get({ sessionID })),
-    message: (sessionID: string, messageID: string) =>
-      call('GET /session/:id/message/:id', client.session.message({ sessionID, messageID })),
-    messages: (sessionID: string) => call('GET /session/:id/message', client.session.messages({ sessionID })),
-    todos: (sessionID: string) => call('GET /session/:id/todo', client.session.todo({ sessionID })),
-    children: (sessionID: string) => call('GET /session/:id/children', client.session.children({ sessionID })),
-    status: (directory?: string) => call('GET /session/status', client.session.status(at(directory))),
-    questions: (directory?: string) => call('GET /question', client.question.list(at(directory))),
-    permissions: (directory?: string) => call('GET /permission', client.permission.list(at(directory))),
-    providers: (directory?: string) => call('GET /config/providers', client.config.providers(at(directory))),
-    create: (body: CreateBody) => call('POST /session', client.session.create(body)),
-    prompt: (body: PromptBody) => call('POST /session/:id/prompt_async', client.session.promptAsync(body)),
-    command: (body: CommandBody) => call('POST /session/:id/command', client.session.command(body)),
-    abort: (sessionID: string, directory?: string) =>
-      call('POST /session/:id/abort', client.session.abort({ sessionID, ...at(directory) })),
-    answerQuestion: (requestID: string, answers: string[][], directory?: string) =>
-      call('POST /question/:id/reply', client.question.reply({ requestID, answers, ...at(directory) })),
-    rejectQuestion: (requestID: string, directory?: string) =>
-      call('POST /question/:id/reject', client.question.reject({ requestID, ...at(directory) })),
+    sessions: (since: number, directory: string | undefined) =>
+      call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at({ directory }) })),
+    newestSession: (directory: string | undefined) =>
+      call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
+    newestMessage: (place: Place) =>
+      call('GET /session/:id/message', client.session.messages({ ...of(place), limit: 1 })),
+    session: (place: Place) => call('GET /session/:id', client.session.get(of(place))),
+    message: (place: Place, messageID: string) =>
+      call('GET /session/:id/message/:id', client.session.message({ ...of(place), messageID })),
+    messages: (place: Place) => call('GET /session/:id/message', client.session.messages(of(place))),
+    todos: (place: Place) => call('GET /session/:id/todo', client.session.todo(of(place))),
+    children: (place: Place) => call('GET /session/:id/children', client.session.children(of(place))),
+    status: (directory: string | undefined) => call('GET /session/status', client.session.status(at({ directory }))),
+    questions: (directory: string | undefined) => call('GET /question', client.question.list(at({ directory }))),
+    permissions: (directory: string | undefined) => call('GET /permission', client.permission.list(at({ directory }))),
+    providers: (directory: string | undefined) =>
+      call('GET /config/providers', client.config.providers(at({ directory }))),
+    create: (directory: string | undefined, body: CreateBody) =>
+      call('POST /session', client.session.create({ ...body, ...at({ directory }) })),
+    prompt: (place: Place, body: PromptBody) =>
+      call('POST /session/:id/prompt_async', client.session.promptAsync({ ...body, ...of(place) })),
+    command: (place: Place, body: CommandBody) =>
+      call('POST /session/:id/command', client.session.command({ ...body, ...of(place) })),
+    abort: (place: Place) => call('POST /session/:id/abort', client.session.abort(of(place))),
+    answerQuestion: (ask: AskPlace, answers: string[][]) =>
+      call('POST /question/:id/reply', client.question.reply({ requestID: ask.requestID, answers, ...at(ask) })),
+    rejectQuestion: (ask: AskPlace) =>
+      call('POST /question/:id/reject', client.question.reject({ requestID: ask.requestID, ...at(ask) })),
     permit,
     /** Breaks off what is under way; nothing is sent any more. */
     close: () => {
@@ -86,17 +95,14 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   }
 
   /** Answers a permission, on servers before 1.1 by the route that they have. */
-  async function permit(
-    { requestID, sessionID }: Pick<Ask, 'requestID' | 'sessionID'>,
-    reply: PermissionReply,
-    { message, directory }: { message?: string | undefined; directory?: string | undefined },
-  ): Promise<unknown> {
-    const body = { requestID, reply, ...(message !== undefined && { message }), ...at(directory) }
+  async function permit(ask: AskPlace, reply: PermissionReply, message?: string): Promise<unknown> {
+    const { requestID, sessionID } = ask
+    const body = { requestID, reply, ...(message !== undefined && { message }), ...at(ask) }
     try {
       return await call('POST /permission/:id/reply', client.permission.reply(body))
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
-      const old = { sessionID, permissionID: requestID, response: reply, ...at(directory) }
+      const old = { sessionID, permissionID: requestID, response: reply, ...at(ask) }
       return await call('POST /session/:id/permissions/:id', client.permission.respond(old))
     }
   }
@@ -180,6 +186,11 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'too-large'
 }
 
-function at(directory: string | undefined): { directory?: string } {
+function of(place: Place): { sessionID: string; directory?: string } {
+  return { sessionID: place.sessionID, ...at(place) }
+}
+
+/** The SDK's types take no `undefined`. */
+function at({ directory }: Pick<Place, 'directory'>): { directory?: string } {
   return directory === undefined ? {} : { directory }
 }

@@ -2,6 +2,7 @@ import { toReadSessions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
 import type { ReplyObserver } from '../observer.ts'
+import type { Place } from '../place.ts'
 import type { Reply } from '../reply.ts'
 import type { Engine } from './engine.ts'
 import { observersOf } from './observers.ts'
@@ -114,35 +115,40 @@ export function createWatching(options: WatchingOptions): Watching {
   async function working(target: WatchTarget, since?: number): Promise<AtWork> {
     const asked = target.directory === undefined ? [...directories] : [target.directory]
     if (target.sessionID !== undefined)
-      return { requests: [{ sessionID: target.sessionID, gap: true, since }], isWhole: true }
+      return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
     /** A directory that cannot be asked leaves the others to be watched. */
-    const complain = (error: unknown): readonly string[] => {
+    const complain = (error: unknown): readonly Place[] => {
       isWhole = false
       if (error instanceof ReplyError) onError(error)
       return []
     }
     const lists = await Promise.all(
       asked.flatMap((directory) => [
-        idsAtWork(directory).catch(complain),
-        since === undefined ? [] : idsSince(since, directory).catch(complain),
+        placesAtWork(directory).catch(complain),
+        since === undefined ? [] : placesSince(since, directory).catch(complain),
       ]),
     )
-    const ids = new Set(lists.flat())
-    const requests = [...ids].map((sessionID) => ({ sessionID, reply: engine.openReply(sessionID), gap: true, since }))
+    const places = new Map(lists.flat().map((place) => [place.sessionID, place])).values()
+    const requests = [...places].map((place) => ({
+      ...place,
+      reply: engine.openReply(place.sessionID),
+      gap: true,
+      since,
+    }))
     return { requests, isWhole }
   }
 
   /** What has come and gone since then. Sub-agents are read with their roots; older servers list every session. */
-  async function idsSince(since: number, directory: string | undefined): Promise<readonly string[]> {
+  async function placesSince(since: number, directory: string | undefined): Promise<readonly Place[]> {
     const sessions = toReadSessions(await rest.sessions(since, directory))
     return sessions
       .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
-      .map(({ id }) => id)
+      .map((session) => ({ sessionID: session.id, directory: session.directory ?? directory }))
   }
 
-  async function idsAtWork(directory: string | undefined): Promise<readonly string[]> {
-    return [...toReadStatuses(await rest.status(directory)).keys()]
+  async function placesAtWork(directory: string | undefined): Promise<readonly Place[]> {
+    return [...toReadStatuses(await rest.status(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
   }
 }
 

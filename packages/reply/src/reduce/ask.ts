@@ -10,12 +10,17 @@ import { replaceAt, withFields } from './shape.ts'
 export function applyAsked(reply: Reply, told: Ask, changes: Change[]): Reply {
   const at = reply.asks.findIndex((other) => other.requestID === told.requestID)
   const known = reply.asks[at]
-  const ask = withCall(reply, told)
+  const ask = withCall(reply, withDirectory(reply, told))
   if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
   // One that was given up for gone, and is there all the same, is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(toldAs(ask))
   return withFields(reply, { asks: known ? replaceAt(reply.asks, at, ask) : [...reply.asks, ask] })
+}
+
+/** Asks live with their session where nothing else is told. */
+function withDirectory({ directory }: Reply, ask: Ask): Ask {
+  return ask.directory !== undefined || directory === undefined ? ask : { ...ask, directory }
 }
 
 interface Again {

@@ -9,7 +9,7 @@ export function hold(draft: Draft, event: SessionScopedEvent): void {
   const last = cell.held.at(-1)
   const joined = joinDeltas(last, event)
   const held = joined ? [...cell.held.slice(0, -1), joined] : [...cell.held, event]
-  changeCell(draft, cell, { held })
+  changeCell(draft, cell, { held, directory: cell.directory ?? event.directory })
   const { waiting } = draft.state
   changeState(draft, {
     heldUnits: draft.state.heldUnits + (joined && event.type === 'delta' ? event.delta.length : unitsOf(event)),

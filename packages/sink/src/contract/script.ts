@@ -43,7 +43,7 @@ const question: Question = {
 }
 
 export function askOf(more: Partial<Pick<QuestionAsk, 'status' | 'answers'>>): QuestionAsk {
-  const place = { requestID: 'que_1', sessionID: 'ses_contract', path: ['ses_contract'] }
+  const place = { requestID: 'que_1', sessionID: 'ses_contract', directory: undefined, path: ['ses_contract'] }
   return { type: 'question', ...place, status: 'pending', askedAt: 1000, questions: [question], ...more }
 }
 

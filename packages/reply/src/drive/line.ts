@@ -16,7 +16,6 @@ import { createResync } from './resync.ts'
 import type { Watching } from './watch.ts'
 
 export interface Line {
-  /** See `OpenCode.ready`. */
   readonly ready: Promise<void>
   /** The stream is up and what was missed is in; rejects when that takes too long. */
   whenLive(): Promise<void>

@@ -65,7 +65,7 @@ export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOpt
   async function eventsOf(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
     const { sessionID, messageID, callID } = ask
     if (messageID === undefined) return []
-    const [read] = toReadMessages([await rest.message(sessionID, messageID)], onError)
+    const [read] = toReadMessages([await rest.message(ask, messageID)], onError)
     const part = read?.parts.find((other) => other.type === 'tool' && other.callID === callID)
     if (!read || !part) return []
     const at = clock.now()

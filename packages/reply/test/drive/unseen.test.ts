@@ -2,7 +2,7 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createEngine } from '../../src/drive/engine.ts'
 import { createUnseen, unseenMs } from '../../src/drive/unseen.ts'
-import { type PermissionAsk, type Reply, ReplyError } from '../../src/index.ts'
+import { type PermissionAsk, type Place, type Reply, ReplyError } from '../../src/index.ts'
 import { closed, permission, root, running, tool } from '../make.ts'
 
 const asked = permission('p1', root, { callID: 'call', messageID: 'm1' })
@@ -20,7 +20,7 @@ function stage(read: () => unknown, isLive = () => true) {
   const errors: ReplyError[] = []
   const onError = (error: ReplyError) => errors.push(error)
   const engine = createEngine({ onError, keepSettled: 10 })
-  const message = async (sessionID: string, messageID: string) => {
+  const message = async ({ sessionID }: Place, messageID: string) => {
     reads.push(`${clock.now() - startedAt} ${sessionID} ${messageID}`)
     return read()
   }

@@ -18,6 +18,7 @@ import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { createTaking, type MayAnswer, type TakenAsk } from './take.ts'
+import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
 import { earliest, type Mode } from './view.ts'
 import type { Words } from './words.ts'
@@ -63,6 +64,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const typing = createTyping({ port, chat, clock, pace, signal })
   const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
+  const turn = createTurn({ pace, chat, perChat: limits.perChat })
   const keeper = createKeeper(options)
   const taking = createTaking({ ...options, reply: () => reply, ledger: () => ledger, onChange: asked })
   let ledger: Ledger = emptyLedger
@@ -141,6 +143,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       }
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       typing.set(isTyping, doing)
+      turn.look(ledger, slots, schedule.isHeldBack())
       const all = reconcile(ledger, slots, optionsOf(reply))
       const operations = all.filter(native.isDue)
       if (operations.length === 0 && reply.phase === 'settled') finish(reply)
@@ -149,7 +152,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         waiting = operations.length > 0 ? reply : undefined
         return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), ...operations.map(schedule.readyAt)))
       }
-      const leave = pace.enter()
+      const leave = turn.isBehind() ? undefined : pace.enter()
       if (!leave) {
         waiting = reply
         return pace.onFree(work)
@@ -175,7 +178,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
     const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
     const isPreviewing = native.previewing !== undefined
-    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince() }
+    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), hasTimeFor: turn.hasTimeFor }
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {
@@ -228,6 +231,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     isStopped = true
     stopTimer()
     typing.set(false)
+    turn.leave()
     abort.abort()
     await ended
     const slots = reply ? pictureOf(reply, clock.now()).slots : []

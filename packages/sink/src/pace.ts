@@ -10,8 +10,18 @@ export interface Pacer {
 
 /** One chat's share. */
 export interface ChatPace {
-  /** When a call of that urgency may go out, in ms since the epoch; a time that has passed: now. */
-  readyAt(priority: Priority): number
+  /**
+   * When a call of that urgency may go out, in ms since the epoch; a time that has passed: now. With `calls`: when the
+   * last of so many in a row may, as far as is known now. Default 1.
+   */
+  readyAt(priority: Priority, calls?: number): number
+  /**
+   * The owner has an ask to show that waits since that time, in ms since the epoch. Until it is shown, which is told by
+   * `undefined`, other owners let it go first.
+   */
+  claim(owner: object, since: number | undefined): void
+  /** Another owner's ask goes first: it waits longer than the owner's, if that has one. `onFree` tells when to look again. */
+  isBehind(owner: object): boolean
   /** A call goes out. Undefined while another one is on its way. */
   enter(): (() => void) | undefined
   /** Once, when the call on its way is over. */
@@ -21,7 +31,7 @@ export interface ChatPace {
 }
 
 /** What each kind leaves of a budget for those above it. */
-const leaves: Readonly<Record<Priority, number>> = { ask: 0, final: 0, text: 1 / 4, status: 1 / 2 }
+const leaves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
 
 interface Calls {
   /** When they went out, the oldest first. */
@@ -29,23 +39,49 @@ interface Calls {
   frozenUntil: number
 }
 
+interface ChatCalls extends Calls {
+  isBusy: boolean
+  waiting: (() => void)[]
+  /** Since when the ask of each owner waits. */
+  readonly claims: Map<object, number>
+}
+
+interface Room {
+  readonly priority: Priority
+  readonly count: number
+  readonly inFlight?: number | undefined
+}
+
+function newChat(): ChatCalls {
+  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map() }
+}
+
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const client: Calls = { times: [], frozenUntil: 0 }
   /** Calls on their way, in all chats: they take room before they are over. */
   let inFlight = 0
-  const chats = new Map<string, Calls & { isBusy: boolean; waiting: (() => void)[] }>()
+  const chats = new Map<string, ChatCalls>()
   return { chat }
 
   function chat(place: Chat, limits: Limits): ChatPace {
     // Threads share their chat's budget.
-    const calls = chats.get(place.id) ?? { times: [], frozenUntil: 0, isBusy: false, waiting: [] }
+    const calls = chats.get(place.id) ?? newChat()
     chats.set(place.id, calls)
     return {
-      readyAt: (priority) =>
+      readyAt: (priority, count = 1) =>
         Math.max(
-          roomAt(calls, limits.perChat, priority),
-          limits.perClient ? roomAt(client, limits.perClient, priority, inFlight) : client.frozenUntil,
+          roomAt(calls, limits.perChat, { priority, count }),
+          limits.perClient ? roomAt(client, limits.perClient, { priority, count, inFlight }) : client.frozenUntil,
         ),
+      claim: (owner, since) => {
+        const isOver = since === undefined && calls.claims.delete(owner)
+        if (since !== undefined) calls.claims.set(owner, since)
+        if (isOver) tell(calls)
+      },
+      isBehind: (owner) => {
+        const [first] = [...calls.claims].toSorted(([, a], [, b]) => a - b)
+        return first !== undefined && first[0] !== owner
+      },
       enter: () => {
         if (calls.isBusy) return undefined
         calls.isBusy = true
@@ -57,7 +93,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           // Counted from its end: the platform counts when it arrives, which is later than when it goes out.
           note(calls, limits.perChat, now)
           if (limits.perClient) note(client, limits.perClient, now)
-          for (const listener of calls.waiting.splice(0)) listener()
+          tell(calls)
         }
       },
       onFree: (listener) => {
@@ -74,12 +110,25 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     calls.times = [...calls.times.filter((time) => time > now - perMs), now]
   }
 
-  function roomAt({ times, frozenUntil }: Calls, { calls, perMs }: Budget, priority: Priority, inFlight = 0): number {
+  function tell({ waiting }: ChatCalls): void {
+    for (const listener of waiting.splice(0)) listener()
+  }
+
+  function roomAt(
+    { times, frozenUntil }: Calls,
+    { calls, perMs }: Budget,
+    { priority, count, inFlight = 0 }: Room,
+  ): number {
     const most = Math.max(1, calls - Math.floor(calls * leaves[priority]))
     const now = clock.now()
     const recent = [...times.filter((time) => time > now - perMs), ...Array<number>(inFlight).fill(now)]
-    const inTheWay = recent[recent.length - most]
-    return Math.max(frozenUntil, inTheWay === undefined ? 0 : inTheWay + perMs)
+    let at = frozenUntil
+    for (let call = 0; call < count; call++) {
+      const inTheWay = recent[recent.length - most]
+      at = Math.max(at, inTheWay === undefined ? 0 : inTheWay + perMs)
+      recent.push(Math.max(at, now))
+    }
+    return at
   }
 }
 

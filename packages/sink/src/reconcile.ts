@@ -28,15 +28,18 @@ export interface ReconcileOptions {
   readonly isPreviewing: boolean
   /** Streams that were opened before this time, in ms since the epoch, are closed. Undefined: nothing is streamed. */
   readonly openSince?: number | undefined
+  /** Whether an ask has time for so many posts before it, those that belong above it. Default: it has. */
+  readonly hasTimeFor?: ((posts: number) => boolean) | undefined
 }
 
 /** What is missing on the screen, the most valuable first; each can be done next. Empty when it shows what it should. Pure. */
 export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Operation[] {
   const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const operations: Operation[] = []
-  const lacking = slots.filter((slot) => !isDone(known.get(slot.key), slot))
-  // In their order: what is urgent makes what comes before it as urgent.
-  const [missing] = lacking
+  const lacking = lackingOf(ledger, slots)
+  const ask = lacking.findIndex(isWaitingAsk)
+  // In their order: what is urgent makes what comes before it as urgent, unless that takes too long.
+  const missing = lacking[ask > 0 && options.hasTimeFor?.(ask) === false ? ask : 0]
   const urgency = lacking.map((slot) => postPriority(slot, options)).toSorted((a, b) => order[a] - order[b])[0]
   // Any message ends a preview: what it showed is posted before.
   const isPreviewed = options.isPreviewing && missing !== undefined && isPreview(missing) && lacking.every(isPreview)
@@ -57,9 +60,26 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
 
 const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, status: 3 }
 
+/** What has no message yet and is to get one, in the order of the chat. */
+function lackingOf(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
+  const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
+  return slots.filter((slot) => !isDone(known.get(slot.key), slot))
+}
+
+/** The first message of an ask that a person waits for and that is not there yet. */
+export function waitingAsk(ledger: Ledger, slots: readonly Slot[]): Slot | undefined {
+  return lackingOf(ledger, slots).find(isWaitingAsk)
+}
+
+function isWaitingAsk({ card }: Slot): boolean {
+  return card.type === 'ask' && card.isPending
+}
+
 /** What was said is finished before more comes below it; a list that is worked off can wait for both. */
 function rankOf(operation: Operation): number {
   const { type, priority } = operation
+  // An ask that is not there yet comes before what is to be done with those that are.
+  if (type === 'post' && priority === 'ask') return order.ask - 1
   if (type !== 'edit') return order[priority] + 0.5
   return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
 }

@@ -18,6 +18,8 @@ export interface ScheduleOptions {
 export interface Schedule {
   /** In ms since the epoch; what has passed means now. */
   readyAt(operation: Operation): number
+  /** A call failed a moment ago: nothing goes out for a while. */
+  isHeldBack(): boolean
   succeeded(): void
   failed(error: PortError): void
 }
@@ -34,7 +36,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   let writtenAt = Number.NEGATIVE_INFINITY
   let failures = 0
   let retryAt = 0
-  return { readyAt, succeeded, failed }
+  return { readyAt, isHeldBack: () => retryAt > clock.now(), succeeded, failed }
 
   /** What grows comes no closer than the platform likes; what is final or waits for a person need not wait for that. */
   function readyAt(operation: Operation): number {

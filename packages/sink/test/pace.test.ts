@@ -23,7 +23,7 @@ describe('a budget of five calls in five seconds', () => {
     [0, [0, 0, 0, 0]],
     [2, [0, 0, 0, 0]],
     [3, [0, 0, 0, 5000]],
-    [4, [0, 0, 5000, 5000]],
+    [4, [0, 5000, 5000, 5000]],
     [5, [5000, 5000, 5000, 5000]],
   ])('after %i calls: ask, final, text and status wait', (calls, expected) => {
     const { pace } = setUp()
@@ -36,9 +36,10 @@ describe('a budget of five calls in five seconds', () => {
     spend(pace, 1)
     await clock.advance(1000)
     spend(pace, 4)
-    expect(waits(pace, 'final', clock.now())).toBe(4000)
+    expect(waits(pace, 'ask', clock.now())).toBe(4000)
+    expect(waits(pace, 'final', clock.now())).toBe(5000)
     await clock.advance(4000)
-    expect(waits(pace, 'final', clock.now())).toBe(0)
+    expect(waits(pace, 'ask', clock.now())).toBe(0)
   })
 
   test('of one call leaves that to everybody', () => {
@@ -100,4 +101,25 @@ test('one call is on its way in a chat, and who waits is told when it is over', 
   expect(told).toBe(1)
   pace.enter()?.()
   expect(told).toBe(1)
+})
+
+test('tells when the last of several calls may go out', () => {
+  const { pace } = setUp({ perChat: { calls: 2, perMs: 1000 } })
+  expect([1, 2, 3, 5].map((calls) => Math.max(0, pace.readyAt('ask', calls) - beginning))).toEqual([0, 0, 1000, 2000])
+})
+
+test('the oldest ask of a chat goes first, until it is shown', () => {
+  const { of, pace } = setUp()
+  const [one, two, three] = [{}, {}, {}]
+  pace.claim(two, beginning + 5)
+  of('chat', 'a thread').claim(one, beginning)
+  expect([one, two, three].map((owner) => pace.isBehind(owner))).toEqual([false, true, true])
+  expect(of('another').isBehind(three)).toBe(false)
+  let told = 0
+  pace.onFree(() => {
+    told += 1
+  })
+  pace.claim(one, undefined)
+  expect(told).toBe(1)
+  expect([one, two, three].map((owner) => pace.isBehind(owner))).toEqual([true, false, true])
 })

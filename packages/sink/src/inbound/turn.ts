@@ -11,6 +11,7 @@ export async function inTurn<T>(
   call: () => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
+  const owner = {}
   for (;;) {
     signal?.throwIfAborted()
     const waitMs = pace.readyAt('ask') - clock.now()
@@ -19,7 +20,7 @@ export async function inTurn<T>(
       continue
     }
     // Not before: who enters is counted as a call, whether or not there is one.
-    const leave = pace.enter()
+    const leave = pace.isBehind(owner) ? undefined : pace.enter()
     if (!leave) {
       await new Promise<void>((resolve) => pace.onFree(resolve))
       continue

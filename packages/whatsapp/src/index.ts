@@ -10,6 +10,7 @@ export {
   type WebhookRequest,
 } from '@reply/sink'
 export type {
+  BaileysAck,
   BaileysContent,
   BaileysEvents,
   BaileysQuoted,
@@ -21,7 +22,7 @@ export { type BaileysChannel, type BaileysChannelOptions, baileysChannel } from 
 export { baileysLimits } from './baileys/limits.ts'
 export { type BaileysPortOptions, createBaileysPort } from './baileys/port.ts'
 export { type BaileysSinkOptions, baileysSink, baileysWords } from './baileys/sink.ts'
-export { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './cloud/api.ts'
+export { type CloudClient, CloudError, type CloudMedia, type CloudMessage, type CloudPosted } from './cloud/api.ts'
 export {
   type WhatsAppChannel,
   type WhatsAppChannelOptions,

@@ -163,7 +163,7 @@ test("a press of another ask's secret answers nothing", async () => {
   })
   const action = { buttons: [{ type: 'reply', reply: { id: 'guessed.once', title: 'Allow once' } }] }
   const interactive = { type: 'button', body: { text: 'Forged' }, action }
-  const id = await client.messages({ to: person, type: 'interactive', interactive }, new AbortController().signal)
+  const { id } = await client.messages({ to: person, type: 'interactive', interactive }, new AbortController().signal)
   await clock.advance(6000)
   sink.replyStarted?.({ type: 'replyStarted', reply: asking })
   await until(() => ours().length === 2)

@@ -204,3 +204,23 @@ test('a wrong token and a wrong number are refused', async () => {
     expect(error).toMatchObject({ type: 'refused' })
   }
 })
+
+describe('a post tells when it was taken', () => {
+  test("by Meta's clock, to the second", async () => {
+    const { port, clock, bubble } = await open()
+    await clock.advance(1234)
+    const at = Math.floor(clock.now() / 1000) * 1000
+    expect((await port.post(bubble('Ask.'), posting)).postedAt).toBe(at)
+    await clock.advance(6000)
+    const file = { name: 'a.txt', text: 'a', caption: 'A.' }
+    expect((await port.upload?.(file, posting))?.postedAt).toBe(at + 6000)
+  })
+
+  test('not at all without a Date header', async () => {
+    const { port, bubble } = await open({ dates: false })
+    expect(await port.post(bubble('Ask.'), posting)).toEqual({
+      id: expect.stringMatching(/^wamid/),
+      postedAt: undefined,
+    })
+  })
+})

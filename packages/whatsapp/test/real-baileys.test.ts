@@ -16,6 +16,8 @@ function real() {
   const fake = createFakeBaileys({ clock }).connect()
   const socket: BaileysSocket = {
     ...fake,
+    // What is not sent is not acknowledged.
+    ws: undefined,
     sendMessage: async (to, content, options = {}) => {
       const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
       // A copy, as it is changed on the way.

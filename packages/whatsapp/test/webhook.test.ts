@@ -106,6 +106,17 @@ test('what people do is heard, over HTTP, in order', async () => {
   await until(() => whatsapp.webhookCalls.every(({ status }) => status === 200))
 })
 
+test('what was forwarded is told, when a message was written, and that the chat is private', async () => {
+  const { whatsapp, url, heard, clock } = await open()
+  await whatsapp.setWebhook(url, verifyToken)
+  for (const forwarded of ['once', 'often', undefined] as const)
+    whatsapp.say(person, '1', forwarded === undefined ? {} : { forwarded })
+  await until(() => heard.length === 3)
+  const postedAt = Math.floor(clock.now() / 1000) * 1000
+  expect(heard).toMatchObject(Array(3).fill({ chat: { id: person, kind: 'private' }, messageRef: { postedAt } }))
+  expect(heard.map((one) => one.type === 'text' && one.isForwarded)).toEqual([true, true, undefined])
+})
+
 test('a replay is taken, and does nothing', async () => {
   const opened = await open()
   const request = signed(opened, bodyOf(value([text('one')])))
@@ -228,7 +239,7 @@ describe("a message that can't be delivered after all", () => {
     await whatsapp.setWebhook(url, verifyToken)
     await clock.advance(86_400_001)
     const { signal } = new AbortController()
-    const id = await client.messages({ to: person, type: 'text', text: { body: 'Hello.' } }, signal)
+    const { id } = await client.messages({ to: person, type: 'text', text: { body: 'Hello.' } }, signal)
     await until(() => errors.length === 1)
     expect(errors).toMatchObject([
       { type: 'delivery', messageRef: { id }, message: expect.stringMatching(/131047.*24 h.*template/) },

@@ -26,6 +26,12 @@ export interface BaileysEvents {
   'messages.update': readonly unknown[]
 }
 
+/** What WhatsApp's server says to a message that it took. */
+export interface BaileysAck {
+  /** `id` is the message's; `t` when it was taken, by the server's clock, in s since the epoch; `error` why it was not. */
+  readonly attrs: Readonly<Record<string, string>>
+}
+
 /** The part of a Baileys socket that writes: what `makeWASocket()` gives. After a reconnect it is another one. */
 export interface BaileysSocket {
   sendMessage(jid: string, content: BaileysContent, options?: BaileysSendOptions): Promise<unknown>
@@ -35,6 +41,15 @@ export interface BaileysSocket {
     on<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
     off<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
   }
+  /** Frames of the wire. Without it the time of a post is the computer's, not WhatsApp's. */
+  readonly ws?:
+    | {
+        on(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
+        off(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
+      }
+    | undefined
+  /** What the login knows of people's numbers and LIDs. Without it only what messages tell is known. */
+  readonly signalRepository?: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } } | undefined
   readonly user?: { readonly id: string; readonly lid?: string } | undefined
 }
 

@@ -5,9 +5,9 @@ import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
 import { callSocket } from './call.ts'
 import { toBaileysPortError } from './failure.ts'
-import { type BaileysHeard, toFailed, toHeard } from './inbound.ts'
+import { type BaileysHeard, placed, toFailed, toHeard } from './inbound.ts'
 import { baileysLimits, textLength } from './limits.ts'
-import { lineOf } from './line.ts'
+import { lineOf, quotableIn } from './line.ts'
 
 export interface BaileysHearing {
   readonly source: BaileysSource
@@ -43,7 +43,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     if (type !== 'notify') return
     for (const message of messages) {
       const told = toHeard(message, own)
-      if (told) last = last.then(() => hear(told.id, told.heard && inboundOf(told.heard)))
+      if (told) last = last.then(async () => await hear(told.id, told.heard && (await inboundOf(told.heard))))
       else onError(new WhatsAppError('malformed', "A message can't be read; it was passed over."))
     }
   }
@@ -58,18 +58,20 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     }
   }
 
-  function inboundOf({ quoted, ...heard }: BaileysHeard): Inbound {
+  async function inboundOf(given: BaileysHeard): Promise<Inbound> {
+    const { quoted, ...heard } = await placed(given, line.identities)
     line.remember(heard.messageRef.id, quoted, clock.now())
     const { chat } = heard
     /** In its turn: the chat has one budget. */
     const say = async (text: string | undefined): Promise<void> => {
       if (!text) return
+      const quoting = { quoted: quotableIn(chat.id, quoted) }
       const content = { text: clipped(asWritten(text), textLength), linkPreview: null }
       const pace = pacerOf(source, clock).chat(chat, baileysLimits)
       const about = { what: `answering a text in chat ${chat.id}`, timeoutMs, clock }
       try {
         await inTurn(pace, clock, () =>
-          callSocket(async () => await line.socket().sendMessage(chat.id, content, { quoted }), about),
+          callSocket(async () => await line.socket().sendMessage(chat.id, content, quoting), about),
         )
       } catch (error) {
         // The sinks of that account wait as well.

@@ -1,11 +1,24 @@
 import type { Inbound } from '@reply/sink'
 import { z } from 'zod'
 import type { BaileysQuoted } from './api.ts'
+import { type Identities, isPerson, withoutDevice } from './identity.ts'
 import { chatOf, refOf } from './line.ts'
 
-/** A text as it came, before anybody can answer it, with what it is quoted by. */
-export interface BaileysHeard extends Omit<Extract<Inbound, { type: 'text' }>, 'answer'> {
+type Text = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
+
+/** A text as it came, before it can be answered, with what it is quoted by. */
+export interface BaileysHeard extends Omit<Text, 'chat' | 'actor'> {
   readonly quoted: BaileysQuoted
+  readonly jid: string
+  readonly author: Author
+}
+
+/** Who wrote it, by the ids that the message has for them. */
+export interface Author {
+  /** Undefined for a group's message that names no participant. */
+  readonly jid: string | undefined
+  readonly alt: string | undefined
+  readonly name: string | undefined
 }
 
 /** What WhatsApp refused after it had been sent, or what was taken back: its stub type in the wire's own numbers. */
@@ -17,9 +30,21 @@ const key = z.object({
   id: z.string(),
   fromMe: z.boolean().nullish(),
   participant: z.string().nullish(),
+  participantAlt: z.string().nullish(),
+  remoteJidAlt: z.string().nullish(),
 })
 
-const cited = z.object({ stanzaId: z.string().nullish(), participant: z.string().nullish() }).nullish()
+/** Seconds; a number, or a Long of protobufjs. */
+const time = z.coerce.number().positive().optional().catch(undefined)
+
+const cited = z
+  .object({
+    stanzaId: z.string().nullish(),
+    participant: z.string().nullish(),
+    isForwarded: z.boolean().nullish(),
+    forwardingScore: z.number().nullish(),
+  })
+  .nullish()
 const captioned = z.object({ caption: z.string().nullish(), contextInfo: cited }).nullish()
 
 const content = z.object({
@@ -39,8 +64,7 @@ const wrapped = content.extend({
 const message = z.object({
   key,
   pushName: z.string().nullish(),
-  /** Seconds; a number, or a Long of protobufjs. */
-  messageTimestamp: z.coerce.number().optional().catch(undefined),
+  messageTimestamp: time,
   message: wrapped.nullish(),
 })
 
@@ -53,12 +77,12 @@ const update = z.object({
   }),
 })
 
-/** Who is written to here are no people. */
-const noChat = /@(?:broadcast|newsletter)$/
+/** Stories and channels; and who answers by themselves, as Meta AI. */
+const [noChat, bot] = [/@(?:broadcast|newsletter)$/, /@bot$/]
 
 /**
  * A message of `messages.upsert`. `own` are the ids of this account. Undefined for what is no message; without `heard` for
- * what a channel does not hear: one's own, pictures without words, reactions, channels and stories.
+ * what a channel does not hear: one's own, bots', pictures without words, reactions, channels and stories.
  */
 export function toHeard(
   value: unknown,
@@ -66,31 +90,56 @@ export function toHeard(
 ): { readonly id: string; readonly heard: BaileysHeard | undefined } | undefined {
   const { data } = message.safeParse(value)
   if (!data) return undefined
-  const { remoteJid: jid, id, participant, fromMe } = data.key
+  const { remoteJid: jid, id, participant, fromMe, participantAlt, remoteJidAlt } = data.key
   const name = `${jid}/${id}/${participant ?? ''}`
   const said = saidIn(data.message)
-  if (fromMe || noChat.test(jid) || !said || said.text === '') return { id: name, heard: undefined }
-  const author = participant || jid
+  const author = participant || (isPerson(jid) ? jid : undefined)
+  if (fromMe || noChat.test(jid) || bot.test(author ?? jid) || !said || said.text === '')
+    return { id: name, heard: undefined }
   const quotedKey = { remoteJid: jid, fromMe: false, id, ...(participant && { participant }) }
   const { text } = said
-  const { stanzaId, participant: of } = said.contextInfo ?? {}
-  const isOwn = of !== undefined && of !== null && own.includes(of)
+  const { stanzaId, participant: of, isForwarded, forwardingScore } = said.contextInfo ?? {}
+  const isOwn = of !== undefined && of !== null && own.includes(withoutDevice(of))
   const cited = stanzaId
     ? { replyTo: { id: refOf({ remoteJid: jid, id: stanzaId, fromMe: isOwn, ...(of && { participant: of }) }) } }
     : {}
+  const passedOn = isForwarded || (forwardingScore ?? 0) > 0 ? { isForwarded: true as const } : {}
   return {
     id: name,
     heard: {
       type: 'text',
-      chat: chatOf(jid),
-      actor: { id: author, name: data.pushName || author },
+      jid,
+      author: {
+        jid: author,
+        alt: (participant ? participantAlt : remoteJidAlt) || undefined,
+        name: data.pushName || undefined,
+      },
       text,
       messageRef: { id: refOf(quotedKey), postedAt: data.messageTimestamp && data.messageTimestamp * 1000 },
       ...cited,
+      ...passedOn,
       isCommand: /^\/\w/.test(text),
       quoted: { key: quotedKey, message: { conversation: text } },
     },
   }
+}
+
+/** Whom it is from and where, once people are known by one id. */
+export async function placed(
+  { jid, author, ...heard }: BaileysHeard,
+  identities: Identities,
+): Promise<Text & Pick<BaileysHeard, 'quoted'>> {
+  // A group's message that names no participant is from nobody who could be known again.
+  const person = author.jid === undefined ? undefined : await identities.personOf(author.jid, author.alt)
+  const id = person ?? jid
+  const actor = { id, name: author.name ?? id, ...(person === undefined && { isAnonymous: true as const }) }
+  return { ...heard, chat: chatOf(isPerson(jid) ? id : jid), actor }
+}
+
+/** When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket gave no message back. */
+export function toTime(sent: unknown): number | undefined {
+  const { data } = z.object({ messageTimestamp: time }).safeParse(sent)
+  return data?.messageTimestamp && data.messageTimestamp * 1000
 }
 
 /** The id of a message that somebody took back for everyone. */

@@ -1,5 +1,7 @@
+import type { Clock } from '@reply/core'
 import { type Chat, PortError } from '@reply/sink'
-import type { BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
+import type { BaileysAck, BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
+import { createIdentities, type Identities, isPerson } from './identity.ts'
 import { toRevoked } from './inbound.ts'
 
 /**
@@ -14,12 +16,21 @@ export interface Line {
   recall(ref: string): { readonly message: BaileysQuoted; readonly at: number } | undefined
   /** Somebody took it back for everyone. */
   isGone(id: string): boolean
+  /** When WhatsApp took the message of that id, by its clock, in ms since the epoch. Undefined if the socket tells nothing of it in time. */
+  takenAt(id: string, clock: Clock): Promise<number | undefined>
+  readonly identities: Identities
   /** Ends listening. */
   close(): void
 }
 
 /** So many messages are remembered. */
 const most = 1000
+
+/** The server says so within a round trip; what a socket has not told after this, in ms, is not waited for. */
+const ackMs = 2000
+
+/** Baileys' name for it. */
+const ackEvent = 'CB:ack,class:message'
 
 const lines = new WeakMap<object, Line>()
 
@@ -33,9 +44,14 @@ export function lineOf(source: BaileysSource): Line {
 function createLine(source: BaileysSource): Line {
   const known = new Map<string, { readonly message: BaileysQuoted; readonly at: number }>()
   const gone = new Set<string>()
+  const acks = new Map<string, number | undefined>()
+  const waiting = new Map<string, (at: number | undefined) => void>()
   let current: BaileysSocket | undefined
+  const now = (): BaileysSocket | undefined => (typeof source === 'function' ? source() : source)
   return {
     socket,
+    takenAt,
+    identities: createIdentities(now),
     remember,
     recall: (ref) => known.get(ref),
     isGone: (id) => gone.has(id),
@@ -43,7 +59,7 @@ function createLine(source: BaileysSource): Line {
   }
 
   function socket(): BaileysSocket {
-    const next = typeof source === 'function' ? source() : source
+    const next = now()
     listen(next)
     if (next) return next
     throw new PortError('unreachable', 'There is no socket at the moment: WhatsApp is not connected.')
@@ -52,8 +68,33 @@ function createLine(source: BaileysSource): Line {
   function listen(next: BaileysSocket | undefined): void {
     if (next === current) return
     current?.ev.off('messages.update', hear)
+    current?.ws?.off(ackEvent, acknowledge)
     next?.ev.on('messages.update', hear)
+    next?.ws?.on(ackEvent, acknowledge)
     current = next
+  }
+
+  function acknowledge({ attrs }: BaileysAck): void {
+    const { id = '', t, error } = attrs
+    const seconds = error === undefined ? Number(t) : Number.NaN
+    const at = seconds > 0 ? seconds * 1000 : undefined
+    waiting.get(id)?.(at)
+    acks.set(id, at)
+    for (const oldest of [...acks.keys()].slice(0, -most)) acks.delete(oldest)
+  }
+
+  /** It may have come before the call that sent it resolved. */
+  async function takenAt(id: string, clock: Clock): Promise<number | undefined> {
+    if (acks.has(id) || !current?.ws) return acks.get(id)
+    return await new Promise((resolve) => {
+      const done = (at: number | undefined): void => {
+        stop()
+        waiting.delete(id)
+        resolve(at)
+      }
+      const stop = clock.after(ackMs, () => done(undefined))
+      waiting.set(id, done)
+    })
   }
 
   function hear(updates: BaileysEvents['messages.update']): void {
@@ -79,11 +120,22 @@ export function refOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key
 /** Of a message that was not seen here, as after a restart: enough to answer it, without its words. */
 export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
   const [id = ref, author] = ref.split('/')
-  const inGroup = author !== undefined && author !== jid ? { participant: author } : {}
-  return { remoteJid: jid, fromMe: author === undefined, id, ...inGroup }
+  if (author === undefined) return { remoteJid: jid, fromMe: true, id }
+  // The person may have written under another of their ids than the chat's.
+  return isPerson(jid)
+    ? { remoteJid: author, fromMe: false, id }
+    : { remoteJid: jid, fromMe: false, id, participant: author }
 }
 
-/** People's ids end so; groups end in `@g.us`. */
+/**
+ * A message as it is quoted in that chat. The author keeps the id that WhatsApp used; another `remoteJid` than the chat's would
+ * make it a quotation from elsewhere (`generateWAMessageFromContent` of Baileys).
+ */
+export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
+  if (key.fromMe) return { key, message }
+  return { key: { ...key, remoteJid: jid, participant: key.participant ?? key.remoteJid }, message }
+}
+
 export function chatOf(jid: string): Chat {
-  return { id: jid, kind: /@(?:s\.whatsapp\.net|lid)$/.test(jid) ? 'private' : 'shared' }
+  return { id: jid, kind: isPerson(jid) ? 'private' : 'shared' }
 }

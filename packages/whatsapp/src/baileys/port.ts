@@ -12,8 +12,9 @@ import {
 import { asWritten } from '../render.ts'
 import type { BaileysContent, BaileysQuoted, BaileysSource } from './api.ts'
 import { callSocket } from './call.ts'
+import { toTime } from './inbound.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
-import { keyOf, lineOf } from './line.ts'
+import { keyOf, lineOf, quotableIn } from './line.ts'
 
 /** For a port to one chat. */
 export interface BaileysPortOptions {
@@ -85,12 +86,13 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     { key, replyTo: answered, shown }: PostOptions & { readonly shown: string },
   ): Promise<MessageRef> {
     const messageId = messageIdOf(jid, key)
-    const quoted = answered && { quoted: quotedOf(answered.id) }
+    const quoted = answered && { quoted: quotableIn(jid, quotedOf(answered.id)) }
     const at = clock.now()
-    await call(verb, () => line.socket().sendMessage(jid, content, { messageId, ...quoted }))
+    const sent = await call(verb, () => line.socket().sendMessage(jid, content, { messageId, ...quoted }))
     const ref = { id: messageId }
     line.remember(ref.id, { key: ownKey(ref), message: { conversation: shown } }, at)
-    return ref
+    // What is sent carries the computer's time, which is the best there is if WhatsApp's own is not told.
+    return { ...ref, postedAt: (await line.takenAt(messageId, clock)) ?? toTime(sent) }
   }
 
   function quotedOf(ref: string): BaileysQuoted {

@@ -8,12 +8,23 @@ export interface CloudMedia {
   readonly text: string
 }
 
+/** What became of a call. */
+export interface CloudPosted {
+  /** The `wamid`, if a message was made. */
+  readonly id: string | undefined
+  /**
+   * When Meta answered, by its clock, in ms since the epoch: the `Date` header, which counts whole seconds. The body tells no time.
+   * Absent without that header: the sink then goes by its own clock.
+   */
+  readonly at?: number | undefined
+}
+
 /** Who calls the Cloud API for one phone number. `createCloudClient` makes one; sinks on one client share its pace. */
 export interface CloudClient {
   /** The number that it writes from, as the Cloud API names it. */
   readonly phoneNumberId: string
-  /** Posts a message, marks one as read, types. Resolves with the `wamid`, where a message was made; rejects with a `CloudError`, or as `fetch` does. */
-  messages(message: CloudMessage, signal: AbortSignal): Promise<string | undefined>
+  /** Posts a message, marks one as read, types. Rejects with a `CloudError`, or as `fetch` does. */
+  messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted>
   /** Resolves with the id that a document is sent by. */
   media(media: CloudMedia, signal: AbortSignal): Promise<string>
 }

@@ -1,6 +1,6 @@
 import { secretFault } from '@reply/sink'
 import { WhatsAppError } from '../error.ts'
-import { type CloudClient, CloudError, type CloudMedia, type CloudMessage } from './api.ts'
+import { type CloudClient, CloudError, type CloudMedia, type CloudMessage, type CloudPosted } from './api.ts'
 import { toMediaId, toPosted, toRefusal } from './decode.ts'
 
 /** Whose number it is, and where it is called. */
@@ -35,10 +35,11 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     return words.replaceAll(token, '…')
   }
 
-  async function messages(message: CloudMessage, signal: AbortSignal): Promise<string | undefined> {
+  async function messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted> {
     const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
-    const answer = toPosted(await call('messages', { body, headers: { 'content-type': 'application/json' }, signal }))
-    if (answer) return answer.id
+    const { answer, at } = await call('messages', { body, headers: { 'content-type': 'application/json' }, signal })
+    const posted = toPosted(answer)
+    if (posted) return { ...posted, at }
     throw new CloudError('The answer names no message.', { status: 200 })
   }
 
@@ -47,7 +48,8 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     body.set('messaging_product', 'whatsapp')
     body.set('type', mediaType)
     body.set('file', new Blob([text], { type: mediaType }), name)
-    const id = toMediaId(await call('media', { body, headers: {}, signal }))
+    const { answer } = await call('media', { body, headers: {}, signal })
+    const id = toMediaId(answer)
     if (id !== undefined) return id
     throw new CloudError('The answer names no media.', { status: 200 })
   }
@@ -63,7 +65,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
       readonly headers: Readonly<Record<string, string>>
       readonly signal: AbortSignal
     },
-  ): Promise<unknown> {
+  ): Promise<{ readonly answer: unknown; readonly at: number | undefined }> {
     const response = await send(`${base}/${path}`, {
       method: 'POST',
       body,
@@ -72,7 +74,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     })
     const text = await response.text()
     const answer = parsed(text)
-    if (response.ok) return answer
+    if (response.ok) return { answer, at: timeIn(response.headers) }
     const { status } = response
     const refusal = toRefusal(answer)
     // Of a token that is none Meta tells it in its message.
@@ -80,6 +82,11 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
       throw new CloudError(hidden(refusal.message), { status, code: refusal.code, details: hidden(refusal.details) })
     throw new CloudError(`HTTP ${status}`, { status })
   }
+}
+
+function timeIn(headers: Headers): number | undefined {
+  const at = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(at) ? undefined : at
 }
 
 function parsed(text: string): unknown {

@@ -56,7 +56,14 @@ const message = z.object({
   from_user_id: z.string().optional(),
   group_id: z.string().optional(),
   timestamp: z.coerce.number(),
-  context: z.object({ id: z.string().optional() }).optional(),
+  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text */
+  context: z
+    .object({
+      id: z.string().optional(),
+      forwarded: z.boolean().optional(),
+      frequently_forwarded: z.boolean().optional(),
+    })
+    .optional(),
   text: z.object({ body: z.string() }).optional(),
   button: z.object({ payload: z.string().optional(), text: z.string().optional() }).optional(),
   interactive: z.object({ button_reply: choice.optional(), list_reply: choice.optional() }).optional(),
@@ -134,7 +141,8 @@ function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeo
   const text = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
   if (text === undefined) return undefined
   const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id } }
-  return { type: 'text', chat, actor, text, messageRef: ref, ...replyTo, isCommand: /^\/\w/.test(text) }
+  const passedOn = context?.forwarded || context?.frequently_forwarded ? { isForwarded: true as const } : {}
+  return { type: 'text', chat, actor, text, messageRef: ref, ...replyTo, ...passedOn, isCommand: /^\/\w/.test(text) }
 }
 
 function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {

@@ -78,8 +78,9 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
 
   async function send(verb: string, message: CloudMessage, posting: PostOptions): Promise<MessageRef> {
     const context = posting.replyTo && { context: { message_id: posting.replyTo.id } }
-    const id = await call(verb, (signal) => client.messages({ ...recipientOf(to), ...context, ...message }, signal))
-    if (id !== undefined) return { id }
+    const whole = { ...recipientOf(to), ...context, ...message }
+    const { id, at } = await call(verb, (signal) => client.messages(whole, signal))
+    if (id !== undefined) return { id, postedAt: at }
     throw toCloudPortError(new CloudError('The answer names no message.', { status: 200 }), `${verb} to ${to}`)
   }
 

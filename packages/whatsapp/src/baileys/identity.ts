@@ -1,0 +1,69 @@
+import type { BaileysSocket } from './api.ts'
+
+/**
+ * WhatsApp names one person by number (`…@s.whatsapp.net`) in one message and by LID (`…@lid`) in another, and often both
+ * (`participantAlt`, `remoteJidAlt` of Baileys' keys). A chat or an actor has one id: the number if it is known, else the LID.
+ */
+export interface Identities {
+  /** Never rejects. `alt` is the same person's other id, if the message has it. */
+  personOf(jid: string, alt: string | undefined): Promise<string>
+}
+
+/** So many LIDs are remembered; the login itself knows of others. */
+const most = 1000
+
+export function createIdentities(socket: () => BaileysSocket | undefined): Identities {
+  const numbers = new Map<string, string>()
+  return {
+    personOf: async (jid, alt) => {
+      const [id, other] = [withoutDevice(jid), alt === undefined ? undefined : withoutDevice(alt)]
+      if (!isLid(id)) {
+        if (other !== undefined && isLid(other) && isNumber(id)) remember(other, id)
+        return id
+      }
+      if (other !== undefined && isNumber(other)) remember(id, other)
+      const known = numbers.get(id) ?? (await lookUp(id))
+      if (known !== undefined) remember(id, known)
+      return known ?? id
+    },
+  }
+
+  function remember(lid: string, number: string): void {
+    numbers.delete(lid)
+    numbers.set(lid, number)
+    for (const oldest of [...numbers.keys()].slice(0, -most)) numbers.delete(oldest)
+  }
+
+  /** What the login knows. A socket that is closed may fail at it. */
+  async function lookUp(lid: string): Promise<string | undefined> {
+    try {
+      const found = await socket()?.signalRepository?.lidMapping.getPNForLID(lid)
+      const number = found ? withoutDevice(found) : undefined
+      return number !== undefined && isNumber(number) ? number : undefined
+    } catch {
+      // The LID names them as well.
+      return undefined
+    }
+  }
+}
+
+/** One person's: groups, channels and stories end otherwise. */
+export function isPerson(jid: string): boolean {
+  return isNumber(jid) || isLid(jid)
+}
+
+/** As `cleanMessage` of Baileys does: a person has several devices, and their older ids end in `@c.us`. */
+export function withoutDevice(jid: string): string {
+  return jid
+    .replace(/^([^@:_]+)[^@]*@/, '$1@')
+    .replace(/@(?:c\.us|hosted)$/, '@s.whatsapp.net')
+    .replace(/@hosted\.lid$/, '@lid')
+}
+
+function isNumber(jid: string): boolean {
+  return jid.endsWith('@s.whatsapp.net')
+}
+
+function isLid(jid: string): boolean {
+  return jid.endsWith('@lid')
+}

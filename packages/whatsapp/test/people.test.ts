@@ -1,0 +1,173 @@
+import { type BaileysOptions, createFakeBaileys, createHandClock } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
+import { until } from './cloud.ts'
+
+const number = '4917000000002@s.whatsapp.net'
+const lid = '222222222222222@lid'
+const group = '120363000000000000@g.us'
+
+function listen(options: BaileysOptions = {}, change: (socket: BaileysSocket) => BaileysSocket = (socket) => socket) {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock, ...options })
+  const heard: Inbound[] = []
+  const errors: Error[] = []
+  const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+  const channel = baileysChannel({ clock, onInbound, onError: (error) => errors.push(error) })
+  channel.setSocket(change(baileys.connect()))
+  const texts = (count: number) => until(() => heard.length === count)
+  return { clock, baileys, heard, errors, channel, texts }
+}
+
+const idsOf = (heard: readonly Inbound[]) => heard.map(({ chat, actor }) => [chat.id, actor.id])
+
+describe('a person has one id', () => {
+  test('in a group, whether WhatsApp names them by LID or by number', async () => {
+    const { baileys, heard, texts } = listen()
+    baileys.say(group, 'one', { from: lid, alt: number })
+    baileys.say(group, 'two', { from: number, alt: lid })
+    baileys.say(group, 'three', { from: `${number.replace('@', ':12@')}` })
+    baileys.say(group, 'four', { from: lid })
+    await texts(4)
+    expect(idsOf(heard)).toEqual(Array(4).fill([group, number]))
+  })
+
+  test('in a private chat, which has that id as well', async () => {
+    const { baileys, heard, texts } = listen()
+    baileys.say(lid, 'one', { alt: number })
+    baileys.say(number, 'two', { alt: lid })
+    baileys.say(lid, 'three')
+    await texts(3)
+    expect(idsOf(heard)).toEqual(Array(3).fill([number, number]))
+  })
+
+  test('that the login knows, if the message does not tell', async () => {
+    const { baileys, heard, texts } = listen({ numbers: { [lid]: '4917000000002:0@s.whatsapp.net' } })
+    baileys.say(group, 'one', { from: lid })
+    await texts(1)
+    expect(idsOf(heard)).toEqual([[group, number]])
+  })
+
+  test.each<[string, Partial<BaileysSocket>]>([
+    ['knows of none', {}],
+    ['says nothing of it', { signalRepository: undefined }],
+    [
+      'fails at it',
+      { signalRepository: { lidMapping: { getPNForLID: () => Promise.reject(new Error('Connection Closed')) } } },
+    ],
+  ])('which is the LID if the socket %s', async (_, more) => {
+    const { baileys, heard, errors, texts } = listen({}, (socket) => ({ ...socket, ...more }))
+    baileys.say(group, 'one', { from: lid })
+    baileys.say(lid, 'two')
+    await texts(2)
+    expect([idsOf(heard), errors]).toEqual([
+      [
+        [group, lid],
+        [lid, lid],
+      ],
+      [],
+    ])
+  })
+
+  test('and another person, whose number is hidden, another one', async () => {
+    const { baileys, heard, texts } = listen()
+    baileys.say(group, 'one', { from: lid, alt: number })
+    baileys.say(group, 'two', { from: '333333333333333@lid', name: 'Ada' })
+    await texts(2)
+    expect(heard.map(({ actor }) => actor)).toEqual([
+      { id: number, name: 'Ada' },
+      { id: '333333333333333@lid', name: 'Ada' },
+    ])
+  })
+
+  test('under which they are answered, as WhatsApp named them', async () => {
+    const { clock, baileys, channel, heard, texts } = listen()
+    const id = baileys.say(lid, 'Hi', { alt: number })
+    await texts(1)
+    const quoted: unknown[] = []
+    const socket = baileys.connect()
+    channel.setSocket({
+      ...socket,
+      sendMessage: async (to, content, options) => {
+        quoted.push(options?.quoted?.key)
+        return await socket.sendMessage(to, content, options)
+      },
+    })
+    const [first] = heard
+    if (first?.type !== 'text') throw new Error('nothing was heard')
+    const answered = first.answer('Hello.')
+    await clock.advance(3000)
+    await answered
+    expect(baileys.screen(number)).toMatchObject([{ text: 'Hello.', replyTo: id }])
+    expect(quoted).toEqual([{ remoteJid: number, fromMe: false, id, participant: lid }])
+  })
+})
+
+test('a message of a group that names no participant is from nobody known', async () => {
+  const { clock, heard, channel, texts } = listen()
+  const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
+  const { baileys } = listen()
+  const socket = baileys.connect()
+  channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })
+  const key = { remoteJid: group, fromMe: false, id: '3A1' }
+  const seconds = Math.floor(clock.now() / 1000)
+  const message = { key, message: { conversation: '1' }, messageTimestamp: { toString: () => String(seconds) } }
+  listeners[0]?.({ messages: [message], type: 'notify' })
+  await texts(1)
+  expect(heard).toMatchObject([{ actor: { isAnonymous: true }, messageRef: { postedAt: seconds * 1000 } }])
+})
+
+test('chats with one person are private, and groups shared', async () => {
+  const { baileys, heard, texts } = listen()
+  for (const jid of [number, lid, group]) baileys.say(jid, 'Hi', { from: lid })
+  await texts(3)
+  expect(heard.map(({ chat }) => chat.kind)).toEqual(['private', 'private', 'shared'])
+})
+
+test('what was forwarded is told from what a person wrote, and bots are not heard', async () => {
+  const { baileys, heard, texts } = listen()
+  baileys.say(number, '1', { isForwarded: true })
+  baileys.say(group, '1', { from: '867051314767696@bot' })
+  baileys.say(number, '2')
+  await texts(2)
+  expect(heard).toMatchObject([{ text: '1', isForwarded: true }, { text: '2' }])
+  expect(heard.map((one) => 'isForwarded' in one)).toEqual([true, false])
+})
+
+describe('a post tells when it was taken', () => {
+  const bubble = { ...renderWhatsApp('Ask.'), source: 'Ask.', isPlain: false, buttons: [] }
+  const posting = { chat: { id: number }, signal: new AbortController().signal, silent: false, key: 'k' }
+
+  function open(options: BaileysOptions, change: (socket: BaileysSocket) => BaileysSocket = (socket) => socket) {
+    const clock = createHandClock()
+    const socket = change(createFakeBaileys({ clock, ...options }).connect())
+    return { clock, port: createBaileysPort({ socket, jid: number, clock }) }
+  }
+
+  test("by WhatsApp's clock, however wrong the computer's is", async () => {
+    const { clock, port } = open({ aheadMs: -3_600_000 })
+    await clock.advance(1234)
+    const ref = await port.post(bubble, posting)
+    expect(ref.postedAt).toBe(Math.floor(clock.now() / 1000) * 1000)
+    expect(await port.upload?.({ name: 'a.txt', text: 'a', caption: 'A.' }, { ...posting, key: 'f' })).toMatchObject({
+      postedAt: ref.postedAt,
+    })
+  })
+
+  test.each<[string, BaileysOptions, (socket: BaileysSocket) => BaileysSocket]>([
+    ['the socket shows no frames', { aheadMs: 5000 }, (socket) => ({ ...socket, ws: undefined })],
+    ['no acknowledgement comes within 2 s', { aheadMs: 5000, acks: false }, (socket) => socket],
+  ])("by the computer's clock if %s", async (_, options, change) => {
+    const { clock, port } = open(options, change)
+    const posted = port.post(bubble, posting)
+    const at = clock.now()
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+    await clock.advance(2000)
+    expect((await posted).postedAt).toBe(at + 5000)
+  })
+
+  test('not at all if the socket gives no message back either', async () => {
+    const { port } = open({}, (socket) => ({ ...socket, ws: undefined, sendMessage: async () => undefined }))
+    expect((await port.post(bubble, posting)).postedAt).toBeUndefined()
+  })
+})

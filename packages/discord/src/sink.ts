@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import {
+  type AskInput,
   type ChatKind,
   createSink,
   type LedgerStore,
@@ -63,10 +64,15 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   const thread = kind === 'private' ? false : (options.thread ?? false)
   if (thread !== false && replyTo === undefined)
     throw new DiscordError('invalid', 'A thread is made of a message: give its id as replyTo.')
-  const hangs = thread === false || replyTo === undefined ? undefined : { messageId: replyTo, name: nameOf(thread) }
+  let target: string | undefined
+  const onTarget = (id: string): void => {
+    target = id
+  }
+  const hangs =
+    thread === false || replyTo === undefined ? undefined : { messageId: replyTo, name: nameOf(thread), onTarget }
   const pacer = pacerOf(rest, clock)
   followHeaders(rest, pacer)
-  return createSink({
+  const sink = createSink({
     port: createDiscordPort({ rest, channelId, thread: hangs, clock }),
     render: renderDiscord,
     chat: hangs ? chatOf(hangs.messageId, 'shared') : chatOf(channelId, kind),
@@ -80,6 +86,13 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     onError,
     clock,
   })
+  return hangs ? { ...sink, take: async (input, actor) => await sink.take(moved(input), actor) } : sink
+
+  /** Where there can be no thread, what is said in the channel is said to this sink. A press there is on a message of this sink even before that is known. */
+  function moved(input: AskInput): AskInput {
+    const isHere = target === channelId || (target === undefined && 'token' in input)
+    return isHere && input.chat?.id === channelId ? { ...input, chat: undefined } : input
+  }
 }
 
 function nameOf(thread: true | string): string {

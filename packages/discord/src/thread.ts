@@ -6,6 +6,8 @@ import { threadNameLength } from './limits.ts'
 export interface DiscordThread {
   readonly messageId: string
   readonly name: string
+  /** Told where messages go, before each that is posted or edited: the thread's id, or the channel's where there can be no thread. */
+  readonly onTarget?: ((channelId: string) => void) | undefined
 }
 
 export interface TargetOptions {
@@ -23,7 +25,9 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
   return async (signal) => {
     known ??= open(signal)
     try {
-      return await known
+      const target = await known
+      thread?.onTarget?.(target)
+      return target
     } catch (error) {
       known = undefined
       throw error

@@ -121,7 +121,7 @@ async function onInbound(inbound: Inbound): Promise<void> {
   }
   if ((await answer(inbound)) || inbound.type !== 'text') return
   const isThread = inbound.chat.id === ids[2]
-  const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef }, isThread ? inThread : {})
+  const sink = channel.sinkFor(inbound, isThread ? inThread : {})
   const stream = opencode.prompt({ text: inbound.text }, { observe: () => [sink] })
   running.set(isThread ? inbound.messageRef.id : inbound.chat.id, { sink, stream })
 }
@@ -211,8 +211,8 @@ test.concurrent("a sub-agent's permission is given by a button", async () => {
 
 test.concurrent('in a thread, what is denied by words is struck through', async () => {
   const messageId = discord.say(ids[2] ?? '', `Go. ${scenarioToken('denied')}`, { from: person })
-  await seen(messageId, asking)
-  discord.say(messageId, 'no, not that', { from: person })
+  const ask = await seen(messageId, asking)
+  discord.say(messageId, 'no, not that', { from: person, replyTo: ask.messageId })
   const { screen } = await end(messageId)
   expect(screen.map(({ source }) => source).join('\n')).toContain('~~bash: Touch~~ denied')
   expect(screen.some(({ text: shown }) => shown === 'Not so.')).toBe(true)

@@ -1,5 +1,5 @@
 // WhatsApp by a linked device: a message is a prompt, questions are answered by numbers or words, /stop aborts, /new begins anew.
-//   WHATSAPP_NUMBER=491701234567 WHATSAPP_USERS=222@lid,4917…@s.whatsapp.net OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/baileys.ts
+//   WHATSAPP_NUMBER=491701234567 WHATSAPP_USERS=491709876543@s.whatsapp.net OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/baileys.ts
 import { connect } from '@reply/core'
 import { answerWith, baileysChannel, type Running } from '@reply/whatsapp'
 import { DisconnectReason, makeWASocket, useMultiFileAuthState } from 'baileys'
@@ -7,7 +7,7 @@ import { DisconnectReason, makeWASocket, useMultiFileAuthState } from 'baileys'
 const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '' } = process.env
 if (!number) throw new Error('Set WHATSAPP_NUMBER to that of the account, with its country and nothing but digits.')
 
-// Whoever is here can run commands on your computer; everybody else is not heard.
+// People listed here can run commands on your computer; all others are not heard. Whose number is hidden has a LID, as in 222@lid.
 const users = new Set(WHATSAPP_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
@@ -28,7 +28,8 @@ const channel = baileysChannel({
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return
     if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
-    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+    // Only the person who asked may answer what the agent asks.
+    const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
     running.set(id, { sink, stream })
     const { sessionID } = await stream.result

@@ -7,7 +7,7 @@ import { Client, GatewayIntentBits } from 'discord.js'
 const { DISCORD_TOKEN: token, DISCORD_USERS = '' } = process.env
 if (!token) throw new Error("Set DISCORD_TOKEN to what the application's page says under Bot.")
 
-// Whoever is here can run commands on your computer; everybody else is not heard.
+// People listed here can run commands on your computer; all others are not heard.
 const users = new Set(DISCORD_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
@@ -31,8 +31,8 @@ const channel = discordChannel({
     const { chat, actor } = inbound
     const mention = `<@${client.user?.id}>`
     // In a thread of its own and in a direct message it listens to everything, in a channel to its name alone.
-    const isOurs = sessions.has(chat.id) || running.has(chat.id) || inbound.type !== 'text'
-    if (!isOurs && !inbound.text.includes(mention) && !(await isDirect(chat.id))) return
+    const isOurs = sessions.has(chat.id) || running.has(chat.id) || chat.kind === 'private' || inbound.type !== 'text'
+    if (!isOurs && !inbound.text.includes(mention)) return
     if (!users.has(actor.id)) return console.error(`${actor.id} (${actor.name}) is not in DISCORD_USERS.`)
     if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(chat.id)?.stream.abort()
     if ((await answer(inbound)) || inbound.type !== 'text') return
@@ -41,13 +41,13 @@ const channel = discordChannel({
   },
 })
 
-async function prompt({ chat, messageRef, actor }: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
+async function prompt(inbound: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
+  const { chat, messageRef } = inbound
   // A thread has the id of the message that it hangs on.
   const thread = !isOurs && (await takesThreads(chat.id)) ? text.slice(0, 80) || 'OpenCode' : false
   const place = thread === false ? chat.id : messageRef.id
-  // Who asked is who may allow what it wants to do.
-  const mayAnswer = ({ id }: { id: string }) => id === actor.id
-  const sink = channel.sinkFor({ chat, replyTo: messageRef }, { thread, mayAnswer })
+  // Only the person who asked may answer what the agent asks.
+  const sink = channel.sinkFor(inbound, { thread })
   const stream = opencode.prompt({ sessionID: sessions.get(place), text }, { observe: () => [sink] })
   running.set(place, { sink, stream })
   const { sessionID } = await stream.result
@@ -55,10 +55,6 @@ async function prompt({ chat, messageRef, actor }: Extract<Inbound, { type: 'tex
   sessions.set(place, sessionID)
   const { undelivered } = await sink.settled()
   for (const { key, reason } of undelivered) console.error(`Not shown: ${key} (${reason})`)
-}
-
-async function isDirect(channelId: string): Promise<boolean> {
-  return (await client.channels.fetch(channelId))?.isDMBased() === true
 }
 
 /** In a direct message, and in a thread that is there already, it answers where it was asked. */

@@ -12,7 +12,7 @@ const required = (name: string): string => {
   return value
 }
 
-// Whoever is here can run commands on your computer; everybody else is not heard.
+// People listed here can run commands on your computer; all others are not heard.
 const users = new Set(WHATSAPP_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
@@ -39,7 +39,8 @@ const channel = whatsappChannel({
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return
     if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
-    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+    // Only the person who asked may answer what the agent asks.
+    const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
     running.set(id, { sink, stream })
     const { sessionID } = await stream.result

@@ -1,38 +1,22 @@
-import { type Ask, type PermissionAsk, pendingAsks, type Question, type QuestionAsk, type Reply } from '@reply/core'
-import { cleanLine } from './sanitize.ts'
+import {
+  type Ask,
+  type AskDetail,
+  askDetails,
+  isEqualAsk,
+  type PermissionAsk,
+  type Question,
+  type QuestionAsk,
+  type ReadPermissionAnswer,
+  type ReadQuestionAnswer,
+  type Reply,
+} from '@reply/core'
+import { visibleLine } from './sanitize.ts'
 
 /** What a person decided. */
 export type Answer =
   | { readonly type: 'answers'; readonly answers: readonly (readonly string[])[] }
   | { readonly type: 'permission'; readonly reply: 'once' | 'always' }
   | { readonly type: 'reject'; readonly message?: string }
-
-export type Parsed<T> = { readonly answer: T } | { readonly error: string }
-
-/**
- * One question's answer from what was typed: numbers, labels, or free text where the question allows it.
- *
- * Several are separated by commas. Words in "double quotes" are taken as they stand, so that a number can be an answer.
- */
-export function parseQuestion(question: Question, typed: string): Parsed<readonly string[]> {
-  const input = typed.trim()
-  if (input === '') return { error: howToAnswer(question) }
-  if (!question.multiple || isWhole(question, input)) {
-    const one = parseOne(question, input)
-    return 'error' in one ? one : { answer: [one.answer] }
-  }
-  const pieces = input.split(/^[\d\s,;]+$/.test(input) ? /[\s,;]+/ : /,/).filter((piece) => piece.trim() !== '')
-  const picked: string[] = []
-  for (const piece of pieces) {
-    const one = parseOne(question, piece.trim())
-    if ('error' in one) return one
-    if (!picked.includes(one.answer)) picked.push(one.answer)
-  }
-  if (picked.length === 0) return { error: howToAnswer(question) }
-  // "as you like, but quickly" names no option: it is one answer in the person's own words.
-  const known = picked.some((answer) => question.options.some(({ label }) => label === answer))
-  return { answer: known || input.includes('"') ? picked : [input] }
-}
 
 /** "Type 1 to 3", with what else this question takes. */
 export function howToAnswer(question: Question): string {
@@ -43,14 +27,70 @@ export function howToAnswer(question: Question): string {
   return `type ${numbers}${several}${question.custom ? ', or your own words' : ''}`
 }
 
-export function parsePermission(typed: string): Parsed<Answer> {
-  const input = typed.trim()
-  if (/^(?:1|o|once|y|yes|allow)$/i.test(input)) return { answer: { type: 'permission', reply: 'once' } }
-  if (/^(?:2|a|always)$/i.test(input)) return { answer: { type: 'permission', reply: 'always' } }
-  const refused = /^(?:3|r|reject|n|no|deny)(?:[\s,:]+(.*))?$/is.exec(input)
-  if (!refused) return { error: 'type 1, 2 or 3; a reason may follow the 3' }
-  const message = refused[1]?.trim() ?? ''
-  return { answer: message === '' ? { type: 'reject' } : { type: 'reject', message } }
+/** What is wrong with an answer to a question, and what to type instead. */
+export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswer, { type: 'error' }>): string {
+  const how = howToAnswer(question)
+  switch (wrong.reason) {
+    case 'empty':
+      return how
+    case 'one-only':
+      return `pick one: ${how}`
+    case 'not-an-option':
+      return /^\d+$/.test(wrong.given)
+        ? `there is no option ${wrong.given}: ${how}`
+        : `"${visibleLine(wrong.given)}" is none of the options: ${how}`
+  }
+  return wrong.reason satisfies never
+}
+
+/** The answers to a permission that a person may give here, by their fixed numbers. */
+export interface Offer {
+  /** What it would run is known. */
+  readonly isKnown: boolean
+  readonly numbers: readonly (1 | 2 | 3)[]
+}
+
+/** What would run has to be readable, or be allowed unseen, before it can be allowed. */
+export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUnseen: boolean }): Offer {
+  const isKnown = detailsOf(ask) !== undefined
+  if (!isKnown && !allowUnseen) return { isKnown, numbers: [3] }
+  return { isKnown, numbers: ask.always.length > 0 ? [1, 2, 3] : [1, 3] }
+}
+
+/** "type 1 or 3", with what may follow. */
+export function howToPermit({ numbers }: Offer): string {
+  const [last, ...others] = numbers.toReversed()
+  const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
+  return `type ${list}; a reason may follow the 3`
+}
+
+/** What is wrong with an answer to a permission; undefined for one that is offered. */
+export function wrongPermission(read: ReadPermissionAnswer, offer: Offer): string | undefined {
+  const how = howToPermit(offer)
+  if (read.type === 'error') return read.reason === 'unclear' ? how : `"always" is not offered here: ${how}`
+  if (read.type === 'reject' || offer.numbers.includes(read.answer === 'once' ? 1 : 2)) return undefined
+  return `what it would run is not known, so it cannot be allowed: ${how}`
+}
+
+const knownDetails = new WeakMap<PermissionAsk, { readonly details: readonly AskDetail[] | undefined }>()
+
+/** `askDetails`, made once for each state of an ask: a terminal asks at every picture. */
+export function detailsOf(ask: PermissionAsk): readonly AskDetail[] | undefined {
+  const known = knownDetails.get(ask) ?? { details: askDetails(ask) }
+  knownDetails.set(ask, known)
+  return known.details
+}
+
+const knownContents = new WeakMap<Ask, string>()
+
+/** All that a person reads of it before answering: equal texts are the same question to decide. */
+export function contentOf(ask: Ask): string {
+  const known = knownContents.get(ask)
+  if (known !== undefined) return known
+  const read = ask.type === 'question' ? ask.questions : [ask.title, ask.patterns, ask.always, detailsOf(ask)]
+  const content = JSON.stringify(read)
+  knownContents.set(ask, content)
+  return content
 }
 
 /** The first option of every question, or the permission once: what a demonstration without a person answers. */
@@ -64,12 +104,6 @@ export function askTitle(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
 }
 
-/** Whether one answer is for both: the core says what is one question to a person. */
-export function isOneQuestion(a: Ask, b: Ask, reply: Reply): boolean {
-  const both = [a, b].map((ask) => ({ ...ask, status: 'pending' as const }))
-  return pendingAsks({ ...reply, asks: both }).length === 1
-}
-
 /** The earlier ask whose question this one was while both were pending: a person saw only that. */
 export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
   const came = ask.askedAt ?? Number.POSITIVE_INFINITY
@@ -80,48 +114,18 @@ export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
       reply.asks.findIndex(({ requestID }) => requestID === ask.requestID),
     ),
   )
-  return earlier.find(
-    (other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > came && isOneQuestion(other, ask, reply),
-  )
+  return earlier.find((other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > came && isEqualAsk(other, ask))
 }
 
 function questionTitle(ask: QuestionAsk): string {
-  return ask.questions.map(({ question, header }) => cleanLine(question) || cleanLine(header)).join(' · ')
+  return ask.questions.map(({ question, header }) => visibleLine(question) || visibleLine(header)).join(' · ')
 }
 
 function permissionTitle(ask: PermissionAsk): string {
-  const title = cleanLine(ask.title)
-  const patterns = cleanLine(ask.patterns.join(', '))
+  const command = ask.call?.tool === 'bash' ? ask.call.input.command : undefined
+  const title = visibleLine(typeof command === 'string' ? command : ask.title)
+  const patterns = visibleLine(ask.patterns.join(', '))
   if (title === '' || title === ask.permission)
-    return patterns === '' ? ask.permission : `${ask.permission}: ${patterns}`
-  return title.startsWith(ask.permission) ? title : `${ask.permission}: ${title}`
-}
-
-function parseOne(question: Question, input: string): Parsed<string> {
-  const quoted = /^"(.+)"$/s.exec(input)?.[1]
-  const { options } = question
-  // A number that is an option's keeps its quotes: the core, too, takes it for the option without them.
-  const isNumber = quoted !== undefined && /^\d+$/.test(quoted) && options[Number(quoted) - 1] !== undefined
-  if (quoted !== undefined && question.custom) return { answer: isNumber ? input : quoted }
-  const labelled = options.find(({ label }) => label === input) ?? options.find(({ label }) => same(label, input))
-  if (labelled) return { answer: labelled.label }
-  if (/^\d+$/.test(input) && options.length > 0) {
-    const numbered = options[Number(input) - 1]
-    if (numbered) return { answer: numbered.label }
-    const words = question.custom ? `; to answer with the number itself, type "${input}" in quotes` : ''
-    return { error: `there is no option ${input}: ${howToAnswer(question)}${words}` }
-  }
-  if (question.custom || options.length === 0) return { answer: input }
-  const starting = options.filter(({ label }) => cleanLine(label).toLowerCase().startsWith(input.toLowerCase()))
-  if (starting.length === 1 && starting[0]) return { answer: starting[0].label }
-  return { error: `"${cleanLine(input)}" is none of the options: ${howToAnswer(question)}` }
-}
-
-/** A label that has commas of its own, or words in quotes. */
-function isWhole({ options }: Question, input: string): boolean {
-  return options.some(({ label }) => same(label, input)) || /^"[^"]+"$/.test(input)
-}
-
-function same(label: string, input: string): boolean {
-  return cleanLine(label).toLowerCase() === cleanLine(input).toLowerCase()
+    return patterns === '' ? visibleLine(ask.permission) : `${visibleLine(ask.permission)}: ${patterns}`
+  return title.startsWith(ask.permission) ? title : `${visibleLine(ask.permission)}: ${title}`
 }

@@ -1,6 +1,6 @@
-import { type Ask, pendingAsks, type Reply } from '@reply/core'
-import { type Answer, askTitle, isOneQuestion } from './ask.ts'
-import { type Entry, emptyEntry, failed, press } from './entry.ts'
+import { type Ask, isEqualAsk, pendingAsks, type Reply } from '@reply/core'
+import { type Answer, askTitle, contentOf } from './ask.ts'
+import { type Entry, emptyEntry, failed, press, renewed } from './entry.ts'
 import type { Focus, Keyboard } from './keyboard.ts'
 import { clip, type Line, line, span } from './line.ts'
 import { askLines, inputLines } from './panel.ts'
@@ -14,6 +14,7 @@ export interface AskPort {
 
 /** The ask that is on the screen, split so that a screen that is too low can let the question scroll away. */
 export interface Asked {
+  /** Another one when anything of the question is another. */
   readonly key: string
   readonly question: readonly Line[]
   readonly input: readonly Line[]
@@ -23,6 +24,8 @@ export interface Asking {
   /** Takes up the oldest pending ask, lets go of one that is over. */
   update(reply: Reply): void
   lines(reply: Reply, width: number): Asked | undefined
+  /** All of the question with this key is on the screen, or in its scrollback: from now on it can be answered. */
+  offer(key: string): void
   stop(): void
 }
 
@@ -30,19 +33,25 @@ export interface Asking {
 export function createAsking(options: {
   keyboard: Keyboard | undefined
   opencode: AskPort | undefined
+  allowUnseen: boolean
   redraw: () => void
 }): Asking {
-  const { keyboard, opencode, redraw } = options
+  const { keyboard, opencode, allowUnseen, redraw } = options
   let current: Ask | undefined
   let entry: Entry | undefined
   let focus: Focus | undefined
   let newest: Reply | undefined
+  let offered: string | undefined
+  /** How often the content of an ask that was on the screen has changed. */
+  let changes = 0
   /** What an answer on its way is for: it goes to all that ask the same, one after the other. */
   const sending = new Set<string>()
 
-  function onKey(key: Parameters<typeof press>[2]): void {
+  function onKey(key: Parameters<typeof press>[1]): void {
     if (current === undefined || entry === undefined) return
-    const pressed = press(current, entry, key)
+    // Nothing is allowed that was not on the screen first.
+    if (key.type === 'enter' && current.type === 'permission' && offered !== keyOf(current, entry)) return redraw()
+    const pressed = press(entry, key, { ask: current, allowUnseen })
     entry = pressed.entry
     if (pressed.answer !== undefined) void send(current, pressed.answer)
     redraw()
@@ -50,7 +59,7 @@ export function createAsking(options: {
 
   async function send(ask: Ask, answer: Answer): Promise<void> {
     const reply = newest
-    const twins = reply?.asks.filter((other) => isOther(other, ask) && isOneQuestion(ask, other, reply)) ?? []
+    const twins = reply?.asks.filter((other) => isOther(other, ask) && isEqualAsk(ask, other)) ?? []
     for (const { requestID } of twins) sending.add(requestID)
     try {
       await deliver(ask, answer)
@@ -83,27 +92,37 @@ export function createAsking(options: {
       entry = undefined
     } else if (entry?.requestID !== next.requestID) {
       entry = emptyEntry(next)
+    } else if (current !== undefined && contentOf(current) !== contentOf(next)) {
+      changes += 1
+      entry = entry.sent ? entry : renewed(next, entry, 'it tells more now, or something else: read it again')
     }
     current = next
     if (next !== undefined && opencode !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
   }
 
+  function keyOf(ask: Ask, { answers }: Entry): string {
+    return `ask:${ask.requestID}:full:${answers.length}:${changes}`
+  }
+
   return {
     update,
+    offer(key) {
+      offered = key
+    },
     lines(reply, width) {
       if (current === undefined || entry === undefined) return undefined
       if (focus === undefined) {
-        const question = askLines(current, { width, reply })
-        return { key: `ask:${current.requestID}:full`, question, input: [] }
+        const question = askLines(current, { width, reply, allowUnseen })
+        return { key: `ask:${current.requestID}:full:${changes}`, question, input: [] }
       }
       if (!focus.has()) {
         const waiting = [span('? ', 'yellow'), ...line(`${askTitle(current)} (next in line)`, 'dim')]
         return { key: `ask:${current.requestID}:waiting`, question: [], input: [clip(waiting, width)] }
       }
       return {
-        key: `ask:${current.requestID}:full:${entry.answers.length}`,
-        question: askLines(current, { width, reply, entry }),
-        input: inputLines(current, entry, width),
+        key: keyOf(current, entry),
+        question: askLines(current, { width, reply, entry, allowUnseen }),
+        input: inputLines(current, entry, { width, allowUnseen }),
       }
     },
     stop() {

@@ -1,6 +1,6 @@
 import type { Reply } from '@reply/core'
 import type { Asked } from './asking.ts'
-import { footLines, spilled } from './foot.ts'
+import { footLines, placed } from './foot.ts'
 import { type Above, choose, layout } from './layout.ts'
 import { line } from './line.ts'
 import type { Block } from './shown.ts'
@@ -28,6 +28,8 @@ export interface Composition {
   readonly committed: readonly Block[]
   /** What then stands above the next rows. */
   readonly above: Above
+  /** The key of the ask that can be read in whole once this is painted. */
+  readonly offered: string | undefined
 }
 
 /** What to write and what to paint, of what is not shown yet. */
@@ -36,16 +38,21 @@ export function compose(reply: Reply, options: ComposeOptions): Composition {
   const { commit, rest } = choose(view(reply, options), ended)
   // The words before a question come first, also where the server asks before it has closed them.
   const speaking = rest.some(({ kind }) => kind === 'text')
-  const spill = live && !speaking ? spilled(asked, size.rows).filter(({ key }) => !shown.keys.has(key)) : []
-  const committed = [...commit, ...spill]
+  const isShown = (key: string): boolean => shown.keys.has(key)
+  const place = placed(live ? asked : undefined, { rows: size.rows, shared: options.shared, speaking, isShown })
+  const committed = [...commit, ...place.spill]
   const parted = interrupted && committed.some(({ lines }) => lines.length > 0)
   const finished = layout(committed, parted ? undefined : options.above)
   const rows = parted ? [[], line(`── ${label} ──`, 'dim'), ...finished.rows] : finished.rows
-  if (!live) return { picture: { commit: rows, body: [], foot: [] }, committed, above: finished.above }
-  const unfinished = layout(rest, finished.above).rows
+  const { above } = finished
+  const { offered } = place
+  if (!live) return { picture: { commit: rows, body: [], foot: [] }, committed, above, offered }
+  const unfinished = layout(rest, above).rows
   const body = interrupted && !parted && unfinished[0]?.length ? [[], ...unfinished] : unfinished
-  const gap = finished.above !== undefined || body.length > 0
+  const gap = above !== undefined || body.length > 0
   const named = options.shared ? label : undefined
-  const foot = ended ? [] : footLines(reply, { now, width, rows: size.rows, asked, gap, label: named, hint })
-  return { picture: { commit: rows, body, foot }, committed, above: finished.above }
+  const foot = ended
+    ? []
+    : footLines(reply, { now, width, rows: size.rows, asked: place.foot, gap, label: named, hint })
+  return { picture: { commit: rows, body, foot }, committed, above, offered }
 }

@@ -28,7 +28,16 @@ export async function converse(conversation: Conversation, world: World): Promis
   const { opencode, output, request, timeoutMs, asks } = conversation
   let aborting = false
   const observers =
-    asks === undefined ? [] : [unattended(asks, { opencode, remark: output.remark, clock: world.clock })]
+    asks === undefined
+      ? []
+      : [
+          unattended(asks, {
+            opencode,
+            remark: output.remark,
+            clock: world.clock,
+            cure: 'use a terminal, or --asks wait',
+          }),
+        ]
   const left = leaving(world, {
     interrupted: () => {
       if (aborting) return EXIT.interrupted

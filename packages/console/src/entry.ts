@@ -1,5 +1,5 @@
-import type { Ask, Question } from '@reply/core'
-import { type Answer, parsePermission, parseQuestion } from './ask.ts'
+import { type Ask, type PermissionAsk, type Question, readPermissionAnswer, readQuestionAnswer } from '@reply/core'
+import { type Answer, offerOf, wrongAnswer, wrongPermission } from './ask.ts'
 import type { Key } from './key.ts'
 
 /** What a person has typed so far to answer one ask. */
@@ -25,8 +25,20 @@ export function currentQuestion(ask: Ask, entry: Entry): Question | undefined {
 
 const DISMISS = 'press Escape again to refuse to answer'
 
+export interface Asked {
+  readonly ask: Ask
+  /** Whether a permission can be allowed while it is not known what it would run. */
+  readonly allowUnseen: boolean
+}
+
+interface Pressed {
+  readonly entry: Entry
+  readonly answer?: Answer
+}
+
 /** One key: the entry after it and, when the ask is decided, the answer to send. */
-export function press(ask: Ask, entry: Entry, key: Key): { readonly entry: Entry; readonly answer?: Answer } {
+export function press(entry: Entry, key: Key, asked: Asked): Pressed {
+  const { ask, allowUnseen } = asked
   if (entry.sent) return { entry }
   switch (key.type) {
     case 'text':
@@ -38,14 +50,14 @@ export function press(ask: Ask, entry: Entry, key: Key): { readonly entry: Entry
     case 'clear':
       return typed(entry, '')
     case 'up':
-      return typed(entry, step(ask, entry, -1))
+      return typed(entry, step(entry, -1, asked))
     case 'down':
-      return typed(entry, step(ask, entry, 1))
+      return typed(entry, step(entry, 1, asked))
     case 'escape':
       if (entry.note === DISMISS) return decided(entry, { type: 'reject' })
       return { entry: { ...entry, input: '', note: DISMISS } }
     case 'enter':
-      return ask.type === 'permission' ? enterPermission(entry) : enterQuestion(ask, entry)
+      return ask.type === 'permission' ? enterPermission(entry, ask, { allowUnseen }) : enterQuestion(entry, ask)
     case 'interrupt':
     case 'suspend':
     case 'end':
@@ -60,12 +72,19 @@ export function failed(entry: Entry, note: string): Entry {
   return { ...entry, sent: false, note }
 }
 
+/** Another question under the same number: what was typed for the one before is taken back, but for a refusal. */
+export function renewed(ask: Ask, entry: Entry, note: string): Entry {
+  const isRefusal =
+    ask.type === 'permission' && readPermissionAnswer(entry.input, { canAlways: true }).type === 'reject'
+  return { ...emptyEntry(ask), input: isRefusal ? entry.input : '', note }
+}
+
 /** The options that the input stands for now, for the mark beside them. */
 export function picked(ask: Ask, entry: Entry): readonly string[] {
   const question = currentQuestion(ask, entry)
   if (question === undefined || entry.input.trim() === '') return []
-  const parsed = parseQuestion(question, entry.input)
-  return 'answer' in parsed ? parsed.answer : []
+  const read = readQuestionAnswer(entry.input, question)
+  return read.type === 'answer' ? read.answers : []
 }
 
 function typed(entry: Entry, input: string): { entry: Entry } {
@@ -76,25 +95,29 @@ function decided(entry: Entry, answer: Answer): { entry: Entry; answer: Answer }
   return { entry: { ...entry, input: '', note: undefined, sent: true }, answer }
 }
 
-function step(ask: Ask, entry: Entry, by: 1 | -1): string {
-  const count = ask.type === 'permission' ? 3 : (currentQuestion(ask, entry)?.options.length ?? 0)
-  if (count === 0) return entry.input
-  const at = /^\d+$/.test(entry.input) ? Number(entry.input) : by === 1 ? 0 : count + 1
-  return String(Math.min(count, Math.max(1, at + by)))
+function step(entry: Entry, by: 1 | -1, { ask, allowUnseen }: Asked): string {
+  const count = currentQuestion(ask, entry)?.options.length ?? 0
+  const numbers: readonly number[] =
+    ask.type === 'permission' ? offerOf(ask, { allowUnseen }).numbers : Array.from({ length: count }, (_, at) => at + 1)
+  const typed = /^\d+$/.test(entry.input) ? Number(entry.input) : by === 1 ? 0 : Number.POSITIVE_INFINITY
+  const next = by === 1 ? numbers.find((one) => one > typed) : numbers.findLast((one) => one < typed)
+  return next === undefined ? entry.input : String(next)
 }
 
-function enterPermission(entry: Entry): { entry: Entry; answer?: Answer } {
-  const parsed = parsePermission(entry.input)
-  return 'answer' in parsed ? decided(entry, parsed.answer) : { entry: { ...entry, note: parsed.error } }
+function enterPermission(entry: Entry, ask: PermissionAsk, options: { readonly allowUnseen: boolean }): Pressed {
+  const read = readPermissionAnswer(entry.input, { canAlways: ask.always.length > 0 })
+  const note = wrongPermission(read, offerOf(ask, options))
+  if (note !== undefined || read.type === 'error') return { entry: { ...entry, note } }
+  return decided(entry, read.type === 'reject' ? read : { type: 'permission', reply: read.answer })
 }
 
-function enterQuestion(ask: Ask, entry: Entry): { entry: Entry; answer?: Answer } {
+function enterQuestion(entry: Entry, ask: Ask): Pressed {
   const question = currentQuestion(ask, entry)
   if (ask.type !== 'question' || question === undefined)
     return decided(entry, { type: 'answers', answers: entry.answers })
-  const parsed = parseQuestion(question, entry.input)
-  if ('error' in parsed) return { entry: { ...entry, note: parsed.error } }
-  const answers = [...entry.answers, parsed.answer]
+  const read = readQuestionAnswer(entry.input, question)
+  if (read.type === 'error') return { entry: { ...entry, note: wrongAnswer(question, read) } }
+  const answers = [...entry.answers, read.answers]
   if (answers.length === ask.questions.length) return decided(entry, { type: 'answers', answers })
   return { entry: { ...entry, answers, input: '', note: undefined } }
 }

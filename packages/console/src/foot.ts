@@ -9,7 +9,7 @@ export interface FootOptions {
   readonly now: number
   readonly width: number
   readonly rows: number
-  readonly asked: Asked | undefined
+  readonly asked: Placed | undefined
   /** Rows stand above it. */
   readonly gap: boolean
   readonly label: string | undefined
@@ -21,7 +21,7 @@ const TODO_ROWS = 7
 /** What stays in view under the reply: the checklist, as far as there is room, what is asked, and the status. */
 export function footLines(reply: Reply, options: FootOptions): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
-  const ask = asked === undefined ? [] : [...(isTall(asked, rows) ? [] : asked.question), ...asked.input]
+  const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
   const status = statusLine(reply, {
     now,
     width,
@@ -33,10 +33,39 @@ export function footLines(reply: Reply, options: FootOptions): readonly Line[] {
   return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && ask.length > 0 ? [[]] : []), ...ask, status]
 }
 
-/** A question too tall for the screen is committed, so that it can be read by scrolling; the place to type stays. */
-export function spilled(asked: Asked | undefined, rows: number): readonly Block[] {
-  if (asked === undefined || !isTall(asked, rows)) return []
-  return [{ key: asked.key, final: true, gap: 'always', kind: 'note', lines: asked.question }]
+/** What of an ask stays in view. */
+export type Placed = Pick<Asked, 'question' | 'input'>
+
+export interface Placing {
+  /** What has to be committed, so that it can be read by scrolling. */
+  readonly spill: readonly Block[]
+  readonly foot: Placed | undefined
+  /** The key of the question that can be read in whole, here or by scrolling. */
+  readonly offered: string | undefined
+}
+
+/**
+ * Where a question goes. One that is too tall for the screen, or that shares it with other replies' rows, is committed;
+ * the place to type is offered after it. While something is being said above, it waits.
+ */
+export function placed(
+  asked: Asked | undefined,
+  options: {
+    readonly rows: number
+    readonly shared: boolean
+    readonly speaking: boolean
+    readonly isShown: (key: string) => boolean
+  },
+): Placing {
+  const { rows, shared, speaking, isShown } = options
+  if (asked === undefined) return { spill: [], foot: undefined, offered: undefined }
+  const { key, question, input } = asked
+  const isWhole = !isTall(asked, rows) && !(shared && question.length > 0)
+  if (isWhole) return { spill: [], foot: asked, offered: key }
+  if (isShown(key)) return { spill: [], foot: { question: [], input }, offered: key }
+  if (speaking) return { spill: [], foot: undefined, offered: undefined }
+  const block: Block = { key, final: true, gap: 'always', kind: 'note', lines: question }
+  return { spill: [block], foot: { question: [], input }, offered: key }
 }
 
 /** Below the question: the place to type, the status. Above it: a row of what was said. */

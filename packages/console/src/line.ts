@@ -98,6 +98,25 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
   return rows
 }
 
+/** One line in rows of the width, cut anywhere: every character stays, spaces too. Rows after the first begin with `hang`. */
+export function chop(spans: Line, width: number, { lead, hang }: { readonly lead: Line; readonly hang: Line }): Line[] {
+  const cells = cellsOf(spans)
+  const rows: Line[] = []
+  let start = 0
+  do {
+    const before = rows.length === 0 ? lead : hang
+    const room = Math.max(1, width - widthOf(before))
+    let end = start
+    for (let used = 0; end < cells.length; end++) {
+      used += cells[end]?.width ?? 0
+      if (used > room && end > start) break
+    }
+    rows.push([...before, ...joinedCells(cells.slice(start, end))])
+    start = end
+  } while (start < cells.length)
+  return rows
+}
+
 interface Cell {
   readonly text: string
   readonly width: number
@@ -156,13 +175,15 @@ function breakOf(cells: readonly Cell[], start: number, width: number): number {
 function spansOf(cells: readonly Cell[], start = 0, end = cells.length): Span[] {
   let last = end
   while (last > start && cells[last - 1]?.text === ' ') last--
+  return joinedCells(cells.slice(start, last))
+}
+
+function joinedCells(cells: readonly Cell[]): Span[] {
   const spans: Span[] = []
   let text = ''
-  for (let index = start; index < last; index++) {
-    const cell = cells[index]
-    if (cell === undefined) break
+  for (const [index, cell] of cells.entries()) {
     text += cell.text
-    if (cells[index + 1]?.tones === cell.tones && index + 1 < last) continue
+    if (cells[index + 1]?.tones === cell.tones) continue
     spans.push({ text, tones: cell.tones })
     text = ''
   }

@@ -16,6 +16,8 @@ export interface OutputOptions {
   readonly changes?: boolean | undefined
   readonly reasoning?: boolean | undefined
   readonly plain?: boolean | undefined
+  /** Offer to allow permissions of which the server does not tell what they would run. */
+  readonly allowUnseen?: boolean | undefined
 }
 
 export interface ShowOptions {
@@ -81,7 +83,9 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
       reasoning: options.reasoning === true,
       prompt: show.prompt,
       label,
-      ...(show.opencode === undefined ? {} : { opencode: show.opencode }),
+      // Without a person here, what becomes of an ask is the command's to say.
+      ...(interactive && show.opencode !== undefined ? { opencode: show.opencode } : {}),
+      allowUnseen: options.allowUnseen === true,
       hint: () => hint,
     })
     sinks.add(sink)

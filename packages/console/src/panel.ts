@@ -1,26 +1,36 @@
-import type { Ask, PermissionAsk, QuestionAsk, Reply } from '@reply/core'
-import { askTitle, howToAnswer } from './ask.ts'
+import { type Ask, type AskDetail, type PermissionAsk, type QuestionAsk, type Reply, visible } from '@reply/core'
+import { askTitle, detailsOf, howToAnswer, howToPermit, offerOf } from './ask.ts'
 import { currentQuestion, type Entry, picked } from './entry.ts'
 import { givenTitle } from './label.ts'
-import { clip, type Line, line, type Span, span, widthOf, wrap } from './line.ts'
+import { chop, clip, type Line, line, type Span, span, widthOf, wrap } from './line.ts'
 import { MARKS } from './mark.ts'
 import { markdown } from './markdown.ts'
-import { patchLines } from './patch.ts'
-import { cleanLine } from './sanitize.ts'
+import { toned } from './patch.ts'
+import { visibleLine } from './sanitize.ts'
 
-/** What is asked, in full, without a place to type. Without an entry, every question at once. */
-export function askLines(
-  ask: Ask,
-  options: { width: number; reply: Reply; entry?: Entry | undefined },
-): readonly Line[] {
+export interface PanelOptions {
+  readonly width: number
+  readonly reply: Reply
+  /** Without it, every question at once. */
+  readonly entry?: Entry | undefined
+  readonly allowUnseen: boolean
+}
+
+/** What is asked, in full, without a place to type. */
+export function askLines(ask: Ask, options: PanelOptions): readonly Line[] {
   return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
 }
 
 /** The rows where the answer is typed: what was wrong, if anything, and the input with its cursor. */
-export function inputLines(ask: Ask, entry: Entry, width: number): readonly Line[] {
+export function inputLines(
+  ask: Ask,
+  entry: Entry,
+  { width, allowUnseen }: Pick<PanelOptions, 'width' | 'allowUnseen'>,
+): readonly Line[] {
   if (entry.sent) return [clip(line('  sending your answer …', 'dim'), width)]
   const question = currentQuestion(ask, entry)
-  const how = question === undefined ? 'type 1, 2 or 3; a reason may follow the 3' : howToAnswer(question)
+  const asked = question === undefined ? '' : howToAnswer(question)
+  const how = ask.type === 'permission' ? howToPermit(offerOf(ask, { allowUnseen })) : asked
   const note = entry.note === undefined ? line(`  ${how}`, 'dim') : line(`  ${entry.note}`, 'yellow')
   const cursor: Line = [...line('  › ', 'cyan'), span(entry.input), span('█', 'dim')]
   return [...wrap(note, width, [], line('  ')), ...keepEnd(cursor, width)]
@@ -39,33 +49,25 @@ export function closedLines(ask: Ask, width: number): readonly Line[] {
     return wrap([MARKS.done, span(`${how}: `, 'dim'), span(askTitle(ask))], width, [], line('  '))
   }
   return ask.questions.flatMap((question, index) => {
-    const answer = (ask.answers?.[index] ?? []).map(cleanLine).join(', ') || 'no answer'
-    const asked = cleanLine(question.question) || cleanLine(question.header)
+    const answer = (ask.answers?.[index] ?? []).map(visibleLine).join(', ') || 'no answer'
+    const asked = visibleLine(question.question) || visibleLine(question.header)
     return wrap([MARKS.done, span(`${asked} `, 'dim'), span(`→ ${answer}`, 'bold')], width, [], line('  '))
   })
 }
 
-const DIFF_ROWS = 10
-
-interface Options {
-  readonly width: number
-  readonly reply: Reply
-  readonly entry?: Entry | undefined
-}
-
-function questionLines(ask: QuestionAsk, { width, reply, entry }: Options): readonly Line[] {
+function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions): readonly Line[] {
   const marked = entry === undefined ? [] : picked(ask, entry)
   const current = entry === undefined ? undefined : currentQuestion(ask, entry)
   const questions = current === undefined ? ask.questions : [current]
   return questions.flatMap((question) => {
     const count = ask.questions.length > 1 ? ` (${ask.questions.indexOf(question) + 1}/${ask.questions.length})` : ''
-    const header = cleanLine(question.header) || 'Question'
+    const header = visibleLine(question.header) || 'Question'
     const title: Line = [span('? ', 'yellow', 'bold'), span(`${header}${count}`, 'bold'), ...whoAsks(ask, reply)]
     const several = question.multiple ? [line('  pick one or several', 'dim')] : []
     const own = question.custom && question.options.length > 0 ? [line('  or answer in your own words', 'dim')] : []
     return [
       clip(title, width),
-      ...indent(markdown(question.question, width - 2)),
+      ...indent(markdown(visible(question.question), width - 2)),
       ...several,
       ...question.options.flatMap((option, index) =>
         optionLines({ number: index + 1, ...option, marked: marked.includes(option.label) }, width),
@@ -75,37 +77,44 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: Options): read
   })
 }
 
-function permissionLines(ask: PermissionAsk, { width, reply, entry }: Options): readonly Line[] {
+function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelOptions): readonly Line[] {
   const title: Line = [
     span('! ', 'yellow', 'bold'),
-    span(`May it use ${cleanLine(ask.permission)}?`, 'bold'),
+    span(`Allow ${visibleLine(ask.permission)}?`, 'bold'),
     ...whoAsks(ask, reply),
   ]
-  const details = [askTitle(ask), ...ask.patterns.map(cleanLine)].filter(
-    (text, index, all) =>
-      text !== '' && text !== ask.permission && !all.some((other, at) => at < index && other.endsWith(text)),
-  )
+  const { isKnown, numbers } = offerOf(ask, { allowUnseen })
   const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
-  const choices = [
-    { label: 'once', description: 'this time only' },
-    { label: 'always', description: alwaysMeans(ask) },
-    { label: 'reject', description: 'a reason may follow, then the agent goes on with it in mind' },
-  ]
+  const choices = {
+    1: { label: 'once', description: 'this time only' },
+    2: { label: 'always', description: `from now on: ${ask.always.map(visibleLine).join(', ')}` },
+    3: { label: 'reject', description: 'a reason may follow, then the agent goes on with it in mind' },
+  } as const
   return [
     clip(title, width),
-    ...details.flatMap((text) => wrap(line(text, 'cyan'), width, line('  '))),
-    ...indent(patchLines(ask.metadata.diff, { width: width - 2, most: DIFF_ROWS })),
-    ...choices.flatMap((choice, index) =>
-      optionLines({ number: index + 1, ...choice, marked: chosen === index + 1 }, width),
-    ),
+    ...(detailsOf(ask) ?? []).flatMap((detail) => detailLines(detail, width)),
+    ...(isKnown ? [] : unknownLines(ask, width)),
+    ...numbers.flatMap((number) => optionLines({ number, ...choices[number], marked: chosen === number }, width)),
   ]
 }
 
-function alwaysMeans(ask: PermissionAsk): string {
-  const patterns = ask.always.map(cleanLine).join(', ')
-  return patterns === '' || patterns === '*'
-    ? `every ${cleanLine(ask.permission)} from now on`
-    : `from now on: ${patterns}`
+/** Verbatim: each line on a row of its own, marked where the terminal's width broke it. */
+function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
+  const lines = text.split('\n')
+  const tone = (row: string): Line => (format === 'diff' ? toned(row) : line(row, 'cyan'))
+  const name = format === 'code' ? [] : [span(`${label}: `, 'dim')]
+  if (lines.length === 1) return chop([...name, ...tone(text)], width, { lead: line('  '), hang: line('  ↪ ', 'dim') })
+  const rows = lines.flatMap((row) => chop(tone(row), width, { lead: line('    '), hang: line('  ↪ ', 'dim') }))
+  return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
+}
+
+/** What the server told so far, and that it is not all. */
+function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
+  const words =
+    ask.callID === undefined
+      ? 'The server does not tell what it would run.'
+      : 'What it would run is not known yet; it is asked for.'
+  return [...wrap(line(askTitle(ask), 'cyan'), width, line('  ')), ...wrap(line(words, 'yellow'), width, line('  '))]
 }
 
 function optionLines(
@@ -113,8 +122,8 @@ function optionLines(
   width: number,
 ): readonly Line[] {
   const lead: Span = option.marked ? span(`❯ ${option.number}. `, 'cyan') : span(`  ${option.number}. `, 'dim')
-  const description = cleanLine(option.description)
-  const label = span(cleanLine(option.label), ...(option.marked ? (['bold', 'cyan'] as const) : []))
+  const description = visibleLine(option.description)
+  const label = span(visibleLine(option.label), ...(option.marked ? (['bold', 'cyan'] as const) : []))
   const row: Line = description === '' ? [label] : [label, span(` — ${description}`, 'dim')]
   return wrap(row, width, [lead], [span(' '.repeat(widthOf([lead])))])
 }
@@ -126,7 +135,7 @@ function whoAsks(ask: Ask, reply: Reply): Line {
   for (const sessionID of ask.path.slice(1)) {
     const child = current.children.findLast((candidate) => candidate.reply.sessionID === sessionID)
     if (child === undefined) break
-    const agent = cleanLine(child.agent ?? 'sub-agent')
+    const agent = visibleLine(child.agent ?? 'sub-agent')
     const title = givenTitle(child.title)
     name = title === undefined ? agent : `${agent}(${title})`
     current = child.reply

@@ -37,7 +37,7 @@ export function createProgram({ world, version, exit }: ProgramOptions): Command
     .version(version)
     .addHelpText('after', EXITS)
 
-  withOutput(withServer(command('watch')))
+  withAsks(withOutput(withServer(command('watch'))))
     .description('show every reply on a server, also those that others started; answer what they ask')
     .option('--session <id>', 'only this session')
     .addHelpText(
@@ -52,7 +52,7 @@ export function createProgram({ world, version, exit }: ProgramOptions): Command
       exit(await (await import('./commands/watch.ts')).watch(options, world)),
     )
 
-  withOutput(withServer(command('prompt')))
+  withAsks(withOutput(withServer(command('prompt'))))
     .description('send a prompt, show the reply, end with its outcome')
     .argument('<text>', 'what is to be done; - reads it from standard input')
     .option('--session <id>', 'in this session instead of a new one')
@@ -142,6 +142,10 @@ function withOutput(command: Command): Command {
   return withLines(command)
     .option('--reasoning', 'show what the model thinks')
     .option('--plain', 'plain text, nothing repainted')
+}
+
+function withAsks(command: Command): Command {
+  return command.option('--allow-unseen', 'offer to allow what the server does not show before it runs')
 }
 
 function withLines(command: Command): Command {

@@ -1,3 +1,5 @@
+import { visible } from '@reply/core'
+
 // Text of models and tools may carry what a terminal obeys: colours, cursor moves, title changes, links, clipboard writes.
 // Everything below works line by line, so what a finished line shows never depends on what comes after it.
 
@@ -25,6 +27,11 @@ export function clean(text: string): string {
 /** `clean`, in one line: breaks and tabs become spaces, runs of white space one space, the ends are trimmed. */
 export function cleanLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim()
+}
+
+/** One line that hides nothing: what a terminal obeys or does not show is written out, breaks and tabs become spaces. */
+export function visibleLine(text: string): string {
+  return visible(text).replace(/\s+/g, ' ').trim()
 }
 
 /** Escapes in JSON what `JSON.stringify` leaves raw and a terminal may obey: DEL, C1 and the directional controls. */

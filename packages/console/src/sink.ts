@@ -1,4 +1,4 @@
-import type { Clock, Reply, ReplyObserver } from '@reply/core'
+import type { Clock, Observation, Reply, ReplyObserver } from '@reply/core'
 import { type AskPort, createAsking } from './asking.ts'
 import { idleClock } from './clock.ts'
 import { compose } from './compose.ts'
@@ -6,22 +6,31 @@ import { every } from './every.ts'
 import { type Input, keyboardOf } from './keyboard.ts'
 import { labelOf } from './label.ts'
 import type { Above } from './layout.ts'
-import { cleanLine } from './sanitize.ts'
+import { line, wrap } from './line.ts'
+import { cleanLine, visibleLine } from './sanitize.ts'
 import { type Block, createShown } from './shown.ts'
 import { type Environment, isLive, type Output, surfaceOf } from './surface.ts'
 import { createTroubles } from './trouble.ts'
+import { unattended } from './unattended.ts'
 
 export interface ConsoleSinkOptions {
   /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
   readonly stdout?: Output
   /** Where answers are typed. Default: `process.stdin`. Read only while `interactive`. */
   readonly stdin?: Input
-  /** Where typed answers go: what `connect()` returned. Without it, asks are shown and not answered. */
+  /** Where answers and refusals go: what `connect()` returned. Without it, asks are shown and not answered. */
   readonly opencode?: AskPort
   /** Repaint and colour. Default: `stdout` is a terminal, and none of `NO_COLOR`, `CI` and `TERM=dumb` says otherwise. */
   readonly live?: boolean
   /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is an `opencode`. */
   readonly interactive?: boolean
+  /**
+   * What becomes of asks that cannot be answered here, because there is no terminal or `interactive` is off: `reject`
+   * refuses them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
+   */
+  readonly asks?: 'wait' | 'reject'
+  /** Offer to allow permissions of which the server does not tell what they would run. Default: false. */
+  readonly allowUnseen?: boolean
   /** Show what the model thought, dimmed. Default: false. */
   readonly reasoning?: boolean
   /** Show the prompt above the reply. Default: false. */
@@ -76,7 +85,17 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   const interactive = opencode !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
   const surface = surfaceOf(stdout, { live, env })
   const keyboard = interactive ? keyboardOf(stdin) : undefined
-  const asking = createAsking({ keyboard, opencode, redraw: () => schedule(0) })
+  const allowUnseen = options.allowUnseen === true
+  const asking = createAsking({
+    keyboard,
+    opencode: interactive ? opencode : undefined,
+    allowUnseen,
+    redraw: () => schedule(0),
+  })
+  const refusing =
+    opencode === undefined || interactive || options.asks === 'wait'
+      ? undefined
+      : unattended('reject', { opencode, remark, clock, cure: "use a terminal, or asks: 'wait'" })
   const region = surface.region(() => schedule(0))
   const release = keyboard?.hold(options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')))
   const shown = createShown()
@@ -95,9 +114,16 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     finish = resolve
   })
 
-  function see({ reply }: { reply: Reply }): void {
+  function remark(text: string): void {
+    surface.note(wrap(line(visibleLine(text), 'dim'), surface.size().columns - 1))
+  }
+
+  function see(observation: Observation): void {
+    const { reply } = observation
     newest = reply
     if (stopped) return
+    if (observation.type === 'questionAsked') refusing?.questionAsked?.(observation)
+    if (observation.type === 'permissionAsked') refusing?.permissionAsked?.(observation)
     troubles.see(reply, clock.now())
     asking.update(reply)
     if (reply.phase === 'settled') end()
@@ -150,6 +176,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       calls++
     }
     for (const block of composition.committed) remember(block)
+    if (composition.offered !== undefined) asking.offer(composition.offered)
     costMs = clock.now() - paintedAt
   }
 

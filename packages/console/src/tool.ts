@@ -4,7 +4,7 @@ import { fit, type Line, line, type Span, span } from './line.ts'
 import { MARKS, spinner } from './mark.ts'
 import { patchCount } from './patch.ts'
 import { duration, ticking } from './phrase.ts'
-import { cleanLine } from './sanitize.ts'
+import { cleanLine, visibleLine } from './sanitize.ts'
 
 /** One row: mark, name, what it works on, how it ended, how long it took. */
 export function toolLine(part: ToolPart, options: { reply: Reply; now: number; width: number }): Line {
@@ -21,7 +21,7 @@ export function toolLine(part: ToolPart, options: { reply: Reply; now: number; w
 
 /** `mcp__server__search` is `search` to people. */
 export function toolName(tool: string): string {
-  return cleanLine(tool).replace(/^mcp__.+?__/, '') || 'tool'
+  return visibleLine(tool).replace(/^mcp__.+?__/, '') || 'tool'
 }
 
 /** The permission for this call that was refused. */
@@ -54,7 +54,7 @@ function detailOf(part: ToolPart, reply: Reply): Line {
   if (found === undefined) return []
   const base = reply.directory === undefined ? '' : `${reply.directory}/`
   const text = base.length > 1 ? found.replaceAll(base, '') : found
-  return [span(' '), span(cleanLine(text))]
+  return [span(' '), span(visibleLine(text))]
 }
 
 function endOf(part: ToolPart, reply: Reply): Line {

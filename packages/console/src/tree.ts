@@ -1,12 +1,12 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
-import { twinOf } from './ask.ts'
+import { contentOf, twinOf } from './ask.ts'
 import { errorText } from './failure.ts'
 import { givenTitle } from './label.ts'
 import { fit, type Line, line, span } from './line.ts'
 import { MARKS, spinner } from './mark.ts'
 import { askLines, closedLines } from './panel.ts'
 import { counted, duration, ticking } from './phrase.ts'
-import { cleanLine } from './sanitize.ts'
+import { visibleLine } from './sanitize.ts'
 import type { Block } from './shown.ts'
 import { isTodoTool } from './todos.ts'
 import { toolLine } from './tool.ts'
@@ -68,12 +68,13 @@ function isSaidElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
 
 function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): readonly Block[] {
   const key = `ask:${ask.requestID}`
+  const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
   const twin = twinOf(ask, root)
   // A terminal shows it in the foot as long as it is pending; a log must say it at once, or nobody would know.
   const asked: readonly Block[] =
     live || twin !== undefined
       ? []
-      : [{ ...row(`${key}:asked`, true, []), urgent: true, gap: 'always', lines: askLines(ask, { width, reply }) }]
+      : [{ ...row(`${key}:asked:${contentOf(ask)}`, true, []), urgent: true, gap: 'always', lines: asking() }]
   const open = ask.status === 'pending' || twin?.status === 'pending'
   const said = open || (twin !== undefined && isSameEnd(ask, twin))
   return [...asked, { ...row(key, !open, []), lines: said ? [] : closedLines(ask, width) }]
@@ -154,7 +155,7 @@ function keyOf({ callID, reply }: Child): string {
 
 function nameOf(child: Child): Line {
   const title = (givenTitle(child.title) ?? '').replace(/ \(@\S+ subagent\)$/, '')
-  return [span(cleanLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
+  return [span(visibleLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
 }
 
 function row(key: string, final: boolean, only: Line): Block {

@@ -9,13 +9,15 @@ interface Options {
   readonly opencode: AskPort
   readonly remark: (text: string) => void
   readonly clock: Clock
+  /** What to do so that asks are not refused. */
+  readonly cure: string
 }
 
 const FIRST_AFTER_MS = 1_000
 const NOBODY = 'Nobody is there to answer. Go on without it, or stop and say what you need.'
 
 /** Answers for a person who isn't there, and says so. `first` takes the first option after a second. */
-export function unattended(what: Unattended, { opencode, remark, clock }: Options): ReplyObserver {
+export function unattended(what: Unattended, { opencode, remark, clock, cure }: Options): ReplyObserver {
   const seen = new Set<string>()
 
   function see({ ask, reply }: { ask: Ask; reply: Reply }): void {
@@ -27,7 +29,7 @@ export function unattended(what: Unattended, { opencode, remark, clock }: Option
     if (what === 'wait')
       say(`It asks "${askTitle(ask)}" and goes on once this is answered, for example in \`reply watch\`.`)
     if (what === 'reject') {
-      say(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; use a terminal, or --asks wait.`)
+      say(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; ${cure}.`)
       void settle(ask, () => opencode.reject(ask, NOBODY))
     }
     if (what === 'first') {

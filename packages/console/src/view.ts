@@ -2,7 +2,7 @@ import { isShownText, type Message, type Part, type Reply } from '@reply/core'
 import { type Line, line, span, wrap } from './line.ts'
 import { outcomeLines } from './outcome.ts'
 import { amount, duration } from './phrase.ts'
-import { cleanLine } from './sanitize.ts'
+import { visibleLine } from './sanitize.ts'
 import type { Block, Shown } from './shown.ts'
 import { takenBack, textBlocks } from './text.ts'
 import { hasOwnTodos, todoLines } from './todos.ts'
@@ -46,7 +46,7 @@ export function view(reply: Reply, options: ViewOptions): readonly Block[] {
 
 function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Block[] {
   const text = reply.prompt?.text.trim() ?? ''
-  const files = reply.prompt?.files.map(cleanLine) ?? []
+  const files = reply.prompt?.files.map(visibleLine) ?? []
   if (!prompt || (text === '' && files.length === 0)) return []
   const rows = [
     ...(text === '' ? [] : wrap(line(text, 'bold'), width, line('› ', 'magenta'), line('  '))),
@@ -79,7 +79,7 @@ function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Bl
   if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
   if (part.type === 'file') {
-    const name = cleanLine(part.filename ?? part.mime)
+    const name = visibleLine(part.filename ?? part.mime)
     return [{ key: `file:${part.id}`, final: true, gap: 'between', kind: 'row', lines: [line(`+ ${name}`, 'dim')] }]
   }
   if (part.type !== 'text') return []

@@ -9,7 +9,7 @@ function type(ask: Ask, input: string, from = emptyEntry(ask)) {
   let entry = from
   let answer: unknown
   for (const key of keysOf(input)) {
-    const pressed = press(ask, entry, key)
+    const pressed = press(entry, key, { ask, allowUnseen: false })
     entry = pressed.entry
     answer = pressed.answer ?? answer
   }
@@ -44,16 +44,21 @@ test('several questions are answered one after another', () => {
 })
 
 test('a wrong answer says what to type, and the next key takes the note away', () => {
-  const wrong = type(question(), '9\r')
+  const wrong = type(question(), '1,2\r')
   expect(wrong.answer).toBeUndefined()
-  expect(wrong.entry.note).toContain('there is no option 9')
-  expect(type(question(), '\u007f', wrong.entry).entry).toMatchObject({ input: '', note: undefined })
+  expect(wrong.entry.note).toContain('pick one')
+  expect(type(question(), '\u0015', wrong.entry).entry).toMatchObject({ input: '', note: undefined })
 })
 
 test('arrows walk through the options', () => {
   expect(type(question(), '\u001b[B\u001b[B').entry.input).toBe('2')
   expect(type(question(), '\u001b[A').entry.input).toBe('3')
   expect(picked(question(), type(question(), '\u001b[B').entry)).toEqual(['Postgres'])
+})
+
+test('arrows walk through what a permission offers', () => {
+  expect(type(permission({ always: [] }), '\u001b[B\u001b[B').entry.input).toBe('3')
+  expect(type(permission({ call: undefined }), '\u001b[B').entry.input).toBe('3')
 })
 
 test('editing: backspace takes a whole character, control-W a word, control-U all', () => {

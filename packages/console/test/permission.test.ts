@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest'
+import { consoleSink } from '../src/sink.ts'
+import { fakeClock } from './fixture/clock.ts'
+import { picture } from './fixture/picture.ts'
+import { permission, question, replyOf, START, settledOf, tell, tool } from './fixture/reply.ts'
+import { setup } from './fixture/sink.ts'
+import { fakeTerminal } from './fixture/terminal.ts'
+
+const blocked = (ask: ReturnType<typeof permission>) => replyOf([], { phase: 'blocked', asks: [ask] })
+const bash = (command: string, more = {}) => ({ tool: 'bash', input: { command, ...more } })
+
+test('a permission shows the whole command, not the patterns that the server took from it', async () => {
+  const { terminal, show } = setup([90, 20])
+  const command = "[[ -v 'a[$(touch X)]' ]]; ls\nexport A=1"
+  show(blocked(permission({ patterns: ['ls'], title: 'bash: ls', always: ['ls *'], call: bash(command) })))
+  expect(await terminal.screen()).toEqual([
+    '! Allow bash?',
+    "    [[ -v 'a[$(touch X)]' ]]; ls",
+    '    export A=1',
+    '  1. once — this time only',
+    '  2. always — from now on: ls *',
+    '  3. reject — a reason may follow, then the agent goes on with it in mind',
+    '  type 1, 2 or 3; a reason may follow the 3',
+    '  › █',
+    '? waiting for an answer · 0s',
+  ])
+})
+
+test('a line wider than the terminal is cut anywhere, and no character of it is lost', async () => {
+  const { terminal, show } = setup([30, 20])
+  const command = 'echo  one   two    three     four'
+  show(blocked(permission({ patterns: [], call: bash(command) })))
+  const [first = '', second = ''] = (await terminal.screen()).slice(1, 3)
+  expect([first.length, second.slice(0, 4)]).toEqual([29, '  ↪ '])
+  expect(first.slice(2) + second.slice(4)).toBe(command)
+})
+
+test('an edit shows all of its lines, however many', async () => {
+  const { terminal, show } = setup([60, 20])
+  const content = Array.from({ length: 100 }, (_, at) => `line ${at + 1}`).join('\n')
+  show(
+    blocked(
+      permission({ permission: 'edit', patterns: [], call: { tool: 'write', input: { filePath: 'a.txt', content } } }),
+    ),
+  )
+  const rows = await terminal.rows()
+  for (let at = 1; at <= 100; at++) expect(rows).toContain(`    +line ${at}`)
+  expect(rows.slice(-3)).toEqual([
+    '  type 1, 2 or 3; a reason may follow the 3',
+    '  › █',
+    '? waiting for an answer · 0s',
+  ])
+})
+
+test('what hides in it is written out, in the ask, in tool lines and in file names', async () => {
+  const hidden = 'rm x\u202ey\u200b\u001b[31m'
+  const shown = 'rm x\\u202ey\\u200b\\u001b[31m'
+  const { terminal, show } = setup([90, 30])
+  const [asked] = question().questions
+  show(blocked(permission({ permission: 'a\u200bb', always: [hidden], call: bash(hidden) })))
+  const screen = (await terminal.screen()).join('\n')
+  expect(screen).toContain('! Allow a\\u200bb?')
+  expect(screen.split(shown)).toHaveLength(3)
+  const options = [{ label: hidden, description: hidden }]
+  const asks = [question({ questions: asked ? [{ ...asked, question: `Is it \u202e?`, options }] : [] })]
+  expect(picture(replyOf([], { asks }), { live: false, width: 200 })).toEqual([
+    '? Database',
+    '  Is it \\u202e?',
+    `  1. ${shown} — ${shown}`,
+    '  or answer in your own words',
+  ])
+  const file = { type: 'file', id: 'f', messageID: 'msg_1', status: 'sealed', mime: 'x', url: '', raw: 0 } as const
+  const parts = [tool('a', 'ba\u200bsh', { title: hidden }), { ...file, filename: 'gnp\u202e.exe' }]
+  expect(picture(replyOf(parts))).toEqual([`✓ ba\\u200bsh ${shown} 1.2s`, '+ gnp\\u202e.exe'])
+})
+
+test('it cannot be allowed before it is known what would run; then it can', async () => {
+  const { terminal, show, type, sent } = setup([90, 20])
+  show(blocked(permission({ call: undefined, callID: 'call_a' })))
+  const screen = await terminal.screen()
+  expect(screen).toContain('  What it would run is not known yet; it is asked for.')
+  expect(screen.filter((row) => /^ {2}\d\. /.test(row))).toEqual([
+    '  3. reject — a reason may follow, then the agent goes on with it in mind',
+  ])
+  await type('1\r')
+  expect((await terminal.screen()).join('\n')).toContain('so it cannot be allowed')
+  expect(sent).toEqual([])
+  show(blocked(permission({ callID: 'call_a' })))
+  expect(await terminal.screen()).toContain('  it tells more now, or something else: read it again')
+  await type('\r')
+  expect(sent).toEqual([])
+  await type('1\r')
+  expect(sent).toEqual([['per_1', 'once']])
+})
+
+test('it can be allowed unseen where the host says so', async () => {
+  const { show, type, sent } = setup([90, 20], { allowUnseen: true })
+  show(blocked(permission({ call: undefined })))
+  await type('1\r')
+  expect(sent).toEqual([['per_1', 'once']])
+})
+
+test('what changes while a consent is being typed is not consented to; a refusal stays typed', async () => {
+  const { show, type, sent } = setup([90, 20])
+  show(blocked(permission()))
+  await type('1')
+  show(blocked(permission({ call: bash('rm -r .') })))
+  await type('\r')
+  expect(sent).toEqual([])
+  await type('3 because')
+  show(blocked(permission({ call: bash('rm -r ..') })))
+  await type('\r')
+  expect(sent).toEqual([['per_1', 'reject', 'because']])
+})
+
+test('nothing is allowed before it was painted', async () => {
+  const { sink, stdin, sent, type } = setup([90, 20])
+  tell(sink, blocked(permission()))
+  stdin.write('1\r')
+  await new Promise(setImmediate)
+  expect(sent).toEqual([])
+  await type('')
+  await type('\r')
+  expect(sent).toEqual([['per_1', 'once']])
+})
+
+test('a log has what would run, once it is known', () => {
+  const options = { live: false, width: Number.POSITIVE_INFINITY }
+  const unseen = picture(blocked(permission({ call: undefined, callID: 'call_a' })), options)
+  expect(unseen).toContain('  What it would run is not known yet; it is asked for.')
+  expect(picture(blocked(permission({ call: bash('a; b') })), options)).toContain('  a; b')
+  const over = permission({ status: 'answered', reply: 'once', call: bash('a; b') })
+  expect(picture(settledOf([], { asks: [over] }), options)).toContain('✓ allowed once: bash: a; b')
+})
+
+test('without a terminal asks are refused, and the log says so; or they wait', async () => {
+  const play = (options: Parameters<typeof consoleSink>[0]) => {
+    const { stdout, written } = fakeTerminal(60, 16)
+    const refused: string[] = []
+    const opencode = {
+      answer: async () => expect.fail('Nothing is allowed here.'),
+      reject: async ({ requestID }: { readonly requestID: string }) => void refused.push(requestID),
+    }
+    const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), opencode, live: false, ...options })
+    const ask = permission()
+    sink.permissionAsked?.({ type: 'permissionAsked', ask, reply: blocked(ask) })
+    sink.questionAsked?.({ type: 'questionAsked', ask: question(), reply: replyOf([], { asks: [question()] }) })
+    return { refused, written }
+  }
+  const plain = play({})
+  expect(plain.refused).toEqual(['per_1', 'que_1'])
+  expect(plain.written()).toContain(`It asks "bash: npm publish". Nobody can answer here, so it was refused`)
+  expect(play({ asks: 'wait' }).refused).toEqual([])
+})

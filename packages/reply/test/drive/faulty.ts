@@ -112,14 +112,26 @@ export const quickClock = {
   },
 }
 
-/** Durations of the quick clock. Heartbeats come by the server's, every 100 s of this one. */
+/**
+ * Durations of the quick clock. Heartbeats come by the server's, every 100 s of this one. What waits for the server waits
+ * as long as a busy machine may need.
+ */
 export const quick = {
   clock: quickClock,
   backOff: { minMs: 50, maxMs: 500 },
+  firstFrameMs: 100_000,
   silenceMs: 1_000_000,
-  deadlineMs: 100_000,
-  connectTimeoutMs: 100_000,
+  deadlineMs: 600_000,
+  connectTimeoutMs: 600_000,
+  graceMs: 3000,
+  waitMs: 3000,
 } satisfies Partial<ConnectOptions>
+
+/** Longer than a run takes on a busy machine. */
+const hangsAfterMs = 120_000
+
+/** How long what differs at first may take to become equal, where the plan's own judgement tells whether it did. */
+const settlesWithinMs = 10_000
 
 export interface LivePlan {
   /** Which script; default "rich". */
@@ -181,15 +193,13 @@ export async function playLive({ server }: Faulty, plan: LivePlan): Promise<Live
   )
   try {
     const changes = gather(stream)
-    const acting = plan.act?.({ stream, proxy, opencode })
-    const reply = await within(
-      plan.restarts ? 60_000 : 15_000,
-      stream.result,
-      () => `no end; its newest: ${JSON.stringify(brief(stream.reply))}`,
-    )
-    await acting
+    const words = () => `no end; its newest: ${JSON.stringify(brief(stream.reply))}`
+    const [reply] = await Promise.all([
+      within(hangsAfterMs, stream.result, words),
+      plan.act?.({ stream, proxy, opencode }),
+    ])
     // What an aborted run is told of after its end amends the reply, and so does what REST could not tell before it.
-    await eventually(5000, async () => {
+    await eventually(settlesWithinMs, async () => {
       const newest = own.heard.newest ?? reply
       const found = await differences(server, newest)
       return found.length === 0 && newest.promptIDs.length > 0 ? true : undefined

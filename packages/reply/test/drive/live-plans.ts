@@ -73,7 +73,7 @@ export function livePlanBySeed(
     // Silence is noticed after three tenths of a second.
     ...(hasStall && { connect: { silenceMs: 3000 } }),
     // A server that is just starting (1.18.33) takes requests that it never answers.
-    ...(restart && { connect: { silenceMs: 30_000, deadlineMs: 30_000 } }),
+    ...(restart && { connect: { firstFrameMs: 5000, silenceMs: 30_000, deadlineMs: 30_000 } }),
     onFrame: (frame: PassedFrame, proxy: FaultProxy) => {
       if (frame.connection > 1) return
       if (frame.event === times.refuseAt) refuseFor(proxy, 20 + (seed % 100))

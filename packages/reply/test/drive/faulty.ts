@@ -123,6 +123,7 @@ export const quick = {
   silenceMs: 1_000_000,
   deadlineMs: 600_000,
   connectTimeoutMs: 600_000,
+  lostAfterMs: 3_000_000,
   graceMs: 3000,
   waitMs: 3000,
 } satisfies Partial<ConnectOptions>

@@ -70,8 +70,8 @@ export function livePlanBySeed(
     words: JSON.stringify({ faults, ...times }, (_, value) => (value instanceof RegExp ? String(value) : value)),
     faults,
     restarts: restart !== undefined,
-    // Silence is noticed after three tenths of a second.
-    ...(hasStall && { connect: { silenceMs: 3000 } }),
+    // Silence is noticed after a second: a server on a busy machine is silent for some tenths of one.
+    ...(hasStall && { connect: { silenceMs: 10_000 } }),
     // A server that is just starting (1.18.33) takes requests that it never answers.
     ...(restart && { connect: { firstFrameMs: 5000, silenceMs: 30_000, deadlineMs: 30_000 } }),
     onFrame: (frame: PassedFrame, proxy: FaultProxy) => {

@@ -18,6 +18,7 @@ interface AskFields {
 
 export interface QuestionAsk extends AskFields {
   readonly type: 'question'
+  /** Empty if only its end was seen. */
   readonly questions: readonly Question[]
   /** One list per question, in order: labels or free text. Set once answered. */
   readonly answers?: readonly (readonly string[])[] | undefined
@@ -25,7 +26,7 @@ export interface QuestionAsk extends AskFields {
 
 export interface PermissionAsk extends AskFields {
   readonly type: 'permission'
-  /** What is to be done: `bash`, `edit`, `webfetch`, … */
+  /** What is to be done: `bash`, `edit`, `webfetch`, … Empty if only its end was seen. */
   readonly permission: string
   /** What the server checks against its rules. Not all that runs: OpenCode leaves assignments, redirects and more out. */
   readonly patterns: readonly string[]

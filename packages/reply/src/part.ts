@@ -84,7 +84,8 @@ export interface StepStartPart extends PartFields {
 
 export interface StepFinishPart extends PartFields {
   readonly type: 'step-finish'
-  readonly reason: string
+  /** Why the model stopped, in the provider's words. Absent where the source does not tell. */
+  readonly reason?: string | undefined
   readonly tokens: Tokens
   readonly cost: number
 }

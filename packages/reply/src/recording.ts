@@ -92,6 +92,8 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   /** What is still open ends with the recording; a session that nothing else is known of is a root. */
   function finish(): void {
     for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at: lastAt })
+    // What still waits for its message opens a reply, when a stream that began in mid-run told nothing else of it.
+    for (const sessionID of state.waiting) apply({ type: 'settle', sessionID, by: 'end', at: lastAt })
     for (const reply of repliesOf(state)) {
       if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at: lastAt })
     }

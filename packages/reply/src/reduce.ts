@@ -1,6 +1,6 @@
 import type { Change } from './change.ts'
 import type { MessageHead, PartEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
-import { applyAskClosed, applyAsked } from './reduce/ask.ts'
+import { applyAskClosed, applyAsked, askAt } from './reduce/ask.ts'
 import { applyCall } from './reduce/call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
@@ -66,6 +66,10 @@ function amend(reply: Reply, event: SessionScopedEvent): Step {
     case 'opened':
     case 'asked':
       if (event.sessionID === reply.sessionID) return { reply, changes: [], raw: event.raw }
+      break
+    case 'ask-closed':
+      // The end of an ask that is not this reply's, or was missed: it is no news of a reply that is over.
+      if (askAt(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
   }
   // What comes late is closed at once: nothing will end it any more.
   const applied = sealParts(apply(reply, event, []), [])

@@ -1,4 +1,6 @@
+import type { Ask } from './ask.ts'
 import type { ReplyEvent, SessionScopedEvent } from './event.ts'
+import { askAt } from './reduce/ask.ts'
 import type { Reply } from './reply.ts'
 import { cellOf, cellValues } from './track/cells.ts'
 import { sweep } from './track/forget.ts'
@@ -92,10 +94,13 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       return placeSettle(draft, rootID, event)
     case 'asked':
       if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return step(draft, rootID, event)
+      // An ask that is told again opens nothing.
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
       if (isTrailing(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
       open(draft, path, event.at)
       return step(draft, rootID, event)
+    case 'ask-closed':
+      return isOfPast(getCell(draft, rootID), event.requestID) ? undefined : step(draft, rootID, event)
     case 'opened':
       open(draft, path, event.at)
       return step(draft, rootID, event)
@@ -133,13 +138,20 @@ function isTrailing(draft: Draft, sessionID: string): boolean {
 
 /** It may be told again with other content. */
 function isPendingIn({ reply }: Cell, requestID: string): boolean {
-  return reply?.asks.some((ask) => ask.requestID === requestID && ask.status === 'pending') === true
+  return askIn(reply, requestID)?.status === 'pending'
 }
 
-/** An ask that is told again opens nothing. */
-function knowsAsk({ reply, past }: Cell, requestID: string): boolean {
-  const isIn = (one: Reply): boolean => one.asks.some((ask) => ask.requestID === requestID)
-  return (reply !== undefined && isIn(reply)) || past.some((one) => isIn(one.reply))
+function knowsAsk(cell: Cell, requestID: string): boolean {
+  return askIn(cell.reply, requestID) !== undefined || isOfPast(cell, requestID)
+}
+
+/** It was asked in an earlier run, and not taken over from there. */
+function isOfPast({ reply, past }: Cell, requestID: string): boolean {
+  return past.some((one) => askIn(one.reply, requestID)) && !askIn(reply, requestID)
+}
+
+function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
+  return reply?.asks[askAt(reply.asks, requestID)]
 }
 
 /** Whether the last that is known of a session's status is that it is idle, and how it is known. */

@@ -75,9 +75,23 @@ describe('an ask', () => {
     expect(reduced([closed('p1', { type: 'permission', reply: 'reject' })], before).reply).toBe(before)
   })
 
-  test('whose beginning nobody saw ends without a word', () => {
-    const before = after().reply
-    expect(reduced([closed('p7', { type: 'rejected' })], before).reply).toBe(before)
+  test('whose asking was missed tells its end, without a time of asking', () => {
+    const answered = after(closed('q7', { type: 'answered', answers: [['Red']] }))
+    expect(answered.changes.at(-1)).toMatchObject({ type: 'questionReplied', answers: [['Red']] })
+    expect(answered.reply.asks).toMatchObject([{ requestID: 'q7', status: 'answered', questions: [], path: [root] }])
+    expect(answered.reply.asks[0]?.askedAt).toBeUndefined()
+    const rejected = after(closed('q8', { type: 'rejected' }), closed('p9', { type: 'permission', reply: 'always' }))
+    expect(typesOf(rejected.changes).slice(-2)).toEqual(['questionRejected', 'permissionReplied'])
+    expect(reduced([closed('q8', { type: 'rejected' })], rejected.reply).changes).toEqual([])
+  })
+
+  test('whose asking was missed tells nothing when it is gone, when its reply is over, or of an earlier run', () => {
+    const open = after().reply
+    expect(reduced([closed('p7', { type: 'gone' })], open).reply).toBe(open)
+    const over = after(ended('m1'), idle()).reply
+    expect(reduced([closed('p7', { type: 'rejected' })], over).reply).toBe(over)
+    const next = run([...running, permission('p1'), ended('m1'), settle('rest'), user('u2'), message('m2')])
+    expect(run([closed('p1', { type: 'permission', reply: 'reject' })], next).reply.asks).toEqual([])
   })
 
   test('may come before its tool part', () => {

@@ -26,9 +26,9 @@ export function toTokens(wire: NonNullable<z.infer<typeof headSchema>['tokens']>
   return {
     input: wire.input,
     output: wire.output,
-    reasoning: wire.reasoning,
-    cacheRead: wire.cache.read,
-    cacheWrite: wire.cache.write,
+    reasoning: wire.reasoning ?? 0,
+    cacheRead: wire.cache?.read ?? 0,
+    cacheWrite: wire.cache?.write ?? 0,
   }
 }
 

@@ -23,8 +23,8 @@ export const failureSchema = z.looseObject({
 const tokensSchema = z.looseObject({
   input: z.number(),
   output: z.number(),
-  reasoning: z.number(),
-  cache: z.looseObject({ read: z.number(), write: z.number() }),
+  reasoning: z.number().optional(),
+  cache: z.looseObject({ read: z.number(), write: z.number() }).optional(),
 })
 
 export const headSchema = z.looseObject({
@@ -82,7 +82,7 @@ export const partSchemas = {
   file: z.looseObject({ ...place, mime: z.string(), url: z.string(), filename: z.string().optional() }),
   patch: z.looseObject({ ...place, hash: z.string(), files: z.array(z.string()) }),
   'step-start': z.looseObject({ ...place, snapshot: z.string().optional() }),
-  'step-finish': z.looseObject({ ...place, reason: z.string(), tokens: tokensSchema, cost: z.number() }),
+  'step-finish': z.looseObject({ ...place, reason: z.string().optional(), tokens: tokensSchema, cost: z.number() }),
   snapshot: z.looseObject({ ...place, snapshot: z.string() }),
   subtask: z.looseObject({ ...place, prompt: z.string(), description: z.string(), agent: z.string() }),
   agent: z.looseObject({ ...place, name: z.string() }),

@@ -8,7 +8,7 @@ import { replaceAt, withFields } from './shape.ts'
 
 /** A request that is told again changes nothing, unless it would have a person decide about something else now. */
 export function applyAsked(reply: Reply, told: Ask, changes: Change[]): Reply {
-  const at = reply.asks.findIndex((other) => other.requestID === told.requestID)
+  const at = askAt(reply.asks, told.requestID)
   const known = reply.asks[at]
   const ask = withCall(reply, withDirectory(reply, told))
   if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
@@ -42,14 +42,24 @@ function withKnownCall(ask: Ask, known: Ask): Ask {
   return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
 }
 
-/** An end whose beginning nobody saw says nothing to anybody: there is nothing on show that it could close. */
+/** An ask that is closed stays as it is. One whose asking was missed is told by its end alone. */
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
-  const at = reply.asks.findIndex((ask) => ask.requestID === event.requestID)
-  const ask = reply.asks[at]
-  if (ask?.status !== 'pending') return reply
+  const at = askAt(reply.asks, event.requestID)
+  const known = reply.asks[at]
+  if (known && known.status !== 'pending') return reply
+  const ask = known ?? unseenAsk(event)
+  if (!ask) return reply
   const closed = closedAs(ask, event)
   changes.push(toldAs(closed))
-  return withFields(reply, { asks: replaceAt(reply.asks, at, closed) })
+  return withFields(reply, { asks: known ? replaceAt(reply.asks, at, closed) : [...reply.asks, closed] })
+}
+
+/** What is known of an ask when only its end was heard. Undefined when that does not tell what it was. */
+function unseenAsk({ requestID, sessionID, how }: AskClosedEvent): Ask | undefined {
+  if (how.type === 'gone') return undefined
+  const fields = { requestID, sessionID, path: [sessionID], status: 'pending' } as const
+  if (how.type !== 'permission') return { ...fields, type: 'question', questions: [] }
+  return { ...fields, type: 'permission', permission: '', patterns: [], always: [], title: 'permission', metadata: {} }
 }
 
 /** Nobody can answer these any more. */
@@ -95,4 +105,10 @@ export function toldAs(ask: Ask): Change {
   if (ask.status === 'pending') return { type: 'questionAsked', ask }
   if (ask.status === 'rejected') return { type: 'questionRejected', ask, askedAt }
   return { type: 'questionReplied', ask, answers: ask.answers ?? [], askedAt }
+}
+
+/** Searched from the end: news are nearly always of the last asks. -1 without it. */
+export function askAt(asks: readonly Ask[], requestID: string): number {
+  for (let at = asks.length - 1; at >= 0; at--) if (asks[at]?.requestID === requestID) return at
+  return -1
 }

@@ -10,10 +10,12 @@ import { changeCell, type Draft, getCell } from './state.ts'
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   // What has just been adopted goes in before the end; one end does not wait for another.
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
-  const idle = getCell(draft, event.sessionID).idle === 'heard'
+  // What is adopted may open a reply, of which no idle was heard yet.
+  const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'heard'
+  const again = event.by === 'end' ? { ...event, idle } : event
   const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
-  if (!isExplained && adoptMessages(draft, event)) draft.queue.push(event)
-  else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(event)
+  if (!isExplained && adoptMessages(draft, event)) draft.queue.push(again)
+  else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(again)
   else {
     changeCell(draft, getCell(draft, event.sessionID), {
       trailing: event.by === 'rest' || event.by === 'time-out' || event.by === 'lost',
@@ -27,14 +29,18 @@ export function isTelling(held: SessionScopedEvent): boolean {
   return held.type === 'delta' || (held.type === 'part' && held.part.type !== 'text')
 }
 
-/** Idle was seen and nobody could say whose a message is: with a delta or a part other than text it is the assistant's. */
-function adoptMessages(draft: Draft, { sessionID, at }: SettleEvent): boolean {
+/**
+ * Idle was seen and nothing told whose a message is: with a delta or a part other than text it is the assistant's. At the
+ * end of a recording nothing more will tell of it: a stream that began in its midst ended with idle, and so did the message.
+ */
+function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolean {
   const { held, roles } = getCell(draft, sessionID)
   const ids = new Set(held.filter(isTelling).map(messageIDOf))
   let found = false
   for (const id of ids) {
     if (id === undefined || roleIn(roles, id)) continue
-    const message = { id, role: 'assistant', summary: false, raw: undefined } as const
+    const completedAt = by === 'end' ? at : undefined
+    const message = { id, role: 'assistant', summary: false, completedAt, raw: undefined } as const
     draft.queue.push({ type: 'message', sessionID, at, message })
     found = true
   }

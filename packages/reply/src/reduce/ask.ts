@@ -47,7 +47,7 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   const at = askAt(reply.asks, event.requestID)
   const known = reply.asks[at]
   if (known && known.status !== 'pending') return reply
-  const ask = known ?? unseenAsk(event)
+  const ask = known ?? unseenAsk(event, reply.directory)
   if (!ask) return reply
   const closed = closedAs(ask, event)
   changes.push(toldAs(closed))
@@ -55,9 +55,9 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
 }
 
 /** What is known of an ask when only its end was heard. Undefined when that does not tell what it was. */
-function unseenAsk({ requestID, sessionID, how }: AskClosedEvent): Ask | undefined {
+function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: string | undefined): Ask | undefined {
   if (how.type === 'gone') return undefined
-  const fields = { requestID, sessionID, path: [sessionID], status: 'pending' } as const
+  const fields = { requestID, sessionID, directory, path: [sessionID], status: 'pending' } as const
   if (how.type !== 'permission') return { ...fields, type: 'question', questions: [] }
   return { ...fields, type: 'permission', permission: '', patterns: [], always: [], title: 'permission', metadata: {} }
 }

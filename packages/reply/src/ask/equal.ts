@@ -4,8 +4,8 @@ import type { Ask, PermissionAsk, QuestionAsk } from '../ask.ts'
 const maxDepth = 256
 
 /**
- * Whether one answer can be for both: two permissions that would run the same. The permission, patterns, `always`,
- * metadata and the calls' tools and inputs are all equal, and both calls are known.
+ * Whether one answer can be for both: two permissions that would run the same. The directory, permission, patterns,
+ * `always`, metadata and the calls' tools and inputs are all equal, and both calls are known.
  */
 export function isEqualAsk(a: Ask, b: Ask): boolean {
   const key = equalKey(a)
@@ -14,7 +14,8 @@ export function isEqualAsk(a: Ask, b: Ask): boolean {
 
 /** Equal for asks that are equal. Undefined for an ask that is equal to no other. */
 export function equalKey(ask: Ask): string | undefined {
-  return ask.type === 'permission' && ask.call ? contentKey(ask) : undefined
+  const key = ask.type === 'permission' && ask.call ? contentKey(ask) : undefined
+  return key === undefined ? undefined : `${JSON.stringify(ask.directory ?? null)} ${key}`
 }
 
 /** Whether two copies of one ask would have a person decide the same, wherever they were taken from. */

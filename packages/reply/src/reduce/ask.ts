@@ -30,7 +30,12 @@ interface Again {
 }
 
 function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]): Reply {
-  const next: Ask = { ...withKnownCall(ask, known), path: known.path, askedAt: known.askedAt }
+  const next: Ask = {
+    ...withKnownCall(ask, known),
+    path: known.path,
+    askedAt: known.askedAt,
+    directory: ask.directory ?? known.directory,
+  }
   if (hasSameContent(known, next)) return reply
   changes.push({ type: 'askChanged', ask: next })
   return withFields(reply, { asks: replaceAt(reply.asks, at, next) })

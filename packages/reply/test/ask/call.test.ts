@@ -177,6 +177,7 @@ describe('equal asks', () => {
     ['other patterns', pair({ patterns: ['ls', 'pwd'] })],
     ['another permission', pair({ permission: 'external_directory' })],
     ['another `always`', pair({ always: ['*'] })],
+    ['another directory', pair({ directory: '/other' })],
     ['other metadata', pair({ metadata: { command: 'x' } })],
     ['another input', pair({}, tool('m1', { input: { command: 'ls' }, callID: 'second' }))],
     ['another tool', pair({}, tool('m1', { input, tool: 'shell', callID: 'second' }))],

@@ -6,6 +6,8 @@ import {
   type Question,
   type QuestionAsk,
   type Reply,
+  readPermissionAnswer,
+  readQuestionAnswer,
 } from '@reply/core'
 import type { AskState } from './card.ts'
 import type { Ledger } from './ledger.ts'
@@ -81,7 +83,8 @@ function stateOf(ask: Ask, before: AskState | undefined, { secret, now }: Secret
   // After a restart the input is known a little later than the ask: what is shown may be all of it.
   if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before
   const seenAt = before?.seenAt ?? now
-  return { secret: secret(secretLength), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt }
+  const kept = { guard: before?.guard, isExplained: before?.isExplained }
+  return { secret: secret(secretLength), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
 /** Pure. Undefined for a token that is not this ask's. */
@@ -109,15 +112,20 @@ function takePermission(
     if (input.token === tokens.permission(state.secret, 'reject')) return { type: 'reject', state }
     return { type: 'error', error: words.alreadyResolved }
   }
-  const text = input.text.trim()
-  const is = (...names: readonly string[]): boolean => names.some((name) => name.toLowerCase() === text.toLowerCase())
-  if (is('1', 'once', 'yes', 'y', 'ok', 'allow', words.allowOnce)) return answer('once')
-  if (canAlways && is('2', 'always', words.allowAlways)) return answer('always')
-  if (is(canAlways ? '3' : '2', words.reject)) return { type: 'reject', state }
-  const refusal = /^(?:reject|no|deny|n)(?:$|[\s:,.;–—-]+([\s\S]*)$)/i.exec(text)
-  if (!refusal) return { type: 'error', error: words.replyPermission(canAlways) }
-  const why = refusal[1]?.trim()
-  return { type: 'reject', state, ...(why && { message: why }) }
+  const { allowOnce: once, allowAlways: always, reject } = words
+  const read = readPermissionAnswer(input.text, { canAlways, labels: { once, always, reject } })
+  switch (read.type) {
+    case 'answer':
+      return answer(read.answer)
+    case 'reject':
+      return { ...read, state }
+    case 'error': {
+      const isUnclear = read.reason === 'unclear'
+      return { type: 'error', error: isUnclear ? words.replyPermission(canAlways) : words.alwaysNotOffered }
+    }
+    default:
+      return read satisfies never
+  }
 }
 
 function takeAnswer(
@@ -181,10 +189,7 @@ function takeForm(
     const strange = picked.find((value) => !question.custom && !question.options.some(({ label }) => label === value))
     if (strange !== undefined)
       return {
-        error: words.notAnOption(
-          strange,
-          question.options.map(({ label }, at) => `${at + 1} (${label})`),
-        ),
+        error: words.notAnOption(strange, namesOf(question)),
       }
     if (picked.length > 1 && !question.multiple) return { error: words.oneOnly }
     if (picked.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
@@ -193,36 +198,40 @@ function takeForm(
   const wrong = given.find((one) => one.error !== undefined)
   if (wrong?.error !== undefined) return { type: 'error', error: wrong.error }
   const answers = [...state.answers.slice(0, at), ...given.map(({ picked = [] }) => picked)]
-  const next = { secret: state.secret, answers, picked: [] }
+  const next = { ...state, answers, picked: [] }
   return answers.length < ask.questions.length
     ? { type: 'more', state: next }
     : { type: 'answer', answer: answers, state: next }
 }
 
-function next(ask: QuestionAsk, { secret, answers: before }: AskState, given: readonly string[]): Taken {
-  const answers = [...before, given]
-  const state = { secret, answers, picked: [] }
+function next(ask: QuestionAsk, before: AskState, given: readonly string[]): Taken {
+  const answers = [...before.answers, given]
+  const state = { ...before, answers, picked: [] }
   return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
 }
 
-/** Numbers and labels, in a list where several are taken; else the words themselves, where those are taken. */
+/** Reads what was typed, or says what would be an answer. */
 function readAnswer(
   question: Question,
   text: string,
   words: Words,
 ): { readonly picked: readonly string[] } | { readonly error: string } {
-  const whole = text.trim()
-  const labels = question.options.map(({ label }) => label)
-  const options = labels.map((label, index) => `${index + 1} (${label})`)
-  if (whole === '') return { error: words.replyWith({ ...question, options: labels.length }) }
-  const one = optionOf(labels, whole)
-  if (one !== undefined) return { picked: [one] }
-  const items = whole.split(/[,;\n]+|\s+(?=\d+\b)/).flatMap((item) => (item.trim() === '' ? [] : [item.trim()]))
-  const found = items.map((item) => optionOf(labels, item))
-  if (items.length > 1 && found.every((label) => label !== undefined)) {
-    return question.multiple ? { picked: [...new Set(found)] } : { error: words.oneOnly }
+  const read = readQuestionAnswer(text, question)
+  if (read.type === 'answer') return { picked: read.answers }
+  switch (read.reason) {
+    case 'empty':
+      return { error: words.replyWith({ ...question, options: question.options.length }) }
+    case 'one-only':
+      return { error: words.oneOnly }
+    case 'not-an-option':
+      return { error: words.notAnOption(read.given, namesOf(question)) }
+    default:
+      return read.reason satisfies never
   }
-  return question.custom ? { picked: [whole] } : { error: words.notAnOption(whole, options) }
+}
+
+function namesOf({ options }: Question): readonly string[] {
+  return options.map(({ label }, index) => `${index + 1} (${label})`)
 }
 
 function optionOf(labels: readonly string[], given: string): string | undefined {

@@ -1,3 +1,4 @@
+import type { Guard } from './guard.ts'
 import type { AskDetail } from './permission.ts'
 import type { Attachment, Button, Form } from './port.ts'
 
@@ -105,4 +106,8 @@ export interface AskState {
   readonly isInputKnown?: boolean | undefined
   /** When the sink first saw it, in ms since the epoch. */
   readonly seenAt?: number | undefined
+  /** Who may answer. Absent while no sink named anyone. */
+  readonly guard?: Guard | undefined
+  /** It says why nothing can be allowed in this chat. Of a chat's asks one does. */
+  readonly isExplained?: boolean | undefined
 }

@@ -1,9 +1,10 @@
 import { faults } from './contract/faults.ts'
 import type { Demand, Stage } from './contract/stage.ts'
+import { typed } from './contract/typed.ts'
 import { verbs } from './contract/verbs.ts'
 import { whole } from './contract/whole.ts'
 
-const demands = [...verbs, ...faults, ...whole] as const
+const demands = [...verbs, ...faults, ...whole, ...typed] as const
 
 /** What a clause is called, and skipped by. */
 export type ClauseName = (typeof demands)[number]['name']

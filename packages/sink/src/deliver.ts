@@ -1,12 +1,12 @@
 import type { Clock, Reply } from '@reply/core'
 import { aged } from './aging.ts'
-import { type AskInput, withSecrets } from './asks.ts'
+import { withSecrets } from './asks.ts'
 import type { AskState } from './card.ts'
 import type { Policy } from './config.ts'
 import { createEnd } from './end.ts'
 import { SinkError } from './error.ts'
+import { guardOf, withGuard, withReasons } from './guard.ts'
 import { perform, toPortError } from './hands.ts'
-import type { Actor } from './inbound/inbound.ts'
 import { createKeeper } from './keeper.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 import { createNative } from './native.ts'
@@ -17,7 +17,7 @@ import type { ChannelPort, Chat, MessageRef, PortError, Render } from './port.ts
 import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
-import { createTaking, type MayAnswer, type TakenAsk } from './take.ts'
+import { createFinding, type Finding, type MayAnswer } from './take.ts'
 import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
 import { earliest, type Mode } from './view.ts'
@@ -46,8 +46,8 @@ export interface DeliverOptions {
 export interface Deliverer {
   /** The newest state; all before it are of no interest any more. */
   show(reply: Reply): void
-  /** What a person answers to what waits here. Undefined when nothing does, or the token is none of ours. */
-  take(input: AskInput, actor: Actor | undefined): Promise<TakenAsk | undefined>
+  /** The asks of it that an input may answer. */
+  readonly find: Finding
   /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. Another one after an amendment. */
   readonly settled: Promise<Delivery>
   /** Ends the work; a call on its way is waited for. */
@@ -66,7 +66,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const turn = createTurn({ pace, chat, perChat: limits.perChat })
   const keeper = createKeeper(options)
-  const taking = createTaking({ ...options, reply: () => reply, ledger: () => ledger, onChange: asked })
+  const find = createFinding({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -78,7 +78,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let ended = Promise.resolve()
   return {
     show,
-    take,
+    find,
     get settled() {
       return end.settled
     },
@@ -99,11 +99,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     work()
   }
 
-  async function take(input: AskInput, actor: Actor | undefined): Promise<TakenAsk | undefined> {
-    return await taking(input, actor)
-  }
-
-  function asked(requestID: string, state: AskState): void {
+  function answered(requestID: string, state: AskState): void {
     void keep({ ...ledger, asks: { ...ledger.asks, [requestID]: state } })
     work()
   }
@@ -132,10 +128,9 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       waiting = undefined
       stopTimer()
       const now = clock.now()
-      const known = aged(withSecrets(ledger, reply, { secret: options.secret, now }), {
-        now,
-        editWindowMs: limits.editWindowMs,
-      })
+      const asked = withGuard(withSecrets(ledger, reply, { secret: options.secret, now }), guardOf(options))
+      const explained = withReasons(asked, options, () => pace.isFirst('closed'))
+      const known = aged(explained, { now, editWindowMs: limits.editWindowMs })
       if (known !== ledger) {
         await keep(known)
         // It may have been stopped, or be another reply by now.

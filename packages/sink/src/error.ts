@@ -2,8 +2,9 @@
  * - `invalid`: options that can't be.
  * - `store`: the ledger's store failed.
  * - `port`: a call to the platform failed; the cause is the port's own error.
+ * - `may-answer`: the host's `mayAnswer` threw or rejected, which counts as no.
  */
-export type SinkErrorType = 'invalid' | 'store' | 'port'
+export type SinkErrorType = 'invalid' | 'store' | 'port' | 'may-answer'
 
 /** What the sink reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. */
 export class SinkError extends Error {

@@ -2,7 +2,6 @@ import type { PermissionAsk } from '@reply/core'
 import type { Policy } from './config.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { isInputKnown, permissionKey } from './permission.ts'
-import type { SinkOptions } from './sink.ts'
 import type { Words } from './words.ts'
 
 /** What people may answer to a permission besides rejecting it, which is always possible. */
@@ -37,21 +36,12 @@ export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, i
   return { once: true, always: ask.always.length > 0 }
 }
 
-/** Without any list of who may answer, only a private chat's person may allow something. */
-export function mayAllowIn({
-  chat,
-  mayAnswer,
-  answerers,
-}: Pick<SinkOptions, 'chat' | 'mayAnswer' | 'answerers'>): boolean {
-  return chat.kind === 'private' || mayAnswer !== undefined || answerers !== undefined
-}
-
 function refusal(why: string): Offer {
   return { once: false, always: false, why }
 }
 
 /** Every message of the ask as it is now is on the screen. */
-function isReadable(ask: PermissionAsk, { entries }: Ledger, isPress: boolean): boolean {
+export function isReadable(ask: PermissionAsk, { entries }: Ledger, isPress: boolean): boolean {
   const own = entries.filter(({ card, part }) => card === permissionKey(ask) && part !== undefined)
   const last = own.find(({ part }) => part !== undefined && part.index === part.count - 1)
   if (!last?.part) return false

@@ -28,6 +28,8 @@ export interface ChatPace {
   onFree(listener: () => void): void
   /** The platform wants to hear nothing for a while. */
   freeze(forMs: number, scope: 'chat' | 'client'): void
+  /** True the first time that this process asks for the topic: for what a chat is told once. */
+  isFirst(topic: string): boolean
 }
 
 /** What each kind leaves of a budget for those above it. */
@@ -44,6 +46,8 @@ interface ChatCalls extends Calls {
   waiting: (() => void)[]
   /** Since when the ask of each owner waits. */
   readonly claims: Map<object, number>
+  /** What the chat was told once. */
+  readonly told: Set<string>
 }
 
 interface Room {
@@ -53,7 +57,7 @@ interface Room {
 }
 
 function newChat(): ChatCalls {
-  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map() }
+  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), told: new Set() }
 }
 
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
@@ -103,6 +107,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const frozen = scope === 'client' ? client : calls
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
       },
+      isFirst: (topic) => !calls.told.has(topic) && calls.told.add(topic).has(topic),
     }
   }
 

@@ -1,9 +1,9 @@
 import type { Reply } from '@reply/core'
 import type { DeliverOptions } from './deliver.ts'
+import { mayAllow } from './guard.ts'
 import { layout, type Slot } from './layout.ts'
 import { type Ledger, shownOf } from './ledger.ts'
 import type { Native } from './native.ts'
-import { mayAllowIn } from './offer.ts'
 import { type Mode, type View, view } from './view.ts'
 
 export interface PictureOptions extends DeliverOptions {
@@ -29,7 +29,7 @@ export function picture(reply: Reply, options: PictureOptions): Picture {
   const { cards, flow, ...rest } = view(reply, {
     ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells },
     uploads: port.upload !== undefined,
-    mayAllow: mayAllowIn(options),
+    mayAllow: (state) => mayAllow(state, options),
     isStreaming: stream !== undefined,
   })
   const slots = layout(cards, { render, limits, mode, words, ledger, now, streaming: stream && { stream, flow } })

@@ -17,7 +17,7 @@ import { type LedgerStore, memoryStore } from './ledger.ts'
 import { createPacer, type Pacer } from './pace.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
 import type { Delivery } from './reconcile.ts'
-import type { MayAnswer, TakenAsk } from './take.ts'
+import { type Found, type MayAnswer, pick, type TakenAsk } from './take.ts'
 import type { Words } from './words.ts'
 
 export interface SinkOptions {
@@ -51,10 +51,17 @@ export interface Sink extends ReplyObserver {
   /** Resolves when every reply that it was told of has settled and is shown, as far as it ever will be; the sum of all. */
   settled(): Promise<Delivery>
   /**
-   * What somebody in the chat typed or pressed, as an answer to what waits here. The caller passes it on to
-   * `opencode.answer` or `reject`. Undefined when it answers nothing.
+   * Reads what a person typed or pressed as an answer to what waits here. The caller passes it on to `opencode.answer` or
+   * `reject`. Resolves with undefined when it answers nothing. Never rejects.
+   *
+   * Words answer an ask that the chat shows whole since before they were written: `messageRef.postedAt` tells when. Without
+   * that time only a reply to a message of the ask answers it. Commands, forwarded texts and replies to other messages
+   * answer nothing. In a shared chat a permission takes a press or a reply; a question takes bare words too, from a person
+   * who is known to be allowed to answer. Words that fit several asks are answered by the question which.
    */
   take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined>
+  /** All asks that it may answer, without taking it. `answerWith` asks all sinks of a chat: one text may fit asks of several. */
+  find(input: AskInput, actor?: Actor): Promise<readonly Found[]>
   /** Ends its work for good. What is not shown by then is named in the delivery; later replies are not shown. */
   stop(): Promise<void>
 }
@@ -74,7 +81,7 @@ export function createSink(options: SinkOptions): Sink {
   const followed = new WeakSet<Promise<Delivery>>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
-  return { ...observerOf(show), settled, take, stop }
+  return { ...observerOf(show), settled, find, take, stop }
 
   function show({ type, reply }: Observation): void {
     if (isStopped) return
@@ -118,12 +125,13 @@ export function createSink(options: SinkOptions): Sink {
     return new Set([...open.keys(), ...newest.values()])
   }
 
+  async function find(input: AskInput, actor?: Actor): Promise<readonly Found[]> {
+    const found = await Promise.all([...known()].map((deliverer) => deliverer.find(input, actor)))
+    return found.flat()
+  }
+
   async function take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined> {
-    for (const deliverer of known()) {
-      const taken = await deliverer.take(input, actor)
-      if (taken) return taken
-    }
-    return undefined
+    return pick(await find(input, actor), words)
   }
 
   async function stop(): Promise<void> {

@@ -1,8 +1,14 @@
-import { type Ask, pendingAsks, type Reply } from '@reply/core'
-import { type AskInput, type Taken, takeAsk } from './asks.ts'
+import type { Ask, Reply } from '@reply/core'
+import { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
 import type { AskState } from './card.ts'
+import type { Policy } from './config.ts'
+import { SinkError } from './error.ts'
+import { mayAllow } from './guard.ts'
 import type { Actor } from './inbound/inbound.ts'
 import type { Ledger } from './ledger.ts'
+import { offerOf } from './offer.ts'
+import type { Chat } from './port.ts'
+import { isIn, type Target, targetsOf } from './target.ts'
 import type { Words } from './words.ts'
 
 /** What a person's words came to, and for which ask. */
@@ -15,71 +21,147 @@ export type TakenAsk = Taken & {
 /** Whether an actor may answer that ask, by button or by words. Anything but `true` means no; so does an error. */
 export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
 
+/**
+ * An ask that an input may answer.
+ *
+ * - `meant`: it was pressed, or replied to.
+ * - `fits`: the words are an answer to it.
+ * - `unfit`: it waits for words, and these are no answer to it.
+ */
+export interface Found {
+  readonly type: 'meant' | 'fits' | 'unfit'
+  readonly ask: Ask
+  /** Takes the input for this ask, as the ask is by then: of several takes of an answer, one counts. */
+  readonly take: () => TakenAsk
+}
+
 export interface TakingOptions {
   readonly words: Words
+  readonly policy: Policy
+  readonly chat: Chat
   readonly mayAnswer?: MayAnswer | undefined
-  readonly answerers?: readonly string[] | undefined
   readonly reply: () => Reply | undefined
   readonly ledger: () => Ledger
   /** An ask has come as far as that. */
   readonly onChange: (requestID: string, state: AskState) => void
+  readonly onError: (error: SinkError) => void
 }
 
-/** What a person answers to what waits in a reply. Undefined when nothing does, or the token is not one of the reply's. */
-export type Taking = (input: AskInput, actor: Actor | undefined) => Promise<TakenAsk | undefined>
+/** The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's. */
+export type Finding = (input: AskInput, actor: Actor | undefined) => Promise<readonly Found[]>
 
-export function createTaking({ words, mayAnswer, answerers, reply, ledger, onChange }: TakingOptions): Taking {
-  /** Answers that were given and that the server has not told of yet. */
+/** The one ask that is meant. Words that fit several are answered by the question which. Undefined when there is none. */
+export function pick(found: readonly Found[], words: Words): TakenAsk | undefined {
+  const [first, second] = found.filter(({ type }) => type === 'fits')
+  const meant = found.find(({ type }) => type === 'meant')
+  if (!meant && first && second) return wrong(first.ask, words.whichOne)
+  return (meant ?? first ?? found[0])?.take()
+}
+
+export function createFinding(options: TakingOptions): Finding {
+  const { words, policy, chat, mayAnswer, reply, ledger, onChange, onError } = options
+  /** Secrets of asks whose answer was given, and of which the server has not told yet. */
   const answered = new Set<string>()
-  return async (input, actor) => {
-    const now = reply()
-    if (!now) return undefined
-    for (const { requestID } of 'token' in input ? now.asks : pendingAsks(now)) {
-      const before = read(requestID, input)
-      if (!before) continue
-      const isAllowed = await mayTake(actor, before.ask)
-      // The ask may have been answered or withdrawn while the host thought.
-      const after = read(requestID, input)
-      if (!after) continue
-      if (!isAllowed) {
-        // What others write is a word among people; what they press is theirs to hear about.
-        if ('text' in input) continue
-        return { type: 'error', error: words.notForYou, ...unchanged(after.ask) }
-      }
-      return apply(after, actor)
-    }
-    return undefined
+  return async (input, actor) => ('token' in input ? await pressed(input, actor) : await said(input, actor))
+
+  async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly Found[]> {
+    const ask = reply()?.asks.find((one) => readAsk(one, input))
+    if (!ask) return []
+    if (!isIn(chat, input.chat)) return [refusing(ask, words.notHere)]
+    if (ask.status === 'pending' && !(await mayTake(ask, actor))) return [refusing(ask, notFor(actor))]
+    return [{ type: 'meant', ask, take: () => take(readAsk(ask, input), ask, actor) }]
   }
 
-  function read(requestID: string, input: AskInput): Read | undefined {
+  async function said(input: AskText, actor: Actor | undefined): Promise<readonly Found[]> {
+    const now = reply()
+    const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
+    const found = await Promise.all(targets.map(async (target) => await foundAt(target, input, actor)))
+    return found.flatMap((one) => one ?? [])
+  }
+
+  async function foundAt({ type, ask }: Target, input: AskText, actor: Actor | undefined): Promise<Found | undefined> {
+    if (type === 'outdated') return refusing(ask, words.alreadyResolved)
+    const step = stepOf(ask)
+    const may = await mayTake(ask, actor)
+    const read = readAsk(ask, input)
+    // The ask may have gone on while the host decided: the words were not for what it asks now.
+    const taking = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
+    if (type !== 'bare') {
+      if (!may) return refusing(ask, notFor(actor))
+      return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: taking }
+    }
+    // What others write is talk among people.
+    if (!may || !read) return undefined
+    const isAnswer = read.taken.type !== 'error' && !answered.has(read.state.secret)
+    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: taking }
+    if (chat.kind === 'private') return found
+    if (ask.type === 'permission')
+      return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, words.pressOrReply) } : undefined
+    // Unless it is known who may answer, anyone's talk would be the answer.
+    return read.state.guard ? found : undefined
+  }
+
+  function notFor(actor: Actor | undefined): string {
+    return actor?.isAnonymous ? words.anonymous : words.notForYou
+  }
+
+  /** Which of its questions an ask is at, and with which content. */
+  function stepOf({ requestID }: Ask): string {
+    const state = ledger().asks[requestID]
+    return `${state?.secret}/${state?.answers.length}`
+  }
+
+  /** Undefined if the ask is gone, or the token is not its any more. */
+  function readAsk({ requestID }: Ask, input: AskInput): Read | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
     const taken = ask && state && takeAsk(ask, input, { state, words })
-    return ask && state && taken && { ask, state, taken }
+    return ask && state && taken && { ask, state, taken: gated({ ask, state, taken }, 'token' in input) }
   }
 
-  async function mayTake(actor: Actor | undefined, ask: Ask): Promise<boolean> {
-    if (!mayAnswer && !answerers) return true
-    if (!actor || actor.isAnonymous) return false
-    if (answerers && !answerers.includes(actor.id)) return false
-    return mayAnswer === undefined || (await mayAnswer(actor, ask)) === true
+  /** Words and presses can do no more than what the chat may be offered. */
+  function gated({ ask, state, taken }: Read, isPress: boolean): Taken {
+    if (taken.type !== 'answer' || ask.type !== 'permission') return taken
+    const offering = { ledger: ledger(), policy, words, mayAllow: mayAllow(state, options), isPress }
+    const offer = offerOf(ask, offering)
+    if (!offer.once) return { type: 'error', error: offer.why ?? words.notAllShown }
+    return taken.answer === 'always' && !offer.always ? { type: 'error', error: words.alwaysNotOffered } : taken
   }
 
-  function apply({ ask, state, taken }: Read, actor: Actor | undefined): TakenAsk {
-    const { requestID } = ask
+  async function mayTake(ask: Ask, actor: Actor | undefined): Promise<boolean> {
+    const guard = ledger().asks[ask.requestID]?.guard
+    if (actor?.isAnonymous) return false
+    if (!guard) return true
+    if (!actor || (guard.answerers && !guard.answerers.includes(actor.id))) return false
+    if (!guard.hasMayAnswer) return true
+    try {
+      return mayAnswer !== undefined && (await mayAnswer(actor, ask)) === true
+    } catch (cause) {
+      const what = cause instanceof Error ? cause.message : String(cause)
+      onError(
+        new SinkError('may-answer', `mayAnswer failed for ${ask.requestID}, which counts as no: ${what}`, { cause }),
+      )
+      return false
+    }
+  }
+
+  /** Of several takes one counts: from the check on nothing is awaited. */
+  function take(read: Read | undefined, before: Ask, actor: Actor | undefined): TakenAsk {
+    if (!read) return wrong(before, words.alreadyResolved)
+    const { ask, state, taken } = read
     if (taken.type === 'error' || taken.type === 'form') return { ...taken, ...unchanged(ask) }
-    if (answered.has(requestID)) return { type: 'error', error: words.alreadyResolved, ...unchanged(ask) }
-    onChange(requestID, taken.type === 'more' ? taken.state : { ...state, by: actor?.name })
+    if (answered.has(state.secret)) return wrong(ask, words.alreadyResolved)
+    onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })
     if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
     // What is given last counts when the server has taken it, and is shown then.
-    answered.add(requestID)
-    return { ...taken, ask, undo: () => undo(requestID) }
+    answered.add(state.secret)
+    return { ...taken, ask, undo: () => undo(ask, state.secret) }
   }
 
   /** An actor whose answer was not taken did not answer: another person may have, elsewhere. */
-  function undo(requestID: string): void {
+  function undo({ requestID }: Ask, secret: string): void {
     const state = ledger().asks[requestID]
-    if (answered.delete(requestID) && state) onChange(requestID, { ...state, by: undefined })
+    if (answered.delete(secret) && state) onChange(requestID, { ...state, by: undefined })
   }
 }
 
@@ -87,6 +169,14 @@ interface Read {
   readonly ask: Ask
   readonly state: AskState
   readonly taken: Taken
+}
+
+function refusing(ask: Ask, error: string): Found {
+  return { type: 'meant', ask, take: () => wrong(ask, error) }
+}
+
+function wrong(ask: Ask, error: string): TakenAsk {
+  return { type: 'error', error, ...unchanged(ask) }
 }
 
 function unchanged(ask: Ask): Pick<TakenAsk, 'ask' | 'undo'> {

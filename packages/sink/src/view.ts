@@ -1,5 +1,5 @@
 import { isShownText, partsOf, pendingAsks, type Reply } from '@reply/core'
-import type { Break, Card, Shown } from './card.ts'
+import type { AskState, Break, Card, Shown } from './card.ts'
 import type { Policy } from './config.ts'
 import type { Flow } from './streaming.ts'
 import { answerCards, type Placed } from './view/answer.ts'
@@ -29,8 +29,8 @@ export interface ViewOptions {
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
   /** What was posted can be edited. Default true; without it an ask with several answers has no buttons, which could show nothing of what is picked. */
   readonly edits?: boolean | undefined
-  /** People here may allow something: the chat is private, or the host says who may answer. Default true. */
-  readonly mayAllow?: boolean | undefined
+  /** People here may allow that ask: it is known who may answer it. Default: they may. */
+  readonly mayAllow?: ((state: AskState) => boolean) | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
   /** What grows is streamed: the stream tells what is being done. */

@@ -62,7 +62,14 @@ export interface Words {
   oneOnly: string
   alreadyResolved: string
   notForYou: string
+  anonymous: string
+  notHere: string
+  notShownYet: string
+  whichOne: string
+  pressOrReply: string
+  alwaysNotOffered: string
   notAllowedHere: string
+  rejectOnly: string
   waitingForInput: string
   notAllShown: string
   elapsed: (ms: number) => string
@@ -156,8 +163,15 @@ export const words: Words = {
   oneOnly: 'Only one answer is possible here.',
   alreadyResolved: 'This was already resolved.',
   notForYou: 'You may not answer this.',
+  anonymous: 'Answer as yourself, not as a channel or an anonymous administrator.',
+  notHere: 'This was asked in another chat. Answer it there.',
+  notShownYet: 'Not all of this was here yet when you wrote. Read it, then answer again.',
+  whichOne: 'Several requests wait for an answer. Press a button, or reply to the message that you mean.',
+  pressOrReply: 'In a shared chat, press a button, or reply to the message that asks.',
+  alwaysNotOffered: '"Always" is not offered here. Give 1 to allow it once, or 3 to reject it.',
   notAllowedHere:
     'It cannot be allowed here: this chat is shared, and the bot has no list of people who may answer. You can reject it.',
+  rejectOnly: 'It cannot be allowed here. You can reject it.',
   waitingForInput: 'Waiting to see what it would run. Until then you can only reject it.',
   notAllShown:
     'Not all of it could be shown here, so you can only reject it here. To allow it, answer in the terminal.',

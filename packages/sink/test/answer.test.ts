@@ -22,9 +22,9 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
     running: () => [
       {
         sink: {
-          take: async (input, by) => {
+          find: async (input, by) => {
             done.push([input, by])
-            return taken
+            return taken ? [{ type: 'meant', ask, take: () => taken }] : []
           },
         },
         stream: {

@@ -227,8 +227,9 @@ describe('a permission', () => {
 
   test('takes no always where nothing could be', () => {
     const ask = permits({ always: [] })
-    expect(take(ask, 'always')).toEqual({ type: 'error', error: words.replyPermission(false) })
-    expect(take(ask, '2')?.type).toBe('reject')
+    expect(take(ask, 'always')).toEqual({ type: 'error', error: words.alwaysNotOffered })
+    expect(take(ask, '2')).toEqual({ type: 'error', error: words.alwaysNotOffered })
+    expect(take(ask, '3')?.type).toBe('reject')
     expect(take(ask, { token: 's3cret.always' })).toMatchObject({ type: 'error' })
   })
 

@@ -48,7 +48,12 @@ describe('the press of what opens a form', () => {
     const taken = { type: 'form', form, state: fresh, ask: three, undo: () => {} } as const
     const answer = answerWith({
       opencode: { answer: () => Promise.reject(new Error()), reject: () => Promise.reject(new Error()) },
-      running: () => [{ sink: { take: async () => taken }, stream: { abort: () => Promise.reject(new Error()) } }],
+      running: () => [
+        {
+          sink: { find: async () => [{ type: 'meant', ask: three, take: () => taken }] },
+          stream: { abort: () => Promise.reject(new Error()) },
+        },
+      ],
     })
     const press: Inbound = {
       ...{ type: 'press', chat: { id: '7' }, actor: { id: '5', name: 'Ada' }, token: 's3cret.0.f' },

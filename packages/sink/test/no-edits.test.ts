@@ -82,7 +82,7 @@ test('a press that is seen as a message is answered for what went wrong alone', 
   const told: unknown[] = []
   const answer = async (words?: string): Promise<void> => void told.push(words)
   const press: Inbound = {
-    ...{ type: 'press', chat: { id: '7' }, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } },
+    ...{ type: 'press', chat: { id: 'chat' }, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } },
     isMessage: true,
     answer,
   }

@@ -1,14 +1,9 @@
-import { type Reply, systemClock } from '@reply/core'
+import type { Reply } from '@reply/core'
 import type { Policy } from '../config.ts'
 import type { Delivery } from '../reconcile.ts'
-import { createSink, type Sink } from '../sink.ts'
+import { acting, begin, ended, go, patienceMs } from './acting.ts'
 import { askOf, numbered, replyOf, statesOf } from './script.ts'
 import { type Demand, must, reads, type Stage, type StageFault, textsOn, until } from './stage.ts'
-
-/** So long a reply may take to be shown, in ms: platforms make one wait. */
-const patienceMs = 120_000
-
-const policy: Partial<Policy> = { firstFlushMs: 0, statusAfterMs: 0, notifyAfterMs: 3_600_000 }
 
 const words = 'The answer begins here, and this is how it ends.'
 
@@ -104,18 +99,6 @@ export const whole = [
     },
   },
   {
-    name: 'asks, and takes a number for the answer',
-    run: async (stage) => {
-      await acting(stage, async (sink) => {
-        begin(sink, replyOf('', { ask: askOf({}) }))
-        const isAsked = (): boolean => textsOn(stage).some((text) => text.includes('Which colour?'))
-        await until(stage, { isDone: isAsked, withinMs: patienceMs, words: 'Nobody was asked.' })
-        const taken = await sink.take({ text: '1' })
-        must(taken?.type === 'answer' && String(taken.answer) === 'Red', 'The number 1 is not the first option.')
-      })
-    },
-  },
-  {
     name: 'posts long code as a file that opens as text, whatever its language',
     needs: ({ port }) => port.upload !== undefined,
     run: async (stage) => {
@@ -193,32 +176,4 @@ async function play(
   )
   must(delivery !== undefined, 'It never came to an end.')
   return { delivery }
-}
-
-function begin(sink: Sink, reply: Reply): void {
-  sink.replyStarted?.({ type: 'replyStarted', reply })
-}
-
-function go(sink: Sink, reply: Reply): void {
-  sink.replyAmended?.({ type: 'replyAmended', reply })
-}
-
-async function acting(stage: Stage, act: (sink: Sink) => Promise<void>, more: Partial<Policy> = {}): Promise<void> {
-  const { port, render, chat, clock = systemClock } = stage
-  const sink = createSink({ port, render, chat, clock, policy: { ...policy, ...more } })
-  try {
-    await act(sink)
-  } finally {
-    await sink.stop()
-  }
-}
-
-async function ended(stage: Stage, sink: Sink): Promise<Delivery> {
-  let delivery: Delivery | undefined
-  void sink.settled().then((found) => {
-    delivery = found
-  })
-  await until(stage, { isDone: () => delivery !== undefined, withinMs: patienceMs, words: 'It never came to an end.' })
-  must(delivery !== undefined, 'It never came to an end.')
-  return delivery
 }

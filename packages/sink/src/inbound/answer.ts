@@ -1,13 +1,13 @@
 import type { OpenCode, ReplyStream } from '@reply/core'
 import type { AskInput } from '../asks.ts'
 import type { Sink } from '../sink.ts'
-import type { TakenAsk } from '../take.ts'
+import { pick, type TakenAsk } from '../take.ts'
 import { words as defaultWords, type Words } from '../words.ts'
 import type { Inbound } from './inbound.ts'
 
 /** A reply that runs, and where it is shown. */
 export interface Running {
-  readonly sink: Pick<Sink, 'take'>
+  readonly sink: Pick<Sink, 'find'>
   readonly stream: Pick<ReplyStream, 'abort'>
 }
 
@@ -34,13 +34,13 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return all.length > 0
     }
     const input = inputOf(inbound)
-    for (const { sink } of running(inbound)) {
-      const taken = await sink.take(input, inbound.actor)
-      if (!taken) continue
-      if (taken.type === 'form' && inbound.type === 'press') {
-        await inbound.open?.(taken.form)
-        return true
-      }
+    const found = await Promise.all(running(inbound).map(({ sink }) => sink.find(input, inbound.actor)))
+    const taken = pick(found.flat(), words)
+    if (taken?.type === 'form' && inbound.type === 'press') {
+      await inbound.open?.(taken.form)
+      return true
+    }
+    if (taken) {
       const told = await settle(taken)
       // What was typed is answered by the asking message; what it was not, by words.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage

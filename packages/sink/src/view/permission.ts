@@ -52,7 +52,7 @@ function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): A
     return { ...content, open: end, closed: end }
   }
   const closed = rejecting(words.notAllShown, state, options)
-  const why = whyClosed(ask, options)
+  const why = whyClosed(ask, state, options)
   return {
     ...content,
     open: why === undefined ? allowing(ask, state, options) : rejecting(why, state, options),
@@ -60,9 +60,10 @@ function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): A
   }
 }
 
-function whyClosed(ask: PermissionAsk, { words, policy, mayAllow = true }: ViewOptions): string | undefined {
-  if (!isInputKnown(ask) && !policy.allowUnseen) return words.waitingForInput
-  return mayAllow ? undefined : words.notAllowedHere
+function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): string | undefined {
+  const { words, policy, mayAllow = () => true } = options
+  if (!mayAllow(state)) return state.isExplained === false ? words.rejectOnly : words.notAllowedHere
+  return isInputKnown(ask) || policy.allowUnseen ? undefined : words.waitingForInput
 }
 
 function allowing(ask: PermissionAsk, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {

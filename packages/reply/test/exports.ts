@@ -265,6 +265,8 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'FakeOptions',
     'Form',
     'FormQuestion',
+    'Found',
+    'Guard',
     'Hear',
     'HearOptions',
     'Inbound',

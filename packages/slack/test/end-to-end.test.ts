@@ -110,7 +110,7 @@ async function onInbound(inbound: Inbound): Promise<void> {
     return
   }
   if ((await answer(inbound)) || inbound.type !== 'text') return
-  const sink = channel.sinkFor({ chat: inbound.chat }, wishes[inbound.chat.id])
+  const sink = channel.sinkFor(inbound, wishes[inbound.chat.id])
   const stream = opencode.prompt({ text: inbound.text }, { observe: () => [sink] })
   running.set(inbound.chat.id, { sink, stream })
 }

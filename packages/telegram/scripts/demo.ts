@@ -32,7 +32,7 @@ const channel = telegramChannel({
   onError: ({ message }) => out.write(`! ${message}\n`),
   onInbound: async (inbound) => {
     if ((await answer(inbound)) || inbound.type !== 'text') return
-    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+    const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ text: inbound.text }, { observe: () => [sink] })
     running.push({ sink, stream })
     await stream.result

@@ -132,7 +132,7 @@ async function take(inbound: Inbound, channel: Pick<WhatsAppChannel, 'sinkFor'>)
     return
   }
   if ((await answer(inbound)) || inbound.type !== 'text') return
-  const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef })
+  const sink = channel.sinkFor(inbound)
   const stream = opencode.prompt({ text: inbound.text }, { observe: () => [sink] })
   running.set(inbound.chat.id, { sink, stream })
 }

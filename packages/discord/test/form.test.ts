@@ -53,7 +53,7 @@ async function ask(questions: readonly Question[], delay?: (started: Started) =>
     sink.replyStarted?.({ type: 'replyStarted', reply: replyOf(questions) })
   }
   restart()
-  await until(() => discord.screen(channelId).length === 1)
+  await until(() => (discord.screen(channelId).at(-1)?.rows.length ?? 0) > 0)
   const open: Asking['open'] = async (from = person) => {
     const { messageId = '' } = discord.screen(channelId).at(-1) ?? {}
     return await discord.press(channelId, messageId, 'Answer …', { from }).settled

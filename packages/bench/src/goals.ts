@@ -4,6 +4,7 @@ import { channelGoals } from './goals/channels.ts'
 import { deliveryGoals } from './goals/delivery.ts'
 import { growthGoals } from './goals/growth.ts'
 import { heapGoals } from './goals/heap.ts'
+import { hostileGoals } from './goals/hostile.ts'
 import { liveGoals } from './goals/live.ts'
 import { peerGoals } from './goals/peer.ts'
 import { resyncGoals } from './goals/resync.ts'
@@ -20,4 +21,5 @@ export const goals: readonly Goal[] = [
   ...heapGoals,
   ...deliveryGoals,
   ...channelGoals,
+  ...hostileGoals,
 ]

@@ -1,4 +1,4 @@
-import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import { type Dialect, type Render, remembering, renderMarkdown } from '@reply/sink'
 import { literal } from './escape.ts'
 import { contentLength } from './limits.ts'
 import { clean, mark, remark, unmarkFirst } from './mark.ts'
@@ -43,11 +43,11 @@ const marking: Dialect = {
  *
  * It is longer than the source only by tables, and where words have to be kept from being markup. `<small>` is small text.
  */
-export function renderDiscord(source: string): Rendered {
+export const renderDiscord: Render = remembering((source) => {
   const written = write(withSmall(renderMarkdown(source, marking)))
   const text = written.text.trim()
   return { text, plain: written.plain.trim(), length: text.length }
-}
+})
 
 /** Words that are no Markdown: they are read as they are. */
 export function escapeDiscord(words: string): string {

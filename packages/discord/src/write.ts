@@ -2,7 +2,7 @@ import { gap, literal, type Written } from './escape.ts'
 import { type Element, type Node, nodesOf } from './mark.ts'
 
 interface Place {
-  /** What was written before it. */
+  /** The end of what was written before it: its last line, if that may be the start of one still. */
   readonly before: string
   /** The letter after it; empty at the end. */
   readonly next: string
@@ -41,7 +41,7 @@ function all(nodes: readonly Node[], place: Place): Written {
   let text = ''
   let plain = ''
   for (const [index, node] of nodes.entries()) {
-    const at = { ...place, before: place.before + text, next: firstOf(nodes[index + 1]) ?? place.next }
+    const at = { ...place, before: endOf(place.before, text), next: firstOf(nodes[index + 1]) ?? place.next }
     const one = typeof node === 'string' ? literal(node, { ...at, isStart: isStart(at.before) }) : element(node, at)
     const before = nodes[index - 1]
     const isBeside = before !== undefined && typeof before !== 'string' && typeof node !== 'string'
@@ -152,8 +152,8 @@ function link({ nodes, attribute: href }: Element, place: Place): Written {
   const label = inner.text.replace(/\s+/g, ' ')
   const isLabel =
     !place.hasBrackets && !/[[\]]/.test(label) && !/https?:\/\//i.test(inner.plain) && inner.plain.trim() !== ''
-  const written = [`[${label}](${url})`, `[${label}](<${url}>)`].find((text) => isLink(text, url))
-  return isLabel && written ? { text: written, plain: inner.plain } : beside(inner, whole)
+  const written = isLabel && [`[${label}](${url})`, `[${label}](<${url}>)`].find((text) => isLink(text, url))
+  return written ? { text: written, plain: inner.plain } : beside(inner, whole)
 }
 
 function beside(words: Written, address: Written): Written {
@@ -197,6 +197,17 @@ function firstOf(node: Node | undefined): string | undefined {
 function clash(before: string, after: string): boolean {
   const letter = before.charAt(before.length - 1)
   return /[*~`]/.test(letter) && after.startsWith(letter)
+}
+
+/** Longer lines begin with no mark: a letter stands for them. */
+const longestStart = 80
+
+function endOf(before: string, text: string): string {
+  const tail = text.slice(-longestStart)
+  const isLine = text.length <= longestStart && !text.includes('\n')
+  const line = isLine ? before + tail : tail
+  const end = line.slice(line.lastIndexOf('\n') + 1)
+  return end.length > longestStart ? 'x' : end
 }
 
 function lineOf(before: string): string {

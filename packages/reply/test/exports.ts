@@ -345,6 +345,8 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'portContract',
     'reconcile',
     'offerOf',
+    'lazyPlain',
+    'remembering',
     'renderMarkdown',
     'secretFault',
     'shownOf',

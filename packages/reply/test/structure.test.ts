@@ -36,7 +36,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/(\w+\/)?(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
-  marked: /^packages\/sink\/src\/markdown\.ts$/,
+  marked: /^packages\/sink\/src\/bounded-lexer\.ts$/,
   'string-width': /^packages\/console\/src\/line\.ts$/,
   commander: /^packages\/console\/src\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/telegram)\.ts$/,

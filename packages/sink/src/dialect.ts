@@ -40,6 +40,9 @@ export interface Dialect {
   html?(text: string): string
 }
 
+type Item = Extract<Token, { readonly type: 'list' }>['items'][number]
+type Row = Extract<Token, { readonly type: 'table' }>['header']
+
 interface Inside {
   readonly dialect: Dialect
   readonly lists: number
@@ -62,9 +65,13 @@ export function renderMarkdown(source: string, dialect: Dialect): string {
 const written = new WeakMap<Dialect, WeakMap<Token, string>>()
 
 function remembering(token: Token, inside: Inside): string {
-  const ours = written.get(inside.dialect) ?? new WeakMap<Token, string>()
-  written.set(inside.dialect, ours)
-  const text = ours.get(token) ?? block(token, inside)
+  return once(token, inside, () => block(token, inside))
+}
+
+function once(token: Token, { dialect }: Inside, write: () => string): string {
+  const ours = written.get(dialect) ?? new WeakMap<Token, string>()
+  written.set(dialect, ours)
+  const text = ours.get(token) ?? write()
   ours.set(token, text)
   return text
 }
@@ -99,20 +106,20 @@ function block(token: Token, inside: Inside): string {
     case 'list': {
       const first = token.start === '' ? 1 : token.start
       const below = { ...inside, lists: inside.lists + 1 }
-      const items = token.items.map(({ tokens, checked, task }, index) =>
-        dialect.item(blocks(known(tokens), below), {
+      const items = token.items.map((item, index) =>
+        dialect.item(itemContent(item, below), {
           ordered: token.ordered,
           number: first + index,
           depth: inside.lists,
-          checked: task ? checked === true : undefined,
+          checked: item.task ? item.checked === true : undefined,
         }),
       )
       return dialect.list(items, inside.lists)
     }
     case 'table': {
       const table: Table = {
-        header: token.header.map((cell) => lineOf(known(cell.tokens))),
-        rows: token.rows.map((row) => row.map((cell) => lineOf(known(cell.tokens)))),
+        header: cellTexts(token.header),
+        rows: token.rows.map(cellTexts),
         align: token.align,
       }
       return dialect.table?.(table) ?? dialect.code(tableText(table), undefined)
@@ -140,6 +147,21 @@ function block(token: Token, inside: Inside): string {
       return span(token, inside)
   }
   return token satisfies never
+}
+
+/** Items of a list that grows are the same tokens again. */
+function itemContent(item: Item, inside: Inside): string {
+  const write = (): string => blocks(known(item.tokens), inside)
+  return inside.lists === 1 && inside.quotes === 0 ? once(item, inside, write) : write()
+}
+
+const cells = new WeakMap<Row, readonly string[]>()
+
+/** Rows of a table that grows are the same tokens again. */
+function cellTexts(row: Row): readonly string[] {
+  const texts = cells.get(row) ?? row.map((cell) => lineOf(known(cell.tokens)))
+  cells.set(row, texts)
+  return texts
 }
 
 function spans(tokens: readonly Token[], inside: Inside): string {

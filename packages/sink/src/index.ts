@@ -72,6 +72,7 @@ export {
   type ReconcileOptions,
   reconcile,
 } from './reconcile.ts'
+export { lazyPlain, remembering } from './remembering.ts'
 export { createSink, type Sink, type SinkOptions } from './sink.ts'
 export { type Slice, type SplitOptions, split } from './split.ts'
 export { type Table, tableText } from './table.ts'

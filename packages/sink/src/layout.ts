@@ -1,8 +1,9 @@
 import { askSlots } from './ask-slots.ts'
 import type { Card } from './card.ts'
 import { carryOf } from './carry.ts'
+import { createGrowingSplit } from './growing-split.ts'
 import { heal } from './heal.ts'
-import { type Entry, hashesOf, hashOf, indexOf, type Ledger, type Part, type Piece } from './ledger.ts'
+import { type Entry, hashOf, indexOf, type Ledger, type Part, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { AppendStream, Attachment, Bubble, Render } from './port.ts'
 import { slotOf, smallLine, withFooter } from './slot.ts'
@@ -51,6 +52,9 @@ const footerLength = 200
 
 /** Where nothing is edited, a message is no longer than this, so that one can read along. */
 const appendLength = 3500
+
+/** Remembers how texts that grow were cut, so that only what is new is cut. */
+const cut = createGrowingSplit()
 
 /** Cards as messages: rendered, measured, cut where they are too long. Pure. */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
@@ -109,17 +113,14 @@ function answerSlots(
   const before = last ? upTo(own, last).map((entry) => standing(entry, card, options)) : []
   if (last && card.source.slice(from).trim() === '') return before
   const maxLength = lengthFor(card, options)
-  const slices = split(card.source, {
+  const slices = cut(card.source, {
     from,
-    carry: carryOf(card.source.slice(0, from)),
+    carry: () => carryOf(card.source.slice(0, from)),
     maxLength,
     swells: options.limits.swells,
     measure: (text) => measured(text, maxLength, options),
+    measuredBy: [options.render, options.limits.maxLength, options.streaming?.stream],
   })
-  const upTos = hashesOf(
-    card.source,
-    slices.map(({ to }) => to),
-  )
   const slots = slices.map((slice, index) => {
     const key = `${card.key}#${first + index}`
     const isLast = index === slices.length - 1
@@ -132,7 +133,7 @@ function answerSlots(
     const slot = slotOf(card, key, `${label}${text}`, options)
     return {
       ...slot,
-      piece: { from: slice.from, to: slice.to, upTo: upTos[index] ?? '' },
+      piece: { from: slice.from, to: slice.to, upTo: slice.upTo },
       isGrowing,
       isLast: isLast && options.isTail,
       ...(isLast && options.isTail && options.streaming && { flow: options.streaming.flow }),

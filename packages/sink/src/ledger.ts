@@ -175,16 +175,35 @@ export function hashOf(text: string): string {
 
 /** Of the text up to each of these places, which are in their order: read once, however many they are. */
 export function hashesOf(text: string, ends: readonly number[]): readonly string[] {
-  let [a, b] = [0xdeadbeef, 0x41c6ce57]
-  let at = 0
+  let state = emptyHash
   return ends.map((end) => {
-    for (; at < end; at++) {
-      const unit = text.charCodeAt(at)
-      a = Math.imul(a ^ unit, 2654435761)
-      b = Math.imul(b ^ unit, 1597334677)
-    }
-    return mixed(a, b)
+    state = hashedTo(end, text, state)
+    return hashIn(state)
   })
+}
+
+/** Where the hashing of a text has come to. */
+export interface HashState {
+  readonly at: number
+  readonly a: number
+  readonly b: number
+}
+
+export const emptyHash: HashState = { at: 0, a: 0xdeadbeef, b: 0x41c6ce57 }
+
+/** Hashes a text on, up to a place that is not before the state's. */
+export function hashedTo(end: number, text: string, state: HashState): HashState {
+  let { at, a, b } = state
+  for (; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    a = Math.imul(a ^ unit, 2654435761)
+    b = Math.imul(b ^ unit, 1597334677)
+  }
+  return { at, a, b }
+}
+
+export function hashIn({ a, b }: HashState): string {
+  return mixed(a, b)
 }
 
 function mixed(a: number, b: number): string {

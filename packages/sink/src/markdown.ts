@@ -1,19 +1,22 @@
-import { Marked, type Token as MarkedOrOther, type MarkedToken } from 'marked'
+import { readMarkdown, type Token } from './bounded-lexer.ts'
+import { closingLine, openFence } from './fence.ts'
+import { longBlock, readLongBlock } from './long-block.ts'
+import { createTextCache } from './text-cache.ts'
 
-/** A piece of Markdown as it was read. What is inside it are such pieces too: `known` says which. */
-export type Token = MarkedToken
+export { known, type Token } from './bounded-lexer.ts'
+export { type Fence, openFence } from './fence.ts'
 
-/** Letters of the chunks that are remembered. */
+/** UTF-16 units of the chunks that are remembered. */
 const REMEMBERED = 400_000
+
+/** UTF-16 units of a text that is read as a whole for the sake of its definitions. In longer ones they are text. */
+const DEFINED = 16_384
 
 /** A blank line, and a line below that no list, quote or indented code can go on with. */
 const CHUNK_END = /\n[ \t\r]*\n(?=[^\s*+>\d-])/g
 
 /** Something another chunk may refer to. */
-const DEFINITION = /^ {0,3}\[[^\]]+\]:/m
-
-/** Without blocks of HTML: what is inside them is shown as written anyhow, and it may as well be Markdown. */
-const marked = new Marked({ tokenizer: { html: () => undefined } })
+const DEFINITION = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
 
 /**
  * Reads Markdown (GFM), and never throws: thousands of nested quotes exhaust the stack, and such a text is one text.
@@ -22,63 +25,26 @@ const marked = new Marked({ tokenizer: { html: () => undefined } })
  * tokens are shared; nobody may change them.
  */
 export function lex(source: string): readonly Token[] {
-  if (DEFINITION.test(source)) return lexChunk(source)
+  if (source.length <= DEFINED && DEFINITION.test(source)) return chunks.get(source, readMarkdown)
   const tokens: Token[] = []
   let start = 0
   while (start < source.length) {
     const chunk = chunkAt(source, start)
-    tokens.push(...chunk.tokens)
+    for (const token of chunk.tokens) tokens.push(token)
     start = chunk.end
   }
   return tokens
 }
 
-/** What of the pieces inside a token is known here: extensions of the lexer, which we have none of, are left out. */
-export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
-  return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
-}
-
-export interface Fence {
-  /** What closes it. */
-  readonly marker: string
-  /** Its first line without white space around it. */
-  readonly opening: string
-}
-
-/** A code block that is not closed yet. */
-export function openFence(token: Token): Fence | undefined {
-  if (token.type !== 'code' || token.codeBlockStyle === 'indented') return undefined
-  const [opening = '', ...lines] = token.raw.split('\n')
-  const marker = /^ {0,3}(`{3,}|~{3,})/.exec(opening)?.[1]
-  if (marker === undefined) return undefined
-  const last = lines.findLast((line) => line.trim() !== '') ?? ''
-  const closing = /^ {0,3}(`{3,}|~{3,}) *$/.exec(last)?.[1]
-  if (closing?.startsWith(marker)) return undefined
-  return { marker, opening: opening.trim() }
-}
-
-/** Two generations, the younger of which is what was asked for last: to forget takes no search then. */
-let young = new Map<string, readonly Token[]>()
-let old = young
-let remembered = 0
+const chunks = createTextCache<readonly Token[]>(REMEMBERED)
+const pieces = createTextCache<readonly Token[]>(REMEMBERED)
 
 function lexed(chunk: string): readonly Token[] {
-  const before = young.get(chunk)
-  if (before !== undefined) return before
-  const tokens = old.get(chunk) ?? lexChunk(chunk)
-  if (chunk.length > REMEMBERED / 10) return tokens
-  young.set(chunk, tokens)
-  remembered += chunk.length
-  if (remembered > REMEMBERED / 2) [old, young, remembered] = [young, new Map(), 0]
-  return tokens
+  return chunks.get(chunk, chunk.length > longBlock ? readPieces : readMarkdown)
 }
 
-function lexChunk(source: string): readonly Token[] {
-  try {
-    return known(marked.lexer(source))
-  } catch {
-    return [{ type: 'text', raw: source, text: source }]
-  }
+function readPieces(chunk: string): readonly Token[] {
+  return readLongBlock(chunk, (piece) => pieces.get(piece, readMarkdown))
 }
 
 /** The chunk that begins there, as long as it must be to read the same without what follows. */
@@ -89,9 +55,7 @@ function chunkAt(source: string, start: number): { readonly end: number; readonl
     const last = end < source.length ? tokens.findLast(({ type }) => type !== 'space') : undefined
     const fence = last && openFence(last)
     if (fence === undefined) return { end, tokens }
-    const closing = source.indexOf(`\n${fence.marker}`, end - 1)
-    const indented = source.slice(end - 1, closing < 0 ? source.length : closing).search(/\n {1,3}(```|~~~)/)
-    const from = indented < 0 ? closing : end - 1 + indented
+    const from = closingLine(source, end, fence.marker)
     end = from < 0 ? source.length : nextBlank(source, from + 1)
   }
 }
@@ -100,32 +64,4 @@ function nextBlank(source: string, start: number): number {
   CHUNK_END.lastIndex = start
   const found = CHUNK_END.exec(source)
   return found === null ? source.length : found.index + found[0].length
-}
-
-const KNOWN = new Set<string>([
-  'blockquote',
-  'br',
-  'checkbox',
-  'code',
-  'codespan',
-  'def',
-  'del',
-  'em',
-  'escape',
-  'heading',
-  'hr',
-  'html',
-  'image',
-  'link',
-  'list',
-  'list_item',
-  'paragraph',
-  'space',
-  'strong',
-  'table',
-  'text',
-] satisfies MarkedToken['type'][])
-
-function isKnown(token: MarkedOrOther): token is Token {
-  return KNOWN.has(token.type)
 }

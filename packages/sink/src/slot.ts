@@ -3,6 +3,7 @@ import type { LayoutOptions, Slot } from './layout.ts'
 import { hashOf } from './ledger.ts'
 import type { Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
+import { createTextCache } from './text-cache.ts'
 
 /** So long before it can't be edited any more, a message has no status below it, which would stay there, in ms. */
 const lastEditMs = 60_000
@@ -20,9 +21,16 @@ function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boole
   return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
 }
 
+/** What is hashed beside the text of a bubble without buttons. */
+const bare = '\n[]'
+
+/** Of texts of bubbles without buttons: the pieces of a long answer are looked at again for each word that is added. */
+const bareHashes = createTextCache<string>(400_000)
+
 export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
   const bubble = bubbleOf(source, card, options)
-  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`)
+  const more = `\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`
+  const body = more === bare ? bareHashes.get(bubble.text, (text) => hashOf(text + bare)) : hashOf(bubble.text + more)
   const slot = { key, card, bubble, body, whole: body, isGrowing: false }
   return card.type === 'file' ? { ...slot, file: card.file } : slot
 }

@@ -1,4 +1,4 @@
-import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import { type Dialect, lazyPlain, type Render, remembering, renderMarkdown } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, and of no width: between `<` and `!` it makes words of what would ring. */
@@ -39,10 +39,10 @@ const shown: Dialect = {
  * Markdown for a markdown block, which takes it as it is: only what would ring somebody is made harmless, by an invisible
  * character (U+2060) in it. `length` is in UTF-16 units of the source; `plain` is what is to be read.
  */
-export function renderSlack(source: string): Rendered {
+export const renderSlack: Render = remembering((source) => {
   const text = quieted(source)
-  return { text, plain: renderMarkdown(text, shown).trim(), length: text.length }
-}
+  return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, shown).trim())
+})
 
 /** The same text, which rings nobody. */
 export function quieted(source: string): string {

@@ -1,4 +1,4 @@
-import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import { type Dialect, lazyPlain, type Render, type Rendered, remembering, renderMarkdown } from '@reply/sink'
 import { richBlocks, richLength } from './limits.ts'
 
 /** Where a link may go. `tg://user` would ring somebody's phone. */
@@ -35,7 +35,7 @@ const KEPT = new RegExp(
 /** Nothing to see, and no part of a name. */
 const JOINER = '\u2060'
 
-const html: Dialect = {
+const dialect: Dialect = {
   text: (text) => escaped(text.includes('@') ? unnamed(text) : text),
   strong: (content) => tagged('b', content),
   em: (content) => tagged('i', content),
@@ -69,8 +69,10 @@ const html: Dialect = {
  * It is never longer than the source but for tables, tabs, numbers that grow, and names after an @, which are kept from
  * ringing.
  */
-export function renderHtml(source: string): Rendered {
-  const text = renderMarkdown(source, html).trim()
+export const renderHtml: Render = remembering(html)
+
+function html(source: string): Rendered {
+  const text = renderMarkdown(source, dialect).trim()
   const plain = plainOf(text)
   return { text, plain, length: plain.length }
 }
@@ -79,10 +81,12 @@ export function renderHtml(source: string): Rendered {
  * Markdown for a rich message, which takes it as it is. `length` is in code points of the source, or, where it has more
  * blocks than letters would fill, what the blocks take of the room.
  */
-export function renderRich(markdown: string): Rendered {
+export const renderRich: Render = remembering(rich)
+
+function rich(markdown: string): Rendered {
   const source = quiet(markdown)
   const length = Math.max(codePoints(source), Math.ceil((blocksOf(source) / richBlocks) * richLength))
-  return { text: source, plain: plainOf(renderMarkdown(source, html).trim()), length }
+  return lazyPlain({ text: source, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
 }
 
 /** The same, so that nobody's phone rings for it. */

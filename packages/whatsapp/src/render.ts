@@ -1,4 +1,4 @@
-import { type Dialect, type Rendered, renderMarkdown } from '@reply/sink'
+import { type Dialect, type Render, remembering, renderMarkdown } from '@reply/sink'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /** Where a link may go: what else there is can't be pressed in WhatsApp. */
@@ -46,11 +46,11 @@ const dialect: Dialect = {
  *
  * It is longer than the source where signs have to be made none, and for tables, tabs, code by indentation and numbers that grow.
  */
-export function renderWhatsApp(source: string): Rendered {
+export const renderWhatsApp: Render = remembering((source) => {
   const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
   const { text, plain } = writeMarks(piecesOf(written))
   return { text, plain, length: text.length }
-}
+})
 
 /** Words as they are: nothing in them is a mark. */
 export function asWritten(words: string): string {

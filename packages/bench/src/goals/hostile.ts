@@ -1,0 +1,34 @@
+import type { Goal } from '../goal.ts'
+import { type Finding, longestFlushes, ratios, worstOf } from '../hostile/measure.ts'
+import { type Path, paths } from '../hostile/paths.ts'
+
+const [small, large] = [8192, 102_400]
+
+/** Texts that models could write to keep a process busy. `hostile/table.ts` shows each of them. */
+export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal[] => [
+  ratio(path, small, '8k'),
+  ratio(path, large, '100k'),
+  {
+    id: `hostile.${path.id}.flush`,
+    what: `longest flush while the worst pattern grows to 100 KB, ${path.id}`,
+    unit: 'ms of CPU',
+    bound: { atMost: 10 },
+    measure: () => told(worstOf(longestFlushes(path, large))),
+  },
+])
+
+function ratio(path: Path, units: number, size: string): Goal {
+  return {
+    id: `hostile.${path.id}.${size}`,
+    what: `cutting and rendering ${size.toUpperCase()} of the worst pattern against plain text, ${path.id}`,
+    unit: '× as long',
+    bound: { atMost: 5 },
+    measure: () => told(worstOf(ratios(path, units))),
+  }
+}
+
+/** Which pattern it was belongs to the progress, not to the figure. */
+function told({ id, value }: Finding): number {
+  process.stderr.write(`(${id}) `)
+  return value
+}

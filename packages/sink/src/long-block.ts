@@ -1,0 +1,119 @@
+import type { Token } from './bounded-lexer.ts'
+import { closingOf, openFence } from './fence.ts'
+
+/** A block of more units than this is read in pieces, so that a block that grows is not read again from its beginning. */
+export const longBlock = 1200
+
+/** The fewest units of a piece. */
+const leastPiece = 400
+
+/** A block that has no place to be cut is cut at this many units all the same: constructs across that place are text. */
+const mostPiece = 12_288
+
+/** How items of lists that nothing is before, and rows of tables, begin. */
+const PLACE = /\n(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)/g
+
+type Read = (text: string) => readonly Token[]
+type List = Extract<Token, { readonly type: 'list' }>
+type Table = Extract<Token, { readonly type: 'table' }>
+
+/**
+ * Reads a long block in pieces, and joins what is one list or one table. `read` is given texts of bounded length, fences
+ * apart, each of which is the same when the block grows, the last ones apart.
+ */
+export function readLongBlock(block: string, read: Read): readonly Token[] {
+  const tokens: Token[] = []
+  let start = 0
+  let before: Piece['goesOn']
+  while (start < block.length) {
+    const head = before?.type === 'table' ? headOf(before) : ''
+    const { end, found, goesOn } = pieceAt(block, { start, head, read })
+    append(tokens, found, { head, isCut: before === undefined })
+    before = goesOn
+    start = end
+  }
+  return tokens
+}
+
+interface Piece {
+  readonly end: number
+  readonly found: readonly Token[]
+  /** The list or table that the next piece goes on with. */
+  readonly goesOn: List | Table | undefined
+}
+
+function pieceAt(
+  block: string,
+  { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
+): Piece {
+  const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
+  PLACE.lastIndex = start + leastPiece
+  const place = (PLACE.exec(block)?.index ?? block.length) + 1
+  if (place <= start + mostPiece && place < block.length - leastPiece) {
+    const found = readTo(place)
+    const goesOn = goingOn(found, block.slice(place, place + 20))
+    if (goesOn) return { end: place, found, goesOn }
+  }
+  const end = forcedEnd(block, start)
+  const found = readTo(end)
+  const last = found.findLast(({ type }) => type !== 'space')
+  const fence = last && openFence(last)
+  if (fence === undefined || end === block.length) return { end, found, goesOn: undefined }
+  const closing = closingOf(block, end, fence)
+  return { end: closing, found: readTo(closing), goesOn: undefined }
+}
+
+function forcedEnd(block: string, start: number): number {
+  if (block.length - start <= mostPiece) return block.length
+  const line = block.lastIndexOf('\n', start + mostPiece - 1) + 1
+  if (line >= start + leastPiece) return line
+  const isPair = /[\ud800-\udbff]/.test(block.charAt(start + mostPiece - 1))
+  return start + mostPiece - (isPair ? 1 : 0)
+}
+
+function goingOn(found: readonly Token[], next: string): List | Table | undefined {
+  const last = found.findLast(({ type }) => type !== 'space')
+  if (last?.type === 'table') return found.at(-1) === last && /^ {0,3}\|/.test(next) ? last : undefined
+  if (last?.type !== 'list') return undefined
+  return markOf(last.items.at(-1)?.raw ?? '') === markOf(next) ? last : undefined
+}
+
+/** A bullet, or what follows a number: other marks begin other lists. */
+function markOf(item: string): string | undefined {
+  return /^ {0,3}(?:[-*+]|\d{1,9}[.)])/.exec(item)?.[0].at(-1)
+}
+
+function headOf({ raw }: Table): string {
+  return `${raw.split('\n', 2).join('\n')}\n`
+}
+
+/** Adds a piece's tokens; `head` is of the table that the piece goes on with. */
+function append(
+  tokens: Token[],
+  found: readonly Token[],
+  { head, isCut }: { readonly head: string; readonly isCut: boolean },
+): void {
+  const [first, ...rest] = found
+  const at = tokens.findLastIndex(({ type }) => type !== 'space')
+  const last = tokens[at]
+  const between = tokens.slice(at + 1)
+  const joined = first && last && !isCut ? joinedOf(last, first, { head, between }) : undefined
+  if (joined) tokens.splice(at, tokens.length, joined, ...rest)
+  else for (const token of found) tokens.push(token)
+}
+
+function joinedOf(
+  last: Token,
+  first: Token,
+  { head, between }: { readonly head: string; readonly between: readonly Token[] },
+): Token | undefined {
+  const raw = last.raw + between.map((space) => space.raw).join('')
+  if (last.type === 'list' && first.type === 'list') {
+    const loose = last.loose || first.loose || between.length > 0
+    return { ...last, raw: raw + first.raw, loose, items: last.items.concat(first.items) }
+  }
+  if (last.type === 'table' && first.type === 'table' && head !== '') {
+    return { ...last, raw: raw + first.raw.slice(head.length), rows: last.rows.concat(first.rows) }
+  }
+  return undefined
+}

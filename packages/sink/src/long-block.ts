@@ -28,7 +28,8 @@ export function readLongBlock(block: string, read: Read): readonly Token[] {
   while (start < block.length) {
     const head = before?.type === 'table' ? headOf(before) : ''
     const { end, found, goesOn } = pieceAt(block, { start, head, read })
-    append(tokens, found, { head, isCut: before === undefined })
+    const isMidLine = start > 0 && block.charAt(start - 1) !== '\n'
+    append(tokens, found, { head, isMidLine, isCut: before === undefined && !isMidLine })
     before = goesOn
     start = end
   }
@@ -91,13 +92,13 @@ function headOf({ raw }: Table): string {
 function append(
   tokens: Token[],
   found: readonly Token[],
-  { head, isCut }: { readonly head: string; readonly isCut: boolean },
+  { isCut, ...joint }: { readonly head: string; readonly isMidLine: boolean; readonly isCut: boolean },
 ): void {
   const [first, ...rest] = found
   const at = tokens.findLastIndex(({ type }) => type !== 'space')
   const last = tokens[at]
   const between = tokens.slice(at + 1)
-  const joined = first && last && !isCut ? joinedOf(last, first, { head, between }) : undefined
+  const joined = first && last && !isCut ? joinedOf(last, first, { ...joint, between }) : undefined
   if (joined) tokens.splice(at, tokens.length, joined, ...rest)
   else for (const token of found) tokens.push(token)
 }
@@ -105,9 +106,17 @@ function append(
 function joinedOf(
   last: Token,
   first: Token,
-  { head, between }: { readonly head: string; readonly between: readonly Token[] },
+  {
+    head,
+    isMidLine,
+    between,
+  }: { readonly head: string; readonly isMidLine: boolean; readonly between: readonly Token[] },
 ): Token | undefined {
   const raw = last.raw + between.map((space) => space.raw).join('')
+  if (isMidLine) {
+    if (last.type !== 'paragraph' || first.type !== 'paragraph') return undefined
+    return { ...last, raw: raw + first.raw, text: last.text + first.text, tokens: last.tokens.concat(first.tokens) }
+  }
   if (last.type === 'list' && first.type === 'list') {
     const loose = last.loose || first.loose || between.length > 0
     return { ...last, raw: raw + first.raw, loose, items: last.items.concat(first.items) }

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import { readMarkdown, type Token } from '../src/bounded-lexer.ts'
+import { createGrowingSplit } from '../src/growing-split.ts'
+import { emptyLedger, fakeLimits, fakeRender, heal, layout, lex, renderMarkdown, words } from '../src/index.ts'
+import { readLongBlock } from '../src/long-block.ts'
+import { split } from '../src/split.ts'
+import { createTextCache } from '../src/text-cache.ts'
+
+const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
+const list = (count: number): string =>
+  numbers(count)
+    .map((at) => `- item ${at} of **all** that\n  - is below\n`)
+    .join('')
+const numbered = (count: number): string =>
+  numbers(count)
+    .map((at) => `${at + 1}. item\n\n`)
+    .join('')
+const table = (count: number): string =>
+  `| a | b |\n|---|:-:|\n${numbers(count)
+    .map((at) => `| ${at} | *b* |\n`)
+    .join('')}`
+const fence = (count: number): string =>
+  `\`\`\`ts\n${numbers(count)
+    .map((at) => `- const a${at} = 1\n`)
+    .join('')}\`\`\`\n`
+
+/** What a token says, without how its text was cut. */
+const shape = (token: Token): unknown =>
+  token.type === 'list'
+    ? [token.type, token.ordered, token.start, token.raw, token.items.map(({ text }) => text.trimEnd())]
+    : token.type === 'table'
+      ? [token.type, token.raw, token.align, token.rows.map((row) => row.map(({ text }) => text))]
+      : [token.type, token.raw]
+
+describe('a long block', () => {
+  test.each([
+    ['list', list(200)],
+    ['numbered list', numbered(500)],
+    ['table', table(500)],
+    ['fence', fence(500)],
+    ['list and a table', `${list(100)}\n${table(200)}`],
+  ])('%s: read in pieces it is what it is as a whole', (_, source) => {
+    const whole = readMarkdown(source).map(shape)
+    expect(readLongBlock(source, readMarkdown).map(shape)).toEqual(whole)
+  })
+
+  test.each([
+    ['list', list],
+    ['numbered list', numbered],
+    ['table', table],
+  ])('%s: one more line reads no more than its end', (_, write) => {
+    const cache = createTextCache<readonly Token[]>(1_000_000)
+    let units = 0
+    const read = (piece: string): readonly Token[] =>
+      cache.get(piece, (text) => {
+        units += text.length
+        return readMarkdown(text)
+      })
+    readLongBlock(write(2000), read)
+    units = 0
+    readLongBlock(write(2001), read)
+    expect(units).toBeLessThan(4000)
+  })
+})
+
+test('a text that grows is cut and rendered at its end alone', () => {
+  const sentence = 'A sentence of some words, which goes on. '
+  const paragraph = `${sentence.repeat(8)}\n\n`
+  let units = 0
+  const render = (source: string) => {
+    units += source.length
+    return fakeRender(source)
+  }
+  const measure = (source: string): number => render(source).length
+  const cut = createGrowingSplit()
+  const cutting = { from: 0, carry: () => undefined, maxLength: 1000, swells: undefined, measure, measuredBy: [] }
+  let text = ''
+  for (let step = 0; step < 300; step++) {
+    text += paragraph
+    units = 0
+    const slices = cut(text, cutting)
+    expect(units).toBeLessThan(12_000)
+    if (step % 50 === 0)
+      expect(slices.map(({ from, to }) => [from, to])).toEqual(
+        split(text, { maxLength: 1000, measure }).map(({ from, to }) => [from, to]),
+      )
+  }
+})
+
+describe('a text that would be read again and again', () => {
+  test.each<[string, string]>([
+    ['emphasis', '_a*'.repeat(3000)],
+    ['strikes', '~~a '.repeat(2000)],
+    ['quotes', '> '.repeat(4000)],
+    ['numbers', '1. '.repeat(3000)],
+    ['brackets', '['.repeat(8000)],
+    ['images', '![['.repeat(3000)],
+    ['links', '[a](b '.repeat(1500)],
+    ['lazy items in quotes', '> - a\nb\n'.repeat(1000)],
+    ['addresses', 'a.a-a_'.repeat(1500)],
+    ['a wide head of short rows', `${'|a'.repeat(800)}\n${'|-'.repeat(800)}\n${'|\n'.repeat(2000)}`],
+  ])('%s: nothing of it is lost', (_, source) => {
+    const text = renderMarkdown(source, verbatim).replace(/[^a-z]/g, '')
+    expect(text).toBe(source.replace(/[^a-z]/g, ''))
+    expect(() => heal(source)).not.toThrow()
+  })
+
+  test('it is a block of its own: what stands before it keeps its marks', () => {
+    const [first] = lex(`**bold**\n\n${'_a*'.repeat(3000)}`)
+    expect(first).toMatchObject({ type: 'paragraph', tokens: [{ type: 'strong' }] })
+  })
+
+  test('the number of tokens that its emphasis is inside of has an end', () => {
+    const depthOf = (tokens: readonly unknown[]): number =>
+      Math.max(0, ...tokens.map((token) => 1 + depthOf(inside(token))))
+    const inside = (token: unknown): readonly unknown[] =>
+      typeof token === 'object' && token !== null && 'tokens' in token && Array.isArray(token.tokens)
+        ? token.tokens
+        : []
+    expect(depthOf(lex('_a*'.repeat(3000)))).toBeLessThan(20)
+    expect(depthOf(lex('> '.repeat(4000)))).toBeLessThan(30)
+  })
+})
+
+test('a layout of the same text is the same, whatever was laid out before', () => {
+  const card = (source: string) => ({ type: 'answer', key: 'answer', source, isOpen: true }) as const
+  const options = {
+    render: fakeRender,
+    limits: { ...fakeLimits, maxLength: 300 },
+    mode: 'live',
+    words,
+    ledger: emptyLedger,
+  } as const
+  const text = list(60)
+  const fresh = layout([card(text)], { ...options, render: (source) => fakeRender(source) })
+  for (const length of [10, 700, 90, 1200, text.length, 650]) layout([card(text.slice(0, length))], options)
+  layout([card(`other ${text}`)], options)
+  const known = layout([card(text)], options)
+  expect(known.map(({ key, body, piece }) => ({ key, body, piece }))).toEqual(
+    fresh.map(({ key, body, piece }) => ({ key, body, piece })),
+  )
+})
+
+const same = (content: string): string => content
+const verbatim = {
+  text: same,
+  strong: same,
+  em: same,
+  del: same,
+  codespan: same,
+  code: same,
+  link: (content: string, href: string) => content + href,
+  image: (content: string, href: string) => content + href,
+  heading: same,
+  paragraph: same,
+  item: same,
+  list: (items: readonly string[]) => items.join('\n'),
+  blockquote: same,
+  hr: () => '',
+  br: () => '\n',
+}

@@ -1,3 +1,4 @@
+import { visible } from '@reply/core'
 import type { Form, FormQuestion } from '@reply/sink'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
@@ -36,7 +37,16 @@ export function dialogOf(form: Form): Component {
   const isLong = ({ question: { question } }: Plan): boolean => question.length > dialog.description
   const told = new Set(plans.flatMap((plan, at) => (isLong(plan) ? [at] : [])).slice(0, room))
   const components = plans.flatMap((plan, at) => [
-    ...(told.has(at) ? [{ type: kind.words, content: plan.question.question.slice(0, 2000) }] : []),
+    ...(told.has(at)
+      ? [
+          {
+            type: kind.words,
+            content: visible(plan.question.question)
+              .slice(0, 2000)
+              .replace(/[\ud800-\udbff]$/, ''),
+          },
+        ]
+      : []),
     ...fieldsOf(plan, at, { isTold: told.has(at), hasWords: added.has(at) }),
   ])
   return { custom_id: idOf(form.token), title: clipped(form.label, dialog.title), components }
@@ -102,7 +112,7 @@ function optionOf({ label, description }: FormQuestion['options'][number], value
 }
 
 function clipped(text: string, most: number): string {
-  const line = text.replace(/\s+/g, ' ').trim()
+  const line = visible(text.replace(/\s+/g, ' ').trim())
   if (line.length <= most) return line
   return `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }

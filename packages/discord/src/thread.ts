@@ -1,3 +1,4 @@
+import { visible } from '@reply/core'
 import type { DiscordRest } from './api.ts'
 import { refusalOf } from './failure.ts'
 import { threadNameLength } from './limits.ts'
@@ -36,7 +37,7 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
 
   async function open(signal: AbortSignal): Promise<string> {
     const { messageId, name = '' } = thread ?? { messageId: '' }
-    const body = { name: name.replace(/\s+/g, ' ').trim().slice(0, threadNameLength) || 'OpenCode' }
+    const body = { name: visible(name.replace(/\s+/g, ' ').trim()).slice(0, threadNameLength) || 'OpenCode' }
     try {
       await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
     } catch (error) {

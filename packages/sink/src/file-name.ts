@@ -1,3 +1,4 @@
+import { visible } from '@reply/core'
 import { clip } from './view/phrase.ts'
 
 /**
@@ -34,13 +35,14 @@ const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
 
 /**
  * A name that every system can save, and that opens as text: one dot, an inert extension, at most 80 units before it. Path
- * separators, dots and characters that draw nothing become `-`; where the extension is not inert, it becomes part of the name before `.txt`.
+ * separators and dots become `-`, characters that draw nothing are written out as in `u202e`; where the extension is not inert, it becomes part of the name before `.txt`.
  */
 export function safeFileName(name: string): string {
-  const dot = name.lastIndexOf('.')
-  const given = dot < 0 ? '' : name.slice(dot + 1).toLowerCase()
+  const seen = visible(name)
+  const dot = seen.lastIndexOf('.')
+  const given = dot < 0 ? '' : seen.slice(dot + 1).toLowerCase()
   const isInert = inertExtensions.has(given)
-  const words = (isInert ? name.slice(0, dot) : name)
+  const words = (isInert ? seen.slice(0, dot) : seen)
     .replace(/[^\p{L}\p{M}\p{N}_]|\p{Default_Ignorable_Code_Point}/gu, '-')
     .replace(/-{2,}/g, '-')
     .replace(/^-|-$/g, '')

@@ -1,4 +1,4 @@
-import type { Ask, QuestionAsk, Reply } from '@reply/core'
+import { type Ask, type QuestionAsk, type Reply, visible } from '@reply/core'
 import { formOf, tokens } from '../asks.ts'
 import type { AskCard, AskState } from '../card.ts'
 import { requestOf } from '../permission.ts'
@@ -52,7 +52,7 @@ function questionCard(
   if (!question || !(ask.status === 'pending' ? wasShown : shown.posted.has(key))) return undefined
   const count = ask.questions.length > 1 ? ` (${at + 1}/${ask.questions.length})` : ''
   const head = `❓ **${literal(question.header || question.question)}**${count}`
-  const body = question.header && question.header !== question.question ? [question.question] : []
+  const body = question.header && question.header !== question.question ? [visible(question.question)] : []
   if (!isPending) {
     const given = ask.answers?.[at] ?? state.answers[at]
     const end =
@@ -65,7 +65,7 @@ function questionCard(
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
     // No platform takes a button without a label.
-    return { label: `${mark}${label.trim() || index + 1}`, data: tokens.option(state.secret, at, index) }
+    return { label: `${mark}${visible(label.trim()) || index + 1}`, data: tokens.option(state.secret, at, index) }
   })
   if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(state.secret, at) })
   const isPickable = question.options.length > 0 && (edits || !question.multiple)

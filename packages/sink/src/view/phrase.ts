@@ -1,4 +1,4 @@
-import type { Reply } from '@reply/core'
+import { type Reply, visible } from '@reply/core'
 
 /** "12.3k": what a person can compare. */
 export function amount(count: number | undefined): string | undefined {
@@ -20,17 +20,14 @@ export function toolLabel(name: string): string {
   return name.replace(/\bmcp__[^_\s]+(?:_[^_\s]+)*__/g, '')
 }
 
-/** Text of the outside, as Markdown that shows it as it is, in one line. */
+/** Text of the outside, as Markdown that shows it as it is, in one line, with what it hides made visible. */
 export function literal(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .trim()
-    .replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
+  return visible(text.replace(/\s+/g, ' ').trim()).replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
 }
 
 /** In one line, of so many UTF-16 units at most; no letter of two is cut in two. */
 export function oneLine(text: string, most: number): string {
-  return clip(text.replace(/\s+/g, ' ').trim(), most)
+  return clip(visible(text.replace(/\s+/g, ' ').trim()), most)
 }
 
 export function clip(text: string, most: number): string {

@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { emptyLedger, layout, words } from '../../sink/src/index.ts'
+import { permits, replyWith, viewOf } from '../../sink/test/make.ts'
+import { baileysLimits, renderWhatsApp } from '../src/index.ts'
+
+/** Drawn as nothing, and copied along. */
+const joiner = '\u2060'
+
+/** What is sent of a permission for that command. */
+function sentFor(command: string): string {
+  const ask = permits({ call: { tool: 'bash', input: { command } }, patterns: [], title: 'bash' })
+  const ledger = { ...emptyLedger, asks: { per_1: { secret: 's', answers: [], picked: [] } } }
+  const { cards } = viewOf(replyWith([], { phase: 'blocked', asks: [ask] }), { ledger })
+  const slots = layout(cards, { render: renderWhatsApp, limits: baileysLimits, mode: 'live', words, ledger })
+  return slots.map(({ bubble }) => bubble.text).join('\n')
+}
+
+const marks = [
+  '*',
+  '_',
+  '~',
+  '>',
+  '-',
+  '#',
+  '|',
+  '<',
+  '&',
+  '@',
+  '[',
+  ']',
+  '(',
+  ')',
+  '\\',
+  '1.',
+  ' ',
+  '\n',
+  '\t',
+  'a',
+  'é',
+]
+const commands = (units: readonly string[]) =>
+  fc.array(fc.constantFrom(...units), { minLength: 1, maxLength: 40 }).map((parts) => `x${parts.join('')}x`)
+
+test('a command is sent as it runs, letter by letter, so that a copy of it is the command', () => {
+  fc.assert(
+    fc.property(commands([...marks, '`', '``']), (command) => {
+      fc.pre(!command.includes('```'))
+      expect(sentFor(command)).toContain(command)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('only three backticks in a row, which WhatsApp takes for the end of code, are kept apart by what is drawn as nothing', () => {
+  fc.assert(
+    fc.property(commands([...marks, '```']), (command) => {
+      const sent = sentFor(command)
+      expect(sent.replaceAll(joiner, '')).toContain(command)
+      expect(sent.split('```')).toHaveLength(sentFor('xx').split('```').length)
+    }),
+    { numRuns: 200 },
+  )
+})

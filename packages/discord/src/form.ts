@@ -1,5 +1,4 @@
-import { visible } from '@reply/core'
-import type { Form, FormQuestion } from '@reply/sink'
+import { type Form, type FormQuestion, visible } from '@reply/sink'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 

@@ -358,6 +358,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'toPolicy',
     'tokenFault',
     'view',
+    'visible',
     'words',
   ],
   telegram: [

@@ -1,4 +1,4 @@
-export { systemClock } from '@reply/core'
+export { systemClock, visible } from '@reply/core'
 export { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
 export type { AskState, Break, Card, CardType, Shown } from './card.ts'
 export type { Carry, Container } from './carry.ts'

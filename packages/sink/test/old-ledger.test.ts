@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import type { Ask } from '@reply/core'
+import { expect, test } from 'vitest'
+import { type FakeMessage, fakeRender, words } from '../src/index.ts'
+import { asks, permits, replyWith, text } from './make.ts'
+import { createScene, type Scene } from './scene.ts'
+
+/** A ledger as it was written at commit 23f4601, and what the chat showed then: one permission answered, two and a question open. */
+const before: { readonly ledger: unknown; readonly screen: readonly FakeMessage[] } = JSON.parse(
+  readFileSync(new URL('fixtures/ledger-before-digests.json', import.meta.url), 'utf8'),
+)
+const said = [{ ...text('I run the tests.'), id: 'prt_a' }]
+
+async function resumed(pending: readonly Ask[], lacks: readonly 'edit'[] = []): Promise<Scene> {
+  const scene = createScene({ fake: { lacks }, sink: { chat: { id: 'chat', kind: 'private' } } })
+  for (const { text, buttons, isSilent, id } of before.screen) {
+    const bubble = { ...fakeRender(text), source: text, isPlain: false, buttons }
+    const { signal } = new AbortController()
+    await scene.fake.port.post(bubble, { chat: { id: 'chat' }, silent: isSilent, key: id, signal })
+    await scene.pass(1000)
+  }
+  await scene.store.write('chat/ses_1/msg_1', JSON.stringify(before.ledger))
+  scene.show(replyWith(said, { phase: 'blocked', asks: pending }))
+  for (let step = 0; step < 60; step++) await scene.pass(500)
+  return scene
+}
+
+test('its open permissions are retired with words, and asked anew with other tokens if they are pending', async () => {
+  const scene = await resumed([permits(), asks()])
+  const shown = scene.fake
+    .screen()
+    .map(({ text, buttons }) => ({ text, labels: buttons.flat().map(({ label }) => label) }))
+  expect(shown.slice(0, 2)).toEqual([
+    { text: 'I run the tests.', labels: [] },
+    { text: '❓ May it? bash: ls\n\n✅ Allow once · Ada', labels: [] },
+  ])
+  for (const { text, labels } of shown.slice(2, 4)) {
+    expect(text).toContain(words.superseded)
+    expect(labels).toEqual([])
+  }
+  expect(scene.fake.screen()[4]).toEqual(before.screen[4] && expect.objectContaining(before.screen[4]))
+  expect(shown).toHaveLength(6)
+  expect(shown[5]?.text).toContain('npm test')
+  expect(shown[5]?.labels).toEqual(['Allow once', 'Always', 'Reject'])
+  const old = before.screen[2]?.buttons[0]?.[0]?.data ?? ''
+  expect(await scene.sink().take({ token: old })).toBeUndefined()
+  const token = scene.fake.screen()[5]?.buttons[0]?.[0]?.data ?? ''
+  expect(await scene.sink().take({ token })).toMatchObject({ type: 'answer', answer: 'once' })
+})
+
+test('its open permissions say what became of them', async () => {
+  const scene = await resumed([permits({ status: 'answered', reply: 'always' })])
+  expect(scene.fake.screen()[2]?.text).toMatch(/✅ Always$/)
+  expect(scene.fake.screen()).toHaveLength(5)
+})
+
+test('its open permissions are asked anew where nothing can be edited', async () => {
+  const scene = await resumed([permits()], ['edit'])
+  expect(scene.fake.screen()).toHaveLength(6)
+  expect(await scene.sink().take({ token: before.screen[2]?.buttons[0]?.[0]?.data ?? '' })).toBeUndefined()
+})

@@ -65,7 +65,15 @@ function seen({
       each.type === 'button' ? [{ label: each.label, data: each.customId.replace(/^reply:/, '') }] : [],
     ),
   )
-  return { id: messageId, text, isSilent, buttons, replyTo, fileName: files[0]?.name }
+  return {
+    id: messageId,
+    text,
+    isSilent,
+    buttons,
+    replyTo,
+    fileName: files[0]?.name,
+    fileText: files[0] && new TextDecoder().decode(files[0].bytes),
+  }
 }
 
 const skip: ContractOptions['skip'] = {

@@ -78,8 +78,9 @@ function cut(
       const isMidLine = from > 0 && text.charAt(from - 1) !== '\n'
       const title = from === 0 ? label : words.goesOn(label, isMidLine)
       const written = (to: number): string => joined(page, block(title, text.slice(from, to), language))
-      const fits = (to: number): boolean => measure(written(to)) <= maxLength
-      const to = fits(text.length) ? text.length : furthest(text, from, { fits, isFresh: page === '', maxLength })
+      // What is written of a text takes at least a half of its UTF-16 units: of a pair one code point.
+      const fits = (to: number): boolean => to - from <= 2 * maxLength && measure(written(to)) <= maxLength
+      const to = fits(text.length) ? text.length : furthest(text, from, { fits, used: page.length, maxLength })
       if (to > from || text === '') {
         page = written(to)
         from = to
@@ -98,25 +99,30 @@ function cut(
 function furthest(
   text: string,
   from: number,
-  { fits, isFresh, maxLength }: { fits: (to: number) => boolean; isFresh: boolean; maxLength: number },
+  { fits, used, maxLength }: { fits: (to: number) => boolean; used: number; maxLength: number },
 ): number {
   const window = text.slice(from, from + maxLength)
   const ends = [...window.matchAll(/\n/g)].map(({ index }) => from + index + 1)
-  const lines = mostOf(ends.length, (count) => fits(ends[count - 1] ?? from))
+  const room = from + maxLength - used
+  const likely = ends.filter((end) => end <= room).length
+  const lines = mostOf(ends.length, likely, (count) => fits(ends[count - 1] ?? from))
   if (lines > 0) return ends[lines - 1] ?? from
-  const units = mostOf(window.length, (count) => fits(from + count))
+  const units = mostOf(window.length, room - from, (count) => fits(from + count))
   // The next message has more room.
-  if (!isFresh && units < maxLength / 2) return from
+  if (used > 0 && units < maxLength / 2) return from
   return from + (isHalf(text, from + units) ? units - 1 : units)
 }
 
-/** The greatest count up to `most` that fits; what fits goes on fitting with less. */
-function mostOf(most: number, fits: (count: number) => boolean): number {
+/** The greatest count up to `most` that fits; what fits goes on fitting with less. Looked for near the likely one: each try renders. */
+function mostOf(most: number, likely: number, fits: (count: number) => boolean): number {
   let [low, high] = [0, most]
-  while (low < high) {
+  let next = Math.max(1, Math.min(most, likely))
+  for (let step = 4; low < high; step *= 4) {
+    const isMore = fits(next)
+    if (isMore) low = next
+    else high = next - 1
     const middle = (low + high + 1) >> 1
-    if (fits(middle)) low = middle
-    else high = middle - 1
+    next = isMore ? Math.min(middle, low + step) : Math.max(middle, high - step)
   }
   return low
 }

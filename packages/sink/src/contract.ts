@@ -1,10 +1,11 @@
+import { asking } from './contract/asks.ts'
 import { faults } from './contract/faults.ts'
 import type { Demand, Stage } from './contract/stage.ts'
 import { typed } from './contract/typed.ts'
 import { verbs } from './contract/verbs.ts'
 import { whole } from './contract/whole.ts'
 
-const demands = [...verbs, ...faults, ...whole, ...typed] as const
+const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
 
 /** What a clause is called, and skipped by. */
 export type ClauseName = (typeof demands)[number]['name']

@@ -40,7 +40,8 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     chat: { id: 'chat' },
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
-    screen: () => fake.screen().map((message) => ({ ...message, fileName: message.file?.name })),
+    screen: () =>
+      fake.screen().map((message) => ({ ...message, fileName: message.file?.name, fileText: message.file?.text })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
     failNext: (fault) => {
       const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length

@@ -59,6 +59,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
         buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
         replyTo: threadTs,
         fileName: file?.name,
+        fileText: file && new TextDecoder().decode(file.bytes),
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
     failNext: (fault) => slack.inject({ ...faults[fault], method: /^(?!.*setStatus$)/ }),

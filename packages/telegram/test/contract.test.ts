@@ -58,6 +58,7 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
         buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
         replyTo: replyTo === undefined ? undefined : String(replyTo),
         fileName: document?.name,
+        fileText: document && new TextDecoder().decode(document.bytes),
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
     failNext: (fault) => telegram.inject({ ...faults[fault], method: /^(?!sendChatAction$)/ }),

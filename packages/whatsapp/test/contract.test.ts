@@ -55,6 +55,7 @@ async function cloudStage(): Promise<Stage> {
           text,
           replyTo,
           fileName: document?.name,
+          fileText: document && new TextDecoder().decode(document.bytes),
           isSilent: false,
           buttons: buttons.map((one) => [one]),
         })),
@@ -141,7 +142,8 @@ function baileysStage(jid: string): Stage {
         .filter(({ from }) => from === 'me')
         .map(({ id, text, replyTo = '', document }) => {
           const fileName = document?.name
-          return { id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo), fileName }
+          const fileText = document && new TextDecoder().decode(document.bytes)
+          return { id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo), fileName, fileText }
         }),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
     failNext: (fault) => {

@@ -1,9 +1,17 @@
-import { emptyReply, type Question, type QuestionAsk, type Reply, type TextPart } from '@reply/core'
+import {
+  type Ask,
+  emptyReply,
+  type PermissionAsk,
+  type Question,
+  type QuestionAsk,
+  type Reply,
+  type TextPart,
+} from '@reply/core'
 
 export interface Scripted {
   readonly isSettled?: boolean
   readonly sessionID?: string
-  readonly ask?: QuestionAsk
+  readonly ask?: Ask
 }
 
 /** A reply as it grows: half of its words, all of them, the end. */
@@ -45,6 +53,28 @@ const question: Question = {
 export function askOf(more: Partial<Pick<QuestionAsk, 'status' | 'answers'>>): QuestionAsk {
   const place = { requestID: 'que_1', sessionID: 'ses_contract', directory: undefined, path: ['ses_contract'] }
   return { type: 'question', ...place, status: 'pending', askedAt: 1000, questions: [question], ...more }
+}
+
+export interface Permitting
+  extends Partial<Pick<PermissionAsk, 'status' | 'reply' | 'metadata' | 'requestID' | 'sessionID'>> {
+  readonly tool: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more }: Permitting): PermissionAsk {
+  return {
+    ...{
+      type: 'permission',
+      requestID: 'per_1',
+      sessionID,
+      path: [sessionID],
+      directory: undefined,
+      status: 'pending',
+    },
+    ...{ permission: tool, patterns: ['a pattern'], always: ['always *'], title: `${tool}: a title`, metadata: {} },
+    call: { tool, input },
+    ...more,
+  }
 }
 
 /** A text of at least that length in which each word is another one. */

@@ -12,6 +12,8 @@ export interface SeenMessage {
   readonly replyTo?: string | undefined
   /** The name of the file that it carries. */
   readonly fileName?: string | undefined
+  /** What a person reads who opens the file. */
+  readonly fileText?: string | undefined
 }
 
 /**

@@ -34,7 +34,7 @@ export const cloudLimits: Limits = {
   // "Dismissed once you respond, or after 25 seconds". https://developers.facebook.com/docs/whatsapp/cloud-api/typing-indicators
   typingMs: 25_000,
   // A row has a title and a description: a label may take both. Ids: 256 of buttons, 200 of rows.
-  buttons: { perRow: 1, rows: listRows.most, label: listRows.description, data: 200 },
+  buttons: { perRow: 1, rows: listRows.most, label: listRows.description, data: 200, maxLength: buttonsBodyLength },
   // Nothing on the messages endpoint says so.
   silent: false,
   // There is no key that a message could be sent with.

@@ -238,9 +238,9 @@ const linkedOurs = (jid: string) => baileys.screen(jid).filter(({ from }) => fro
 test('over a linked device, a permission that a sub-agent asks for is given by its number', async () => {
   const jid = '120363000000000001@g.us'
   baileys.say(jid, 'Go. [scenario:parent]')
-  const ask = await seen(() => linkedOurs(jid).find((one) => one.text.includes('May it?')))
-  expect(ask.text).toContain('Reply with 1 to allow it once, 2 to allow it always, 3 to reject it.')
-  baileys.say(jid, '3')
+  const ask = await seen(() => linkedOurs(jid).find((one) => one.text.includes('Allow this?')))
+  expect(ask.text).toContain('Reply to this message with 1 to allow it once, 2 to allow it always, or 3 to reject it.')
+  baileys.say(jid, '3', { replyTo: ask.id })
   const reply = await end(jid)
   expect(reply.asks).toMatchObject([{ status: 'rejected', reply: 'reject' }])
   expect(baileys.screen(jid).find(({ id }) => id === ask.id)?.text).toContain('🚫 Rejected · Ada')

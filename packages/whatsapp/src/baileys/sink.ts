@@ -40,12 +40,11 @@ export interface BaileysSinkOptions {
   readonly clock?: Clock | undefined
 }
 
-/** There are no buttons. */
+/** There are no buttons, and in a group only a reply to the message answers. The numbers are the same everywhere. */
 export const baileysWords: Partial<Words> = {
   replyPermission: (always) =>
-    always
-      ? 'Reply with 1 to allow it once, 2 to allow it always, 3 to reject it.'
-      : 'Reply with 1 to allow it once, 2 to reject it.',
+    `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write reject and why.`,
+  replyReject: 'Reply to this message with 3 to reject it.',
 }
 
 /** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for a policy that can't be. */

@@ -1,7 +1,7 @@
 import { hasSameContent } from './ask/equal.ts'
 import type { Change } from './change.ts'
 import type { Part } from './part.ts'
-import { toldAs } from './reduce/ask.ts'
+import { askAt, toldAs } from './reduce/ask.ts'
 import { tellChild } from './reduce/child.ts'
 import { indexOf, messageAt, partAt, tellChange, tellPart } from './reduce/part.ts'
 import { same, sameButRaw } from './reduce/same.ts'
@@ -23,7 +23,7 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   tellRun(before, after, changes)
   tellChildren(before, after, changes)
   for (const ask of after.asks) {
-    const known = before.asks.find((other) => other.requestID === ask.requestID)
+    const known = before.asks[askAt(before.asks, ask.requestID)]
     if (!known || known.status !== ask.status) changes.push(toldAs(ask))
     else if (ask.status === 'pending' && !hasSameContent(known, ask)) changes.push({ type: 'askChanged', ask })
   }

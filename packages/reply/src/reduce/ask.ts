@@ -4,6 +4,7 @@ import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
 import { withCall } from './call.ts'
+import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
 
 /** A request that is told again changes nothing, unless it would have a person decide about something else now. */
@@ -15,7 +16,7 @@ export function applyAsked(reply: Reply, told: Ask, changes: Change[]): Reply {
   // One that was given up for gone, and is there all the same, is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(toldAs(ask))
-  return withFields(reply, { asks: known ? replaceAt(reply.asks, at, ask) : [...reply.asks, ask] })
+  return withAsk(reply, at, ask)
 }
 
 /** Asks live with their session where nothing else is told. */
@@ -38,7 +39,7 @@ function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]):
   }
   if (hasSameContent(known, next)) return reply
   changes.push({ type: 'askChanged', ask: next })
-  return withFields(reply, { asks: replaceAt(reply.asks, at, next) })
+  return withAsk(reply, at, next)
 }
 
 /** What was known of its call stays known: the part that told it may be gone. */
@@ -56,7 +57,7 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   if (!ask) return reply
   const closed = closedAs(ask, event)
   changes.push(toldAs(closed))
-  return withFields(reply, { asks: known ? replaceAt(reply.asks, at, closed) : [...reply.asks, closed] })
+  return withAsk(reply, at, closed)
 }
 
 /** What is known of an ask when only its end was heard. Undefined when that does not tell what it was. */
@@ -69,14 +70,14 @@ function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: str
 
 /** Nobody can answer these any more. */
 export function withdraw(reply: Reply, at: number, isOver: (ask: Ask) => boolean, changes: Change[]): Reply {
-  let asks = reply.asks
-  for (const [index, ask] of reply.asks.entries()) {
-    if (ask.status !== 'pending' || !isOver(ask)) continue
+  if (!reply.asks.some((ask) => ask.status === 'pending' && isOver(ask))) return reply
+  const asks = reply.asks.map((ask): Ask => {
+    if (ask.status !== 'pending' || !isOver(ask)) return ask
     const withdrawn: Ask = { ...ask, status: 'withdrawn', closedAt: at }
     changes.push({ type: 'askWithdrawn', ask: withdrawn })
-    asks = replaceAt(asks, index, withdrawn)
-  }
-  return asks === reply.asks ? reply : withFields(reply, { asks })
+    return withdrawn
+  })
+  return withFields(reply, { asks })
 }
 
 function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
@@ -112,8 +113,16 @@ export function toldAs(ask: Ask): Change {
   return { type: 'questionReplied', ask, answers: ask.answers ?? [], askedAt }
 }
 
-/** Searched from the end: news are nearly always of the last asks. -1 without it. */
+const positions = createPositions<Ask>(({ requestID }) => requestID)
+
+/** -1 without it. */
 export function askAt(asks: readonly Ask[], requestID: string): number {
-  for (let at = asks.length - 1; at >= 0; at--) if (asks[at]?.requestID === requestID) return at
-  return -1
+  return positions.at(asks, requestID)
+}
+
+/** The reply with an ask in its place, or at the end of the list where it has none. */
+export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
+  const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
+  positions.carry(reply.asks, asks)
+  return withFields(reply, { asks })
 }

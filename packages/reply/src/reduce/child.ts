@@ -2,7 +2,7 @@ import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { ToolPart } from '../part.ts'
 import type { Child, Reply } from '../reply.ts'
-import { toldAs } from './ask.ts'
+import { askAt, toldAs, withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
 import { same } from './same.ts'
 import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
@@ -111,17 +111,18 @@ function isFromBelow(child: Child, change: Change): boolean {
   return 'ask' in change && change.ask.sessionID !== child.reply.sessionID
 }
 
+/** A child's asks are only ever replaced in their places, or added: what stands where it stood is no news. */
 function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask[], changes: Change[]): Reply {
-  let asks = reply.asks
-  for (const ask of after) {
-    if (before.includes(ask)) continue
+  let next = reply
+  for (const [index, ask] of after.entries()) {
+    if (before[index] === ask || (before[index]?.requestID !== ask.requestID && before.includes(ask))) continue
     const own: Ask = { ...ask, path: [reply.sessionID, ...ask.path] }
-    const place = asks.findIndex((other) => other.requestID === ask.requestID)
-    const isKnown = asks[place]?.status === 'pending' && own.status === 'pending'
+    const place = askAt(next.asks, ask.requestID)
+    const isKnown = next.asks[place]?.status === 'pending' && own.status === 'pending'
     changes.push(isKnown ? { type: 'askChanged', ask: own } : toldAs(own))
-    asks = place === -1 ? [...asks, own] : replaceAt(asks, place, own)
+    next = withAsk(next, place, own)
   }
-  return withFields(reply, { asks })
+  return next
 }
 
 function textOf(value: unknown): string | undefined {

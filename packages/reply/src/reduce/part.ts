@@ -1,10 +1,11 @@
 import type { Change } from '../change.ts'
 import type { DeltaEvent } from '../event.ts'
-import type { Part } from '../part.ts'
-import type { Message, Reply } from '../reply.ts'
+import type { Part, StepFinishPart } from '../part.ts'
+import type { Message, Reply, Usage } from '../reply.ts'
 import { mergePart } from './merge.ts'
+import { createPositions } from './positions.ts'
 import { replaceAt, withFields, withMessages, withParts, withText } from './shape.ts'
-import { usageOf } from './usage.ts'
+import { plusStep, usageOf } from './usage.ts'
 
 /**
  * A piece of text for a part that is open: the reply with it, and what it changed. Undefined for anything else: a sealed
@@ -25,8 +26,7 @@ export function growPart(
   if (part.status === 'abandoned' && message.parts.some(({ type }, index) => type === 'step-start' && index > place))
     return undefined
   const grown = withText(part, part.text + event.delta, 'open')
-  const parts = replaceAt(message.parts, place, grown)
-  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
+  const next = withPart(reply, at, message, replaceAt(message.parts, place, grown))
   const index = indexOf(reply.messages, at, place)
   // It was taken back too early: this server goes on with the same part after a retry.
   if (part.status === 'abandoned') return { reply: next, change: { type: 'partAdded', part: grown, index } }
@@ -51,11 +51,8 @@ export function applyPart(
   if (part === before) return reply
   const index = indexOf(reply.messages, at, place)
   tellChange(before, part, index, changes)
-  const next = withMessages(
-    reply,
-    replaceAt(reply.messages, at, withParts(message, replaceAt(message.parts, place, part))),
-  )
-  return part.type === 'step-finish' ? withStep(next, part, changes) : next
+  const next = withPart(reply, at, message, replaceAt(message.parts, place, part))
+  return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
 }
 
 interface Addition {
@@ -66,10 +63,17 @@ interface Addition {
 
 function addPart(reply: Reply, at: number, { message, part, order }: Addition, changes: Change[]): Reply {
   const place = order ? placeIn(message.parts, part.id, order) : message.parts.length
-  const parts = place === message.parts.length ? [...message.parts, part] : message.parts.toSpliced(place, 0, part)
   tellPart(part, indexOf(reply.messages, at, place), changes)
-  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
-  return part.type === 'step-finish' ? withStep(next, part, changes) : next
+  if (place < message.parts.length) {
+    const inserted = withParts(message, message.parts.toSpliced(place, 0, part))
+    const next = withMessages(reply, replaceAt(reply.messages, at, inserted))
+    return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
+  }
+  const next = withPart(reply, at, message, [...message.parts, part])
+  if (part.type !== 'step-finish') return next
+  // The last of all steps is added to what the others came to.
+  const usage = at === reply.messages.length - 1 ? plusStep(reply.usage, part) : usageOf(next)
+  return withStep(next, usage, part, changes)
 }
 
 /** Before the parts at the end that the server has after it. A part that the server doesn't know says nothing of the order. */
@@ -106,9 +110,8 @@ export function tellPart(part: Part, index: number, changes: Change[]): void {
   if (part.status === 'sealed') changes.push({ type: 'partFinalized', part, index })
 }
 
-function withStep(reply: Reply, part: Part & { type: 'step-finish' }, changes: Change[]): Reply {
+function withStep(reply: Reply, usage: Usage, part: StepFinishPart, changes: Change[]): Reply {
   changes.push({ type: 'stepFinished', messageID: part.messageID, cost: part.cost, tokens: part.tokens })
-  const usage = usageOf(reply)
   changes.push({ type: 'usageChanged', usage })
   return withFields(reply, { usage })
 }
@@ -156,15 +159,25 @@ function startsWith(text: string, start: string): boolean {
   return text.length > start.length && text.slice(0, start.length) === start
 }
 
-/** Searched from the end: news are nearly always about the last message. -1 without it. */
-export function messageAt(messages: readonly Message[], id: string): number {
-  for (let at = messages.length - 1; at >= 0; at--) if (messages[at]?.id === id) return at
-  return -1
+const messagePlaces = createPositions<Message>(({ id }) => id)
+const partPlaces = createPositions<Part>(({ id }) => id)
+
+/** -1 without it. */
+export function messageAt(list: readonly Message[], id: string): number {
+  return messagePlaces.at(list, id)
 }
 
-export function partAt(parts: readonly Part[], id: string): number {
-  for (let at = parts.length - 1; at >= 0; at--) if (parts[at]?.id === id) return at
-  return -1
+/** -1 without it. */
+export function partAt(list: readonly Part[], id: string): number {
+  return partPlaces.at(list, id)
+}
+
+/** The message with another part in this place, or one more at its end. */
+function withPart(reply: Reply, at: number, message: Message, next: readonly Part[]): Reply {
+  partPlaces.carry(message.parts, next)
+  const changed = replaceAt(reply.messages, at, withParts(message, next))
+  messagePlaces.carry(reply.messages, changed)
+  return withMessages(reply, changed)
 }
 
 /** A part's position among all parts of the reply. */

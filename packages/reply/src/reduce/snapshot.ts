@@ -1,7 +1,7 @@
 import type { MessageHead, SessionScopedEvent, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Reply } from '../reply.ts'
-import { messageAt } from './part.ts'
+import { messageAt, partAt } from './part.ts'
 
 /**
  * A reading over REST as the events that it stands for, in the order in which the wire would have told them. Which
@@ -21,7 +21,7 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
     const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
     for (const part of parts) {
       // What was heard from its beginning, on this connection, has none.
-      const isHeard = !snapshot.complete && !isBehind && known?.parts.some(({ id }) => id === part.id) === true
+      const isHeard = !snapshot.complete && !isBehind && known !== undefined && partAt(known.parts, part.id) !== -1
       events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
     }
   }
@@ -43,10 +43,11 @@ function hasEnded({ completedAt, error }: Pick<MessageHead, 'completedAt' | 'err
 
 /** What the reply has and the server no longer knows. */
 function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
+  const read = new Map(messages.map(({ head, parts }) => [head.id, new Set(parts.map(({ id }) => id))]))
   return reply.messages.flatMap((message): SessionScopedEvent[] => {
-    const read = messages.find(({ head }) => head.id === message.id)
-    if (!read) return [{ type: 'message-removed', at, raw, sessionID, messageID: message.id }]
-    const gone = message.parts.filter((part) => !read.parts.some((other) => other.id === part.id))
+    const kept = read.get(message.id)
+    if (!kept) return [{ type: 'message-removed', at, raw, sessionID, messageID: message.id }]
+    const gone = message.parts.filter(({ id }) => !kept.has(id))
     return gone.map((part) => ({ type: 'part-removed', at, raw, sessionID, messageID: message.id, partID: part.id }))
   })
 }

@@ -1,0 +1,53 @@
+/**
+ * Where things are in lists that grow at their end, each list being a value of its own. One index serves a list and all
+ * that are made of it: an append adds to it, a replacement changes nothing, and what it says is checked against the list.
+ */
+export interface Positions<T> {
+  /** -1 without it. */
+  at(list: readonly T[], id: string): number
+  /** `next` is `list` with an item replaced, or one added at its end. */
+  carry(list: readonly T[], next: readonly T[]): void
+}
+
+/** News are nearly always of the last items: so many are looked at before an index is. */
+const nearEnd = 32
+
+export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
+  const indexes = new WeakMap<readonly T[], Map<string, number>>()
+  return { at, carry }
+
+  function at(list: readonly T[], id: string): number {
+    const rest = Math.max(0, list.length - nearEnd)
+    const near = scan(list, id, rest)
+    if (near !== -1 || rest === 0) return near
+    const index = indexes.get(list) ?? build(list)
+    const place = index.get(id)
+    if (place === undefined) return -1
+    const found = list[place]
+    // Of two lists that were made of one, each may have added something else at this place.
+    return found !== undefined && idOf(found) === id ? place : scan(list, id, 0)
+  }
+
+  function scan(list: readonly T[], id: string, from: number): number {
+    for (let place = list.length - 1; place >= from; place--) {
+      const item = list[place]
+      if (item !== undefined && idOf(item) === id) return place
+    }
+    return -1
+  }
+
+  function build(list: readonly T[]): Map<string, number> {
+    const index = new Map(list.map((item, place) => [idOf(item), place]))
+    indexes.set(list, index)
+    return index
+  }
+
+  function carry(list: readonly T[], next: readonly T[]): void {
+    if (next.length <= nearEnd) return
+    const index = indexes.get(list)
+    if (!index) return
+    indexes.set(next, index)
+    const added = next.length > list.length ? next[next.length - 1] : undefined
+    if (added !== undefined) index.set(idOf(added), next.length - 1)
+  }
+}

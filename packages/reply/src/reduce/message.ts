@@ -32,6 +32,10 @@ function isOlder(head: MessageHead, known: Message): boolean {
   return known.finish !== undefined && head.finish === undefined && head.error === undefined
 }
 
+function hasEnded({ completedAt, error }: Message): boolean {
+  return completedAt !== undefined || error !== undefined
+}
+
 function withAgent(reply: Reply, head: MessageHead): Reply {
   const agent = head.summary ? reply.agent : (head.agent ?? reply.agent)
   const model = head.summary ? reply.model : (head.model ?? reply.model)
@@ -47,10 +51,14 @@ function toMessage(head: MessageHead, parts: readonly Part[]): Message {
   return { id, parentID, createdAt, completedAt, finish, error, tokens, cost, parts, raw }
 }
 
-/** By creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. */
+/**
+ * By creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps follow on each other: one
+ * that is under way when all others have ended is the last, also when the server's clock was set back.
+ */
 function inserted(messages: readonly Message[], message: Message): readonly Message[] {
   const { createdAt } = message
-  if (createdAt === undefined) return [...messages, message]
+  const isNext = !hasEnded(message) && messages.every(hasEnded)
+  if (createdAt === undefined || isNext) return [...messages, message]
   const before = messages.findLastIndex((other) => other.createdAt === undefined || other.createdAt <= createdAt)
   return messages.toSpliced(before + 1, 0, message)
 }

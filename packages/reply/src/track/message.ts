@@ -4,7 +4,7 @@ import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { resume } from './hold.ts'
-import { amendPast, isOpen, open, step } from './open.ts'
+import { amendPast, isOpen, isOpenIn, open, step } from './open.ts'
 import { roleIn, roleOf, withRole } from './roles.ts'
 import { isUnread } from './session.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
@@ -17,9 +17,10 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   if (known && known.run !== run) return amendPast(draft, rootID, known.run, event)
   if (!known) {
     // A fork begins with copies of another session's messages: they are older than the session itself, and no news.
-    if (createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt)
-      return remember(draft, event, -1)
-    if (isOld(draft, event)) return remember(draft, event, -1)
+    // While its run is open, or of a step that is under way, that is not said by times: the server's clock was set back.
+    const isLive = isOpenIn(draft, rootID, sessionID) || isStep(message)
+    const isCopy = createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt
+    if (!isLive && (isCopy || isOld(draft, event))) return remember(draft, event, -1)
     if (isAnswered(draft, rootID, event) || isAwaited(draft, rootID, event)) remember(draft, event, run)
     else {
       endUnseen(draft, rootID, event)
@@ -45,6 +46,11 @@ function isAwaited(draft: Draft, rootID: string, { sessionID, message }: Message
   const { reply } = getCell(draft, rootID)
   if (sessionID !== rootID || message.role !== 'user' || reply?.phase !== 'settled') return false
   return reply.prompt?.parts.length === 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
+}
+
+/** A model step that has not ended. */
+function isStep({ role, summary, completedAt, error }: MessageEvent['message']): boolean {
+  return role === 'assistant' && !summary && completedAt === undefined && error === undefined
 }
 
 /** It was there before anybody listened, and its session was not at work then. */

@@ -52,9 +52,11 @@ function beginsRun(messages: readonly Read[], at: number): boolean {
   if (isCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
   if (!hasEnded(before.head)) return false
   if (before.head.error === undefined && before.head.finish === 'tool-calls') return false
-  const { completedAt } = before.head
+  const { createdAt: begunAt, completedAt } = before.head
   const { createdAt } = asked.head
-  return completedAt === undefined || createdAt === undefined || createdAt >= completedAt
+  if (completedAt === undefined || createdAt === undefined || createdAt >= completedAt) return true
+  // Before the step itself: the server's clock was set back in between.
+  return begunAt !== undefined && createdAt < begunAt
 }
 
 /**

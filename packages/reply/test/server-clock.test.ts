@@ -1,0 +1,71 @@
+import { answerOf, textOf } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import { runStart } from '../src/track/runs.ts'
+import { busy, ended, idle, message, root, run, session, text, user } from './make.ts'
+
+/** The server's clock stood at 9,000 and was set back to 400. */
+describe('when the clock of the server is set back', () => {
+  test('a later step stays the last: its text is the answer, its finish the reply’s', () => {
+    const first = { createdAt: 9000, completedAt: 9100, finish: 'tool-calls' }
+    const { reply } = run([
+      session(),
+      user('u1', { createdAt: 8900 }),
+      busy(),
+      message('m1', { createdAt: 9000 }),
+      text('m1', 'Let me look.', { status: 'sealed' }),
+      message('m1', first),
+      message('m2', { createdAt: 400 }),
+      text('m2', 'All green.', { status: 'sealed' }),
+      ended('m2', { createdAt: 400, completedAt: 500 }),
+      idle(),
+    ])
+    expect(reply).toMatchObject({ outcome: 'completed', finish: 'stop' })
+    expect([answerOf(reply), textOf(reply)]).toEqual(['All green.', 'Let me look.\n\nAll green.'])
+  })
+
+  test('a run that is older than its session by that clock shows its answer, and is no copy of a fork', () => {
+    const { replies } = run([
+      session(root, { createdAt: 9000 }),
+      user('u1', { createdAt: 400 }),
+      busy(),
+      message('m1', { createdAt: 410 }),
+      text('m1', 'All green.', { status: 'sealed' }),
+      ended('m1', { createdAt: 410, completedAt: 500 }),
+      idle(),
+    ])
+    expect(replies.map((reply) => [reply.outcome, answerOf(reply)])).toEqual([['completed', 'All green.']])
+  })
+
+  test('a run in a session from before the listening shows its answer', () => {
+    const { replies } = run([
+      { type: 'listening', from: 9000, at: 1 },
+      session(root, { createdAt: 8000 }),
+      user('u1', { createdAt: 400 }),
+      busy(),
+      message('m1', { createdAt: 410 }),
+      text('m1', 'All green.', { status: 'sealed' }),
+      ended('m1', { createdAt: 410, completedAt: 500 }),
+      idle(),
+    ])
+    expect(replies.map((reply) => answerOf(reply))).toEqual(['All green.'])
+  })
+
+  test('copies of a fork are still no news', () => {
+    const { replies } = run([
+      session(root, { createdAt: 9000 }),
+      user('u1', { createdAt: 400 }),
+      ended('m1', { createdAt: 410, completedAt: 500 }),
+    ])
+    expect(replies).toEqual([])
+  })
+
+  test('a prompt after it begins a run of its own where a session is read back', () => {
+    const heads = [
+      user('u1', { createdAt: 8000 }),
+      ended('m1', { createdAt: 9000, completedAt: 9100 }),
+      user('u2', { createdAt: 400 }),
+      message('m2', { createdAt: 410 }),
+    ].map((event) => ({ head: event.message, parts: [] }))
+    expect(runStart(heads)).toBe(2)
+  })
+})

@@ -1,7 +1,7 @@
 import type { PermissionAsk, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger, offerOf, toPolicy, words } from '../src/index.ts'
-import { permits, replyWith } from './make.ts'
+import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 
 const key = 'chat/ses_1/msg_1'
@@ -261,4 +261,11 @@ describe('where there are no buttons', () => {
     expect(textsOn(scene)).toHaveLength(2)
     expect(textsOn(scene)[1]).toContain('two')
   })
+})
+
+test('tool lines show what hides', () => {
+  const hidden = call('bash', { status: 'error', error: 'no \u202e way', title: 'ls \u200b-l' })
+  const [line] = saidIn(viewOf(replyWith([hidden]), { mode: 'sealed' }), 'notice')
+  expect(line).toContain('ls \\\\u200b')
+  expect(line).toContain('no \\\\u202e way')
 })

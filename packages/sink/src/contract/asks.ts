@@ -60,7 +60,11 @@ export const asking = [
         async (sink) => {
           stage.failNext('refused')
           begin(sink, replyOf('', { ask: permissionOf({ tool: 'bash', input: { command } }) }))
-          await until(stage, { isDone: () => isAsked(stage), withinMs: patienceMs, words: 'It was not asked.' })
+          const { clock = systemClock } = stage
+          const end = clock.now() + patienceMs / 4
+          // Where each message is refused there is nothing to see.
+          const isDone = (): boolean => isAsked(stage) || clock.now() >= end
+          await until(stage, { isDone, withinMs: patienceMs, words: 'Time stands still.' })
           must(!isOffered(stage), 'It can be allowed, though a part of it is not there.')
         },
         { answerers },
@@ -167,5 +171,5 @@ function compact(text: string): string {
   return text
     .replace(/[\ue000-\uf8ff\ufdd0-\ufdef]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16)}`)
     .replace(/[\s\u2060\u200b]+/g, '')
-    .replaceAll(/[`*]*[A-Za-z]{1,20}[`*\\]*\((?:thesamelinegoeson|continued)[`*\\]*\)[*]*(?:`{3,}(?:bash|diff)?)?/g, '')
+    .replaceAll(/[`*]*Command[`*\\]*\((?:thesamelinegoeson|continued)[`*\\]*\)[*]*(?:`{3,}(?:bash|diff)?)?/g, '')
 }

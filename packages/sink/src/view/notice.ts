@@ -1,4 +1,4 @@
-import { type Reply, type ToolPart, toolsOf } from '@reply/core'
+import { type Reply, type ToolPart, toolsOf, visible } from '@reply/core'
 import type { Timed, ViewOptions } from '../view.ts'
 import { code, literal, oneLine } from './phrase.ts'
 import { activityOf } from './status.ts'
@@ -57,7 +57,7 @@ function lineOf(part: ToolPart, { words, policy }: ViewOptions): string {
 function excerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
   const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`
-  return `\n\`\`\`\`\n${end.replaceAll('````', "''''")}\n\`\`\`\``
+  return `\n\`\`\`\`\n${visible(end).replaceAll('````', "''''")}\n\`\`\`\``
 }
 
 function isDenied(error: string | undefined): boolean {

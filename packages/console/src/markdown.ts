@@ -17,16 +17,36 @@ export function blocksOf(source: string): readonly string[] {
   const blocks: string[] = []
   let end = 0
   for (const token of lex(source)) {
-    const start = end
-    // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some of its tokens.
-    end = endOf(source, start, token.raw)
-    const piece = source.slice(start, end)
-    const last = blocks.length - 1
-    if (last >= 0 && (token.type === 'space' || blocks[last]?.trim() === '')) blocks[last] += piece
-    else if (piece !== '') blocks.push(piece)
+    for (const raw of rawsOf(token)) {
+      const start = end
+      // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some of its tokens.
+      end = endOf(source, start, raw)
+      const piece = source.slice(start, end)
+      const last = blocks.length - 1
+      if (last >= 0 && (token.type === 'space' || blocks[last]?.trim() === '')) blocks[last] += piece
+      else if (piece !== '') blocks.push(piece)
+    }
   }
   if (end < source.length) blocks.push(source.slice(end))
   return blocks
+}
+
+/** UTF-16 units from which on the first items of a list are a block of their own. */
+const longList = 4096
+
+/** A list that grows long is several blocks, so that its first items are finished before its last ones are written. */
+function rawsOf(token: Token): readonly string[] {
+  if (token.type !== 'list' || token.raw.length <= longList) return [token.raw]
+  const raws: string[] = []
+  let raw = ''
+  for (const item of token.items) {
+    if (raw.length > longList / 2) {
+      raws.push(raw)
+      raw = ''
+    }
+    raw += item.raw
+  }
+  return [...raws, raw]
 }
 
 /** Markdown as rows of the terminal. Code is indented, never boxed, so that it can be copied. */

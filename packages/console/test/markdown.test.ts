@@ -84,3 +84,12 @@ test('the blocks are the source, cut', () => {
     { numRuns: 2000 },
   )
 })
+
+test('the first items of a long list are finished blocks, and look as they did', () => {
+  const list = Array.from({ length: 400 }, (_, at) => `- item ${at} of a long list\n`).join('')
+  const blocks = blocksOf(list)
+  expect(blocks.join('')).toBe(list)
+  expect(Math.max(...blocks.map(({ length }) => length))).toBeLessThan(4096)
+  expect(blocks.flatMap((block) => rows(block))).toEqual(rows(list))
+  expect(blocksOf(`${list}- one more\n`).slice(0, blocks.length - 1)).toEqual(blocks.slice(0, -1))
+})

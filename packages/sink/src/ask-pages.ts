@@ -58,7 +58,7 @@ function withFile(head: string, details: readonly AskDetail[], { words }: PagesO
   const text = isOne ? only.text : details.map((detail) => `${detail.label}\n\n${detail.text}`).join('\n\n')
   const name = isOne && only.format === 'diff' ? 'request.diff' : 'request.txt'
   const caption = words.file(name, text.trimEnd().split('\n').length)
-  const file = { name, mediaType: 'text/plain', text: `${text}\n`, caption }
+  const file = { name, text: `${text}\n`, caption }
   return { head: `${head}\n\n${literal(words.inFile(name))}`, file }
 }
 

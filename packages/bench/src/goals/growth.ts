@@ -1,9 +1,10 @@
-import type { ReplyObserver } from '@reply/core'
+import { createDispatcher, emptyTrack, type ReplyEvent, type ReplyObserver, track } from '@reply/core'
 import { createCounter } from '../counter.ts'
 import type { Effort, Goal } from '../goal.ts'
 import { readLive } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
+import { eventsOfAsks, eventsOfParts } from '../stream/many.ts'
 import { framesOf, generateTurn } from '../stream/turn.ts'
 
 /** How the cost grows with the length of a reply. */
@@ -30,6 +31,21 @@ export const growthGoals: readonly Goal[] = [
     measure: (effort) => growth('frame', effort, 5000),
   },
   {
+    id: 'growth.parts',
+    what: '10,000 parts in one message against 2,500, through track, reduce and dispatch',
+    unit: '× as long',
+    // Four times the parts. Each event copies a list of pointers, which shows from some thousand parts on.
+    bound: { atMost: 10 },
+    measure: (effort) => many(effort, eventsOfParts(2500), eventsOfParts(10_000)),
+  },
+  {
+    id: 'growth.asks',
+    what: '5,000 asks that are asked and answered against 1,250',
+    unit: '× as long',
+    bound: { atMost: 10 },
+    measure: (effort) => many(effort, eventsOfAsks(1250), eventsOfAsks(5000)),
+  },
+  {
     id: 'cpu.100',
     what: 'that observer on a stream of 100 deltas/s, part of 5,000 deltas',
     unit: '% of a core',
@@ -37,6 +53,22 @@ export const growthGoals: readonly Goal[] = [
     measure: () => share(100),
   },
 ]
+
+function many(effort: Effort, few: readonly ReplyEvent[], more: readonly ReplyEvent[]): Promise<number> {
+  return race({ first: () => trackAll(few), second: () => trackAll(more), effort, rounds: 5 })
+}
+
+/** Through the reduction and to an observer, as a driver does. */
+function trackAll(events: readonly ReplyEvent[]): void {
+  const dispatcher = createDispatcher()
+  dispatcher.observe(createCounter().observer)
+  let state = emptyTrack()
+  for (const event of events) {
+    const tracked = track(state, event)
+    state = tracked.state
+    for (const step of tracked.steps) dispatcher.dispatch(step)
+  }
+}
 
 function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
   const [short, long] = [10_000, 100_000].map((deltas) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking))

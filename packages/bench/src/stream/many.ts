@@ -1,0 +1,56 @@
+import type { Part, ReplyEvent, SessionScopedEvent } from '@reply/core'
+
+const sessionID = 'ses_many'
+const at = 1000
+const messageID = 'msg_answer'
+
+function begun(): readonly ReplyEvent[] {
+  const head = { summary: false, raw: undefined }
+  return [
+    { type: 'session', at, sessionID },
+    { type: 'message', at, sessionID, message: { id: 'msg_prompt', role: 'user', ...head } },
+    { type: 'status', at, sessionID, status: 'busy' },
+    { type: 'message', at, sessionID, message: { id: messageID, role: 'assistant', ...head } },
+  ]
+}
+
+/** One message of so many parts: steps' ends, calls and texts in turn. */
+export function eventsOfParts(count: number): readonly ReplyEvent[] {
+  return [...begun(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
+}
+
+function partEvents(index: number): readonly SessionScopedEvent[] {
+  const place = { id: `prt_${String(index).padStart(8, '0')}`, messageID, raw: undefined }
+  const told = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
+  const tokens = { input: 1, output: 1, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+  if (index % 3 === 0)
+    return [told({ ...place, status: 'sealed', type: 'step-finish', reason: 'stop', tokens, cost: 0 })]
+  if (index % 3 === 1) {
+    const call = { ...place, type: 'tool', tool: 'bash', callID: `call_${index}` } as const
+    return [
+      told({ ...call, status: 'open', state: { status: 'running', input: { command: 'ls' } } }),
+      told({ ...call, status: 'sealed', state: { status: 'completed', input: { command: 'ls' }, output: '' } }),
+    ]
+  }
+  return [
+    told({ ...place, status: 'open', type: 'text', text: '' }),
+    { type: 'delta', at, sessionID, messageID, partID: place.id, field: 'text', delta: 'Done.' },
+    told({ ...place, status: 'sealed', type: 'text', text: 'Done.' }),
+  ]
+}
+
+/** So many permissions, all pending at once, answered in the order of the asking. */
+export function eventsOfAsks(count: number): readonly ReplyEvent[] {
+  const ids = Array.from({ length: count }, (_, index) => `per_${String(index).padStart(8, '0')}`)
+  const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const
+  const permission = { type: 'permission', permission: 'bash', always: [], title: 'bash', metadata: {} } as const
+  return [
+    ...begun(),
+    ...ids.map((requestID): ReplyEvent => {
+      return { type: 'asked', at, sessionID, ask: { ...fields, ...permission, requestID, patterns: [requestID] } }
+    }),
+    ...ids.map((requestID): ReplyEvent => {
+      return { type: 'ask-closed', at, sessionID, requestID, how: { type: 'permission', reply: 'once' } }
+    }),
+  ]
+}

@@ -1,4 +1,4 @@
-import type { Actor, Chat, Inbound } from '@reply/sink'
+import type { Actor, Chat, Inbound, MessageRef } from '@reply/sink'
 import { z } from 'zod'
 import { refOf } from './api.ts'
 import { chatOf } from './limits.ts'
@@ -14,6 +14,7 @@ export const updateTypes: readonly string[] = ['message', 'callback_query', 'sto
 
 const person = z.object({
   id: z.number(),
+  is_bot: z.boolean().optional(),
   first_name: z.string().optional(),
   last_name: z.string().optional(),
   username: z.string().optional(),
@@ -30,9 +31,15 @@ const place = z.object({
 })
 
 const message = place.extend({
-  /** Absent where a channel or an anonymous administrator writes. */
   from: person.optional(),
+  /** The chat that a message is posted as; `from` is then a stand-in. https://core.telegram.org/bots/api#message */
   sender_chat: person.optional(),
+  forward_origin: z.unknown().optional(),
+  /** In place of `forward_origin` before Bot API 7.0. https://core.telegram.org/bots/api-changelog#december-29-2023 */
+  forward_date: z.number().optional(),
+  /** It replies to a message of another chat or topic. https://core.telegram.org/bots/api#externalreplyinfo */
+  external_reply: z.object({ message_id: z.number().optional() }).optional(),
+  reply_to_story: z.unknown().optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
   entities: z.array(z.object({ type: z.string(), offset: z.number() })).optional(),
@@ -89,10 +96,11 @@ function heardIn({
   }
   if (!callback_query?.message || callback_query.data === undefined) return undefined
   const { id, from, data, message: at } = callback_query
+  if (from.is_bot && from.id !== anonymousAdmin) return undefined
   return {
     type: 'press',
     chat: placeOf(at),
-    actor: actorOf(from),
+    actor: { ...actorOf(from), ...(from.id === anonymousAdmin && { isAnonymous: true }) },
     token: data,
     messageRef: refOf(at),
     queryID: id,
@@ -101,18 +109,39 @@ function heardIn({
 
 function textIn(said: z.infer<typeof message>): Heard | undefined {
   const text = said.text ?? said.caption
-  const from = said.from ?? said.sender_chat
-  if (text === undefined || !from) return undefined
-  const { entities = [], reply_to_message: replied } = said
+  const actor = authorOf(said)
+  if (text === undefined || !actor) return undefined
+  const { entities = [] } = said
+  const replyTo = repliedIn(said)
   return {
     type: 'text',
     chat: placeOf(said),
-    actor: actorOf(from),
+    actor,
     text,
     messageRef: refOf(said),
-    ...(replied && { replyTo: { id: String(replied.message_id) } }),
+    ...(replyTo && { replyTo }),
+    ...((said.forward_origin !== undefined || said.forward_date !== undefined) && { isForwarded: true }),
     isCommand: entities.some(({ type, offset }) => type === 'bot_command' && offset === 0),
   }
+}
+
+/** The service account that stands for anonymous administrators where `sender_chat` is missing. https://core.telegram.org/bots/api#message */
+const anonymousAdmin = 1_087_968_824
+
+/** Posts as a chat have no known person behind them. Undefined for what bots write. */
+function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Actor | undefined {
+  const poster = as ?? (from?.id === anonymousAdmin ? chat : undefined)
+  if (poster) return { ...actorOf(poster), isAnonymous: true }
+  return from && !from.is_bot ? actorOf(from) : undefined
+}
+
+/** In a topic each message without a reply of its own names the message that the topic began with, whose id is the topic's, as in https://github.com/banteg/takopi/pull/152. */
+function repliedIn(said: z.infer<typeof message>): MessageRef | undefined {
+  const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = said
+  // Not a message of this chat, so it is none of ours.
+  if (external || said.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
+  if (!replied || (is_topic_message === true && replied.message_id === message_thread_id)) return undefined
+  return { id: String(replied.message_id) }
 }
 
 function placeOf({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {

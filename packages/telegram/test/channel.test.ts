@@ -53,6 +53,37 @@ describe('what is heard', () => {
     ])
   })
 
+  test('in a topic replies to nothing unless the person replies', async () => {
+    const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, topics: [3] }] })
+    const first = telegram.say(-7, 'Hi', { from: person, threadId: 3 })
+    telegram.say(-7, 'To you', { from: person, threadId: 3, replyTo: first })
+    await until(() => heard.length === 2)
+    expect(heard[0]).not.toHaveProperty('replyTo')
+    expect(heard[1]).toMatchObject({ replyTo: { id: String(first) } })
+  })
+
+  test('tells chats that post from people, and leaves bots out', async () => {
+    const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, type: 'supergroup' }] })
+    telegram.say(-7, 'as the group', { as: { id: -7, title: 'Team' } })
+    telegram.say(-7, 'as a channel', { as: { id: -9, title: 'News' } })
+    telegram.say(-7, 'by a bot', { from: { id: 6, isBot: true } })
+    telegram.say(-7, 'by Ada', { from: person, isForwarded: true })
+    await until(() => heard.length === 3)
+    expect(heard).toMatchObject([
+      { text: 'as the group', actor: { id: '-7', name: 'Team', isAnonymous: true } },
+      { text: 'as a channel', actor: { id: '-9', name: 'News', isAnonymous: true } },
+      { text: 'by Ada', actor: { id: '5', name: 'Ada' }, isForwarded: true },
+    ])
+    expect(heard[2]?.actor).not.toHaveProperty('isAnonymous')
+  })
+
+  test('has the time and the kind of its chat', async () => {
+    const { telegram, heard } = await hear()
+    telegram.say(7, 'Hi')
+    await until(() => heard.length === 1)
+    expect(heard[0]).toMatchObject({ chat: { id: '7', kind: 'private' }, messageRef: { postedAt: expect.any(Number) } })
+  })
+
   test('is a press, whose answer is seen', async () => {
     const { telegram, api, heard } = await hear({}, async (inbound) => {
       if (inbound.type !== 'press') return

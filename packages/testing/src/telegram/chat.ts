@@ -18,6 +18,8 @@ export interface TelegramPerson {
   readonly id: number
   /** Default "Person". */
   readonly name?: string
+  /** Default false. */
+  readonly isBot?: boolean
 }
 
 export interface TelegramButton {

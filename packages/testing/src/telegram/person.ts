@@ -3,7 +3,7 @@ import type { Chat, Post, TelegramButton, TelegramPerson } from './chat.ts'
 import type { TelegramEntity } from './formatted.ts'
 import type { TelegramPress } from './press.ts'
 import { liveDrafts } from './screen.ts'
-import { chatOf, messageOf, userOf } from './wire.ts'
+import { chatOf, messageOf, originOf, type TelegramOrigin, userOf } from './wire.ts'
 import { putPost, type World } from './world.ts'
 
 export interface TelegramFrom {
@@ -11,10 +11,7 @@ export interface TelegramFrom {
   readonly from?: TelegramPerson
 }
 
-export interface TelegramSay extends TelegramFrom {
-  readonly threadId?: number
-  readonly replyTo?: number
-}
+export interface TelegramSay extends TelegramFrom, TelegramOrigin {}
 
 /** What people in the chats can do. What can't be done is a `TestingError`: a person sees no such thing. */
 export interface Person {
@@ -68,7 +65,8 @@ export function createPerson(world: World): Person {
         { chat, threadId },
         { from: fromIn(chat, options), content, rows: [], isSilent: false, ...reply },
       )
-      world.updates.push('message', messageOf(post, chat, world.me))
+      const origin = originOf(options, { post, chat })
+      world.updates.push('message', { ...messageOf(post, chat, world.me), ...origin })
       return post.messageId
     },
     press: (chatId, messageId, button, options = {}) => {

@@ -25,8 +25,40 @@ export function meFor(token: string): Me {
   }
 }
 
-export function userOf({ id, name = 'Person' }: TelegramPerson): Fields {
-  return { id, is_bot: false, first_name: name }
+export function userOf({ id, name = 'Person', isBot = false }: TelegramPerson): Fields {
+  return { id, is_bot: isBot, first_name: name }
+}
+
+/** The user that stands in for a chat that posts: anonymous administrators have one, channels another. https://core.telegram.org/bots/api#message */
+export const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
+
+/**
+ * What only some messages have. A topic's messages without a reply of their own name the message that the topic began with,
+ * whose id is the topic's: https://github.com/banteg/takopi/pull/152 has one. `sender_chat` and `forward_origin`:
+ * https://core.telegram.org/bots/api#message
+ */
+export function originOf(
+  { threadId, replyTo, isForwarded, as }: TelegramOrigin,
+  { post, chat }: { readonly post: Post; readonly chat: Chat },
+): Fields {
+  const began = { message_id: threadId, chat: chatOf(chat), date: 0, forum_topic_created: { name: 'Topic' } }
+  const hidden = { type: 'hidden_user', sender_user_name: 'Someone', date: seconds(post.at) }
+  const from = userOf({ id: as?.id === chat.id ? standIn.admin : standIn.channel, name: 'Chat', isBot: true })
+  return {
+    ...(threadId !== undefined && replyTo === undefined && { reply_to_message: began }),
+    ...(isForwarded && { forward_origin: hidden }),
+    ...(as && { from, sender_chat: { id: as.id, type: as.id === chat.id ? 'supergroup' : 'channel', title: as.title } }),
+  }
+}
+
+/** Where a message of a person's comes from. */
+export interface TelegramOrigin {
+  readonly threadId?: number
+  readonly replyTo?: number
+  /** It is another message, passed on. */
+  readonly isForwarded?: boolean
+  /** It is posted as that chat: a channel, or the group itself for an anonymous administrator. */
+  readonly as?: { readonly id: number; readonly title: string }
 }
 
 export function chatOf({ id, type, title, topics }: Chat): Fields {

@@ -37,9 +37,8 @@ const channel = slackChannel({
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.isCommand) return
     if (running.has(place)) return await inbound.answer('Still at it: wait, or say /stop.')
-    // Who asked is who may allow what it wants to do.
-    const mayAnswer = ({ id }: { id: string }) => id === inbound.actor.id
-    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef }, { mayAnswer })
+    // Replies to that message, and takes answers from its author alone.
+    const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })
     running.set(place, { sink, stream })
     const { sessionID } = await stream.result

@@ -31,9 +31,8 @@ const channel = telegramChannel({
     if (inbound.text === '/new') sessions.delete(place)
     if (inbound.isCommand) return
     if (running.has(place)) return await inbound.answer('Still at it: wait, or send /stop.')
-    // Who asked is who may allow what it wants to do.
-    const mayAnswer = ({ id }: { id: string }) => id === inbound.actor.id
-    const sink = channel.sinkFor({ chat: inbound.chat, replyTo: inbound.messageRef }, { mayAnswer })
+    // Replies to that message, and takes answers from its author alone.
+    const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })
     running.set(place, { sink, stream })
     const { sessionID } = await stream.result

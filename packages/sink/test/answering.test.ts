@@ -1,0 +1,166 @@
+import type { Reply } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import { type AskInput, type SinkOptions, words } from '../src/index.ts'
+import { asks, permits, questionOf, replyWith } from './make.ts'
+import { createScene, type Scene } from './scene.ts'
+
+const ada = { id: 'ada', name: 'Ada' }
+const bob = { id: 'bob', name: 'Bob' }
+const here = { id: 'chat', kind: 'private' } as const
+const group = { id: 'chat', kind: 'shared' } as const
+const known = { callID: 'call_1', call: { tool: 'bash', input: { command: 'npm test' } } }
+const permission = permits(known)
+
+function blocked(...open: Reply['asks']): Reply {
+  return replyWith([], { phase: 'blocked', asks: open })
+}
+
+async function asking(reply: Reply, sink: Partial<SinkOptions> = {}): Promise<Scene> {
+  const scene = createScene({ sink: { chat: here, policy: { verbosity: 'quiet' }, ...sink } })
+  scene.show(reply)
+  await scene.pass(10_000)
+  return scene
+}
+
+/** Words written now, or that long before. */
+function typed(scene: Scene, text: string, more: Partial<AskInput> & { readonly agoMs?: number } = {}): AskInput {
+  const { agoMs = 0, ...rest } = more
+  return { text, messageRef: { id: 'typed', postedAt: scene.clock.now() - agoMs }, ...rest }
+}
+
+const askedBy = (scene: Scene, word: string): string =>
+  scene.fake.screen().find(({ text }) => text.includes(word))?.id ?? ''
+const tokenOf = (scene: Scene, label: string): string =>
+  scene.fake
+    .screen()
+    .flatMap((one) => one.buttons.flat())
+    .find((button) => button.label === label)?.data ?? ''
+
+describe('words', () => {
+  test('allow what the chat showed before they were written, in the same second too', async () => {
+    const scene = await asking(blocked(permission))
+    // It was asked in the first second, ten seconds ago.
+    expect(await scene.sink().take(typed(scene, '1', { agoMs: 10_001 }), ada)).toBeUndefined()
+    const taken = await scene.sink().take(typed(scene, '1', { agoMs: 10_000 }), ada)
+    expect(taken).toMatchObject({ type: 'answer', answer: 'once' })
+    taken?.undo()
+    expect(await scene.sink().take(typed(scene, '1'), ada)).toMatchObject({ type: 'answer', answer: 'once' })
+  })
+
+  test('without a time answer only by a reply to the ask', async () => {
+    const scene = await asking(blocked(permission))
+    expect(await scene.sink().take({ text: '1' }, ada)).toBeUndefined()
+    const replyTo = { id: askedBy(scene, 'npm test') }
+    expect(await scene.sink().take({ text: '1', replyTo }, ada)).toMatchObject({ type: 'answer', answer: 'once' })
+  })
+
+  test.each<[string, Partial<AskInput> & { text?: string }]>([
+    ['a command', { text: '/cancel' }],
+    ['a command that the platform marks', { isCommand: true }],
+    ['forwarded', { isForwarded: true }],
+    ['a reply to another message', { replyTo: { id: 'another' } }],
+    ['from another chat', { chat: { id: 'elsewhere' } }],
+  ])('that are %s answer nothing', async (_, more) => {
+    const scene = await asking(blocked(asks([questionOf({ custom: true })])))
+    expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
+  })
+
+  test('that fit several asks are answered by the question which; a reply says which', async () => {
+    const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
+    const scene = await asking(blocked(permission, second))
+    expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: words.whichOne })
+    const replyTo = { id: askedBy(scene, 'bash: ls') }
+    expect(await scene.sink().take(typed(scene, 'yes', { replyTo }), ada)).toMatchObject({
+      type: 'answer',
+      ask: { requestID: 'per_2' },
+    })
+  })
+
+  test('that fit one of several asks answer that one', async () => {
+    const scene = await asking(blocked(permission, asks()))
+    expect(await scene.sink().take(typed(scene, 'Blue'), ada)).toMatchObject({ answer: [['Blue']] })
+  })
+
+  test('in a shared chat allow nothing, but a reply to the ask does', async () => {
+    const scene = await asking(blocked(permission), { chat: group, answerers: ['ada'] })
+    const bare = await scene.sink().take(typed(scene, '1'), ada)
+    expect(bare).toMatchObject({ type: 'error', error: words.pressOrReply })
+    const replyTo = { id: askedBy(scene, 'npm test') }
+    expect(await scene.sink().take(typed(scene, '1', { replyTo }), bob)).toMatchObject({ error: words.notForYou })
+    expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ answer: 'once' })
+  })
+})
+
+describe('who may answer', () => {
+  test('in a shared chat must be known to allow anything, and the chat is told why once', async () => {
+    const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
+    const scene = await asking(blocked(permission, second), { chat: group })
+    expect(
+      scene.fake
+        .screen()
+        .flatMap((one) => one.buttons.flat())
+        .map(({ label }) => label),
+    ).toEqual(['Reject', 'Reject'])
+    const told = scene.fake.screen().filter(({ text }) => text.includes('has no list of people'))
+    expect(told).toHaveLength(1)
+    const replyTo = { id: askedBy(scene, 'bash: ls') }
+    expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'error' })
+  })
+
+  test('is asked, and only true counts', async () => {
+    for (const answer of [1, 'yes', Promise.resolve('yes'), Promise.reject(new Error('down'))]) {
+      const scene = await asking(blocked(permission), { mayAnswer: () => answer as never })
+      const token = tokenOf(scene, 'Allow once')
+      expect(await scene.sink().take({ token }, ada)).toMatchObject({ type: 'error', error: words.notForYou })
+    }
+  })
+
+  test('is kept in the ledger: a restart opens nothing', async () => {
+    for (const guard of [{ answerers: ['ada'] }, { mayAnswer: () => true }]) {
+      const scene = await asking(blocked(permission), guard)
+      const token = tokenOf(scene, 'Allow once')
+      const { store, clock } = scene
+      const later = createScene({ clock, sink: { store, chat: here, port: scene.fake.port } })
+      later.show(blocked(permission))
+      await later.pass(5000)
+      expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
+    }
+  })
+
+  test('is not an anonymous administrator', async () => {
+    const scene = await asking(blocked(permission), { mayAnswer: () => true })
+    const token = tokenOf(scene, 'Allow once')
+    const taken = await scene.sink().take({ token }, { id: '-7', name: 'Team', isAnonymous: true })
+    expect(taken).toMatchObject({ type: 'error', error: words.anonymous })
+  })
+
+  test('answers once, however many answer while the host decides', async () => {
+    const scene = await asking(blocked(permission), { mayAnswer: async () => true })
+    const token = tokenOf(scene, 'Allow once')
+    const both = await Promise.all([
+      scene.sink().take({ token }, ada),
+      scene.sink().take(typed(scene, 'yes'), bob),
+      scene.sink().take({ token }, bob),
+    ])
+    expect(both.filter((one) => one?.type === 'answer')).toHaveLength(1)
+  })
+
+  test('is not asked about what was answered while the host decided', async () => {
+    let decide = (_: boolean): void => {}
+    const decided = new Promise<boolean>((resolve) => {
+      decide = resolve
+    })
+    const scene = await asking(blocked(permission), { mayAnswer: () => decided })
+    const taking = scene.sink().take({ token: tokenOf(scene, 'Allow once') }, ada)
+    scene.show(replyWith([], { asks: [{ ...permission, status: 'withdrawn' }] }))
+    decide(true)
+    expect(await taking).toMatchObject({ type: 'error', error: words.alreadyResolved })
+  })
+})
+
+test('a token pressed in another chat is refused', async () => {
+  const scene = await asking(blocked(permission))
+  const token = tokenOf(scene, 'Allow once')
+  const taken = await scene.sink().take({ token, chat: { id: 'elsewhere' } }, ada)
+  expect(taken).toMatchObject({ type: 'error', error: words.notHere })
+})

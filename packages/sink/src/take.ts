@@ -26,10 +26,11 @@ export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
  *
  * - `meant`: it was pressed, or replied to.
  * - `fits`: the words are an answer to it.
+ * - `maybe`: the words are an answer to it, but it is not known to be on the screen: they are not taken for it, nor for another.
  * - `unfit`: it waits for words, and these are no answer to it.
  */
 export interface Found {
-  readonly type: 'meant' | 'fits' | 'unfit'
+  readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
   readonly ask: Ask
   /** Takes the input for this ask, as the ask is by then: of several takes of an answer, one counts. */
   readonly take: () => TakenAsk
@@ -52,10 +53,11 @@ export type Finding = (input: AskInput, actor: Actor | undefined) => Promise<rea
 
 /** The one ask that is meant. Words that fit several are answered by the question which. Undefined when there is none. */
 export function pick(found: readonly Found[], words: Words): TakenAsk | undefined {
-  const [first, second] = found.filter(({ type }) => type === 'fits')
   const meant = found.find(({ type }) => type === 'meant')
-  if (!meant && first && second) return wrong(first.ask, words.whichOne)
-  return (meant ?? first ?? found[0])?.take()
+  const first = found.find(({ type }) => type === 'fits')
+  const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe')
+  if (!meant && first && candidates.length > 1) return wrong(first.ask, words.whichOne)
+  return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
 export function createFinding(options: TakingOptions): Finding {
@@ -86,13 +88,14 @@ export function createFinding(options: TakingOptions): Finding {
     const read = readAsk(ask, input)
     // The ask may have gone on while the host decided: the words were not for what it asks now.
     const taking = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
-    if (type !== 'bare') {
+    if (type !== 'bare' && type !== 'maybe') {
       if (!may) return refusing(ask, notFor(actor))
       return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: taking }
     }
     // What others write is talk among people.
     if (!may || !read) return undefined
     const isAnswer = read.taken.type !== 'error' && !answered.has(read.state.secret)
+    if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
     const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: taking }
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')

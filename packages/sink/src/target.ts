@@ -11,11 +11,12 @@ import type { Chat } from './port.ts'
  *
  * - `reply`: the text replies to a message of it.
  * - `bare`: the text replies to nothing, and the chat shows the ask since before it was written.
+ * - `maybe`: as `bare`, but the chat is not known to show it, or not since before the text. It may be what the person saw.
  * - `outdated`: it replies to a message of an ask that was answered since, or changed.
  * - `unshown`: it replies to an ask that the chat does not show whole, or not since before the text.
  */
 export interface Target {
-  readonly type: 'reply' | 'bare' | 'outdated' | 'unshown'
+  readonly type: 'reply' | 'bare' | 'maybe' | 'outdated' | 'unshown'
   readonly ask: Ask
 }
 
@@ -46,7 +47,11 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   return pendingAsks(reply).flatMap((ask): readonly Target[] => {
     const state = ledger.asks[ask.requestID]
     const shownAt = state && shownSince(ask, state, ledger)
-    return shownAt !== undefined && isSince(wroteAt, shownAt) ? [{ type: 'bare', ask }] : []
+    if (shownAt !== undefined && isSince(wroteAt, shownAt)) return [{ type: 'bare', ask }]
+    const isMaybeThere = ledger.entries.some(
+      ({ card, state }) => card.startsWith(`ask:${ask.requestID}:`) && state !== 'failed' && state !== 'gone',
+    )
+    return isMaybeThere ? [{ type: 'maybe', ask }] : []
   })
 }
 

@@ -169,8 +169,8 @@ test('nothing is ever allowed that the rules forbid', { timeout: 120_000 }, asyn
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), chats, fc.boolean(), async (...given) => {
       allowed += await play(...given)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
   // The model would be blind if nothing was ever allowed.
-  expect(allowed).toBeGreaterThan(20)
+  expect(allowed).toBeGreaterThan(10)
 })

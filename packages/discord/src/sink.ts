@@ -86,7 +86,12 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     onError,
     clock,
   })
-  return hangs ? { ...sink, take: async (input, actor) => await sink.take(moved(input), actor) } : sink
+  if (!hangs) return sink
+  return {
+    ...sink,
+    find: async (input, actor) => await sink.find(moved(input), actor),
+    take: async (input, actor) => await sink.take(moved(input), actor),
+  }
 
   /** Where there can be no thread, what is said in the channel is said to this sink. A press there is on a message of this sink even before that is known. */
   function moved(input: AskInput): AskInput {

@@ -90,6 +90,8 @@ export interface SnapshotEvent extends SessionFields {
   readonly since?: number | undefined
   /** When the reading began, in ms since the epoch by our clock: what the stream told since is newer. */
   readonly readAt?: number | undefined
+  /** There are older messages, which were not read: how they went does not matter to any run that is known. */
+  readonly partial?: true | undefined
   /** Nothing newer has been applied since it was read: what it lacks is no longer there. */
   readonly complete: boolean
 }

@@ -159,6 +159,13 @@ export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle
 }
 
+/** The replies of a root session that are kept, the newest last. */
+export function heldReplies(state: TrackState, sessionID: string): readonly Reply[] {
+  const cell = cellOf(state.cells, sessionID)
+  const past = cell?.past.map(({ reply }) => reply) ?? []
+  return cell?.reply ? [...past, cell.reply] : past
+}
+
 /** Where the session is, as far as it was told. */
 export function directoryOf(state: TrackState, sessionID: string): string | undefined {
   return cellOf(state.cells, sessionID)?.directory

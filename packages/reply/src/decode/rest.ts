@@ -92,6 +92,24 @@ export function toReadStatuses(value: unknown): ReadonlyMap<string, ReadStatus> 
   )
 }
 
+const pathSchema = z.looseObject({ directory: z.string().min(1) })
+
+/** The directory that `GET /path` tells of. */
+export function toReadDirectory(value: unknown): string | undefined {
+  const path = pathSchema.safeParse(value)
+  return path.success ? path.data.directory : undefined
+}
+
+const projectSchema = z.looseObject({ worktree: z.string().min(1) })
+
+/** The folders of a list of projects. */
+export function toReadWorktrees(value: unknown): readonly string[] {
+  return listOf(value).flatMap((item) => {
+    const project = projectSchema.safeParse(item)
+    return project.success ? [project.data.worktree] : []
+  })
+}
+
 const healthSchema = z.looseObject({ version: z.string() })
 
 export function toReadVersion(value: unknown): string | undefined {

@@ -15,6 +15,7 @@ import { wordsOf } from './join.ts'
 import { createLimits } from './limits.ts'
 import { createLine, type Line } from './line.ts'
 import { type ConnectOptions, toSettings } from './options.ts'
+import { createPlaces } from './places.ts'
 import { createProgress } from './progress.ts'
 import { type RunDeps, type RunOptions, startRun } from './prompt.ts'
 import { type ReadRequest, readSnapshot } from './read.ts'
@@ -70,11 +71,12 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     deadlineMs: settings.deadlineMs,
     maxAnswerBytes: settings.maxAnswerBytes,
   })
+  const places = createPlaces(rest)
   const engine = createEngine({ onError, keepSettled: settings.keepSettled })
   const expected = new Set<string>()
   const closedListeners = new Set<() => void>()
   const read = async (request: ReadRequest): Promise<SnapshotEvent> => {
-    const snapshot = await readSnapshot({ rest, clock, onError }, request)
+    const snapshot = await readSnapshot({ rest, places, clock, onError, held: engine.held }, request)
     watching.note(snapshot)
     return snapshot
   }
@@ -99,6 +101,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   const watching = createWatching({
     engine,
     rest,
+    places,
     read,
     onError,
     directory: options.directory,
@@ -158,12 +161,14 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   /** The session to run in, with what is known of it brought up to date: what it holds already is not our reply. */
   async function session(input: { sessionID?: string | undefined; title?: string | undefined }): Promise<Place> {
     if (input.sessionID === undefined) {
-      const created = toReadSession(await rest.create(options.directory, toCreateBody(input)))
+      const { directory: given } = options
+      const home = given === undefined ? undefined : await places.spelled(given)
+      const created = toReadSession(await rest.create(home, toCreateBody(input)))
       if (!created)
         throw new ReplyError('malformed', 'The server answered POST /session with something that is no session.')
       const { id, ...known } = created
       engine.apply([{ type: 'session', sessionID: id, at: clock.now(), ...known }])
-      return { sessionID: id, directory: known.directory ?? options.directory }
+      return { sessionID: id, directory: known.directory ?? home }
     }
     const { sessionID } = input
     const snapshot = await read({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: false })

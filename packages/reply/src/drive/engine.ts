@@ -5,7 +5,7 @@ import type { Reply } from '../reply.ts'
 import { trackOrSkip } from '../track/skip.ts'
 import type { Idle, TrackedStep } from '../track/state.ts'
 import { emptyTrack } from '../track/state.ts'
-import { directoryOf, idleOf, unknownSessions } from '../track.ts'
+import { directoryOf, heldReplies, idleOf, unknownSessions } from '../track.ts'
 import { latest, timeOf } from './newest.ts'
 import { createReplies, type Replies } from './replies.ts'
 
@@ -32,6 +32,8 @@ export interface Engine {
   idleOf(sessionID: string): Idle | undefined
   /** Where the session is, as far as it was told. */
   place(sessionID: string): Place
+  /** The replies of a root session that are kept, the newest last. */
+  held(sessionID: string): readonly Reply[]
   /** What the server held when we began to listen, by its clock. */
   listeningFrom(): number | undefined
   /** The newest time that an event told of, by the server's clock. */
@@ -67,6 +69,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     waiting: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
     place: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
+    held: (sessionID) => heldReplies(state, sessionID),
     listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),

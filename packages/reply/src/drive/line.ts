@@ -1,14 +1,15 @@
-import { toReadMessages, toReadSessions, toReadVersion } from '../decode/rest.ts'
+import { toReadVersion } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../event.ts'
 import { placeOf } from '../place.ts'
 import type { Address } from './address.ts'
 import type { Engine } from './engine.ts'
 import { createFeed, type Feed, type FeedOptions } from './feed.ts'
+import { createListen } from './listen.ts'
 import { createLists } from './lists.ts'
-import { latest, newestOf, timeOfMessages } from './newest.ts'
 import type { ConnectOptions, Settings } from './options.ts'
 import { createOrphans } from './orphans.ts'
+import { isBeforeOneTwo } from './places.ts'
 import type { ReadRequest } from './read.ts'
 import { checkMs, createRecheck, maxTries } from './recheck.ts'
 import type { Rest } from './rest.ts'
@@ -39,7 +40,6 @@ export interface LineOptions {
 export function createLine({ address, options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
   let isUp = false
-  const listened = new Set<string | undefined>()
   let isClosed = false
   let silenceMs = options.silenceMs ?? 75_000
   let stopLost: (() => void) | undefined
@@ -67,6 +67,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     onFailed: (reason) => feed.reconnect(reason),
     onSynced,
   })
+  const listen = createListen({ engine, rest, clock, onError })
   const recheck = createRecheck({ engine, read, clock, onError })
   const orphans = createOrphans({ engine, read, clock, onError, isLive: () => isUp })
   const feed: Feed = createFeed({
@@ -85,6 +86,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
       silenceMs = await learnSilence()
       feed.rearm()
     }
+    await watching.spell()
     await Promise.all(watching.directories().map(listen))
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
     const { requests: found, isWhole } = await watching.atWork(missedSince)
@@ -96,34 +98,10 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     return [...requests].map((request) => ({ ...request, since: missedSince, lists, complete: true }))
   }
 
-  /** What a directory holds already is no news. */
-  async function listen(directory: string | undefined): Promise<void> {
-    if (listened.has(directory)) return
-    try {
-      const newest = newestOf(toReadSessions(await rest.newestSession(directory)))
-      listened.add(directory)
-      let from = newest?.updatedAt
-      // A session may be told to be older than what was said in it, and so may the one that it works for.
-      for (const id of [newest?.id, newest?.parentID]) {
-        const said =
-          id === undefined
-            ? undefined
-            : await rest
-                .newestMessage({ sessionID: id, directory: newest?.directory ?? directory })
-                .catch(() => undefined)
-        if (said !== undefined) from = latest(from, timeOfMessages(toReadMessages(said, onError)))
-      }
-      if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
-    } catch (error) {
-      // Of a server that doesn't answer the resync tells.
-      if (error instanceof ReplyError && error.type !== 'unreachable') onError(error)
-    }
-  }
-
   /** Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
   async function learnSilence(): Promise<number> {
     const version = toReadVersion(await rest.health().catch(() => undefined))
-    return version === undefined || /^(0|1\.[01])\./.test(version) ? 75_000 : 25_000
+    return version === undefined || isBeforeOneTwo(version) ? 75_000 : 25_000
   }
 
   function onSynced(unread: readonly ReadRequest[]): void {

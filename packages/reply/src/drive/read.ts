@@ -1,11 +1,4 @@
-import {
-  toReadMessages,
-  toReadPermissions,
-  toReadQuestions,
-  toReadSession,
-  toReadStatuses,
-  toReadTodos,
-} from '../decode/rest.ts'
+import { toReadPermissions, toReadQuestions, toReadSession, toReadStatuses, toReadTodos } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
 import type { Place } from '../place.ts'
@@ -15,13 +8,18 @@ import { sessionOf } from '../track/resumed.ts'
 import { runStart } from '../track/runs.ts'
 import { maxDepth } from '../track/state.ts'
 import type { Clock } from './clock.ts'
+import { type Reach, readHistory } from './history.ts'
 import type { Lists } from './lists.ts'
+import type { Places } from './places.ts'
 import type { Rest } from './rest.ts'
 
 export interface ReadOptions {
   readonly rest: Rest
+  readonly places: Pick<Places, 'session'>
   readonly clock: Clock
   readonly onError: OnError
+  /** The replies of a root session that are kept, open or settled. */
+  readonly held: (sessionID: string) => readonly Reply[]
 }
 
 export interface ReadRequest extends Place {
@@ -47,12 +45,15 @@ export async function readSnapshot(options: ReadOptions, request: ReadRequest): 
 interface Visit {
   /** All that were read so far. */
   readonly seen: Set<string>
+  /** Of a sub-agent: where its parent's messages begin that were read, by the server's clock. Absent where all were read. */
+  readonly from?: number | undefined
   /** How many sessions this one makes with those above it. */
   readonly depth: number
 }
 
-async function readTree(options: ReadOptions, request: ReadRequest, { seen, depth }: Visit): Promise<SnapshotEvent> {
-  const { rest, clock, onError } = options
+async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit): Promise<SnapshotEvent> {
+  const { rest, places, clock, onError } = options
+  const { seen, depth } = visit
   const { sessionID, reply, gap, since, lists = rest, complete = false } = request
   let isWhole = true
   const note: OnError = (error) => {
@@ -61,7 +62,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
   }
   const readAt = clock.now()
   seen.add(sessionID)
-  const session = toReadSession(await rest.session(request))
+  const session = toReadSession(await places.session(request))
   if (!session)
     throw new ReplyError('malformed', `The server's answer for session ${JSON.stringify(sessionID)} is no session.`)
   const { id: _, ...known } = session
@@ -69,8 +70,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
   const place = { sessionID, directory }
   // The statuses first: what is read after them is at least as new, so a session that they call idle is read whole.
   const statuses = toReadStatuses(await lists.status(directory))
-  const [messages, todos, childList, questions, permissions] = await Promise.all([
-    rest.messages(place),
+  const [history, todos, childList, questions, permissions] = await Promise.all([
+    readHistory({ rest, onError: note }, place, depth === 1 ? reachOf(options, request) : reachBelow(request, visit)),
     rest.todos(place).catch(unlessGone),
     rest.children(place).catch(unlessGone),
     lists.questions(directory),
@@ -79,7 +80,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
   const at = clock.now()
   const asks = [...toReadQuestions(questions, { at, directory }), ...toReadPermissions(permissions, { at, directory })]
   const childSessions = (Array.isArray(childList) ? childList : []).flatMap((child) => toReadSession(child) ?? [])
-  const read = toReadMessages(messages, note)
+  const read = runsSince(history.messages, visit.from)
+  const isPartial = !history.isWhole || read.length < history.messages.length
   const run = read.slice(Math.max(0, runStart(read)))
   const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
@@ -99,7 +101,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
     const childPlace = { sessionID: id, directory: at }
     if (isWanted(id) || (isSearching && (await hasWorkBelow(childPlace)))) {
       const below = { ...childPlace, reply, gap, lists, complete }
-      const child = await readTree(options, below, { seen, depth: depth + 1 }).catch(unlessGone)
+      const from = isPartial ? read[0]?.head.createdAt : undefined
+      const child = await readTree(options, below, { seen, from, depth: depth + 1 }).catch(unlessGone)
       if (child) children.push(child)
     }
   }
@@ -110,6 +113,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
     sessionID,
     session: known,
     messages: read,
+    ...(isPartial && { partial: true as const }),
     status: status?.status ?? 'idle',
     ...(status?.retry && { retry: status.retry }),
     // An aborted run leaves its asks behind, on servers up to 1.2 for ever: whoever is idle asks nothing.
@@ -130,6 +134,32 @@ async function readTree(options: ReadOptions, request: ReadRequest, { seen, dept
       return known !== undefined && isAtWork(known.id)
     })
   }
+}
+
+/**
+ * The run that is under way, as far as it is known, and what came since. A complete reading removes what it lacks, so it
+ * holds all that the kept replies do.
+ */
+function reachOf({ held }: ReadOptions, { sessionID, reply, since, complete }: ReadRequest): Reach {
+  const replies = complete ? held(sessionID) : reply ? [reply] : []
+  const times = replies.flatMap(({ messages: [first] }) => (first ? [first.createdAt ?? 0] : []))
+  return {
+    since: Math.min(since ?? Number.POSITIVE_INFINITY, ...times),
+    messageIDs: replies.flatMap(({ messages, promptIDs }) => (messages.length === 0 ? promptIDs : [])),
+  }
+}
+
+/** A sub-agent's session may hold a run for each of several calls: those of the calls that were read are wanted. */
+function reachBelow({ sessionID, reply }: ReadRequest, { from = 0 }: Visit): Reach {
+  const [first] = (reply && findReply(reply, sessionID)?.messages) ?? []
+  return { since: Math.min(from, first?.createdAt ?? from), messageIDs: [] }
+}
+
+/** Without the runs of earlier calls than those that were read; the last run stays in any case. */
+function runsSince(messages: SnapshotEvent['messages'], from: number | undefined): SnapshotEvent['messages'] {
+  if (from === undefined) return messages
+  const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
+  return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
 }
 
 /** What was deleted in the meantime is left out; only the session itself being gone is news. */

@@ -57,6 +57,12 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     health: () => call('GET /global/health', client.global.health()),
     sessions: (since: number, directory: string | undefined) =>
       call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at({ directory }) })),
+    /** Of all projects at once. Servers from 1.2 on have it, as an experiment. */
+    sessionsEverywhere: (since: number) =>
+      call(
+        'GET /experimental/session',
+        client.experimental.session.list({ start: since, roots: true, limit: maxListed }),
+      ),
     newestSession: (directory: string | undefined) =>
       call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
     newestMessage: (place: Place) =>
@@ -64,12 +70,14 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     session: (place: Place) => call('GET /session/:id', client.session.get(of(place))),
     message: (place: Place, messageID: string) =>
       call('GET /session/:id/message/:id', client.session.message({ ...of(place), messageID })),
-    messages: (place: Place) => call('GET /session/:id/message', client.session.messages(of(place))),
+    messages,
     todos: (place: Place) => call('GET /session/:id/todo', client.session.todo(of(place))),
     children: (place: Place) => call('GET /session/:id/children', client.session.children(of(place))),
     status: (directory: string | undefined) => call('GET /session/status', client.session.status(at({ directory }))),
     questions: (directory: string | undefined) => call('GET /question', client.question.list(at({ directory }))),
     permissions: (directory: string | undefined) => call('GET /permission', client.permission.list(at({ directory }))),
+    path: (directory: string) => call('GET /path', client.path.get({ directory })),
+    projects: () => call('GET /project', client.project.list()),
     providers: (directory: string | undefined) =>
       call('GET /config/providers', client.config.providers(at({ directory }))),
     create: (directory: string | undefined, body: CreateBody) =>
@@ -92,6 +100,20 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
         abort.abort(closed)
       }
     },
+  }
+
+  /**
+   * The newest messages, or those before a cursor. `next` is the cursor of the page before; absent at the beginning, and on
+   * servers before 1.2, which take only the limit. A cursor without a limit is refused.
+   */
+  async function messages(
+    place: Place,
+    page: { readonly limit: number; readonly before?: string | undefined },
+  ): Promise<{ readonly data: unknown; readonly next?: string | undefined }> {
+    const { limit, before } = page
+    const request = client.session.messages({ ...of(place), limit, ...(before !== undefined && { before }) })
+    const { data, response } = await answer('GET /session/:id/message', request)
+    return { data, next: response.headers.get('x-next-cursor') ?? undefined }
   }
 
   /** Answers a permission, on servers before 1.1 by the route that they have. */
@@ -141,11 +163,18 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   }
 
   async function call(route: string, request: Promise<Result>): Promise<unknown> {
+    return (await answer(route, request)).data
+  }
+
+  async function answer(
+    route: string,
+    request: Promise<Result>,
+  ): Promise<{ readonly data: unknown; readonly response: Response }> {
     const { data, error, response } = await request.catch((cause: unknown): Result => ({ error: cause }))
     if (!response && isTooLarge(error)) throw tooLarge(route)
     if (!response) throw unanswered(route, error)
     if (response.headers.get('content-type')?.startsWith('text/html')) throw notOpencode(route)
-    if (error === undefined && response.ok) return data
+    if (error === undefined && response.ok) return { data, response }
     throw refused(route, response.status, error)
   }
 

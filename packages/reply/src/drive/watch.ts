@@ -4,8 +4,10 @@ import type { SnapshotEvent } from '../event.ts'
 import type { ReplyObserver } from '../observer.ts'
 import type { Place } from '../place.ts'
 import type { Reply } from '../reply.ts'
+import { createDirectories } from './directories.ts'
 import type { Engine } from './engine.ts'
 import { observersOf } from './observers.ts'
+import type { Places } from './places.ts'
 import type { ReadRequest } from './read.ts'
 import type { LiveReply } from './replies.ts'
 import type { Rest } from './rest.ts'
@@ -23,7 +25,9 @@ export interface WatchOptions {
 
 export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
-  /** Where the sessions that somebody watches are, as far as it is known. */
+  /** Learns how the server spells the directories that are watched. */
+  spell(): Promise<void>
+  /** The directories to ask after a gap. */
   directories(): readonly (string | undefined)[]
   /** A session was read: whoever watches it by its id and cannot be told anything hears of that. */
   note(snapshot: SnapshotEvent): void
@@ -40,6 +44,7 @@ export interface AtWork {
 export interface WatchingOptions {
   readonly engine: Engine
   readonly rest: Rest
+  readonly places: Places
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   readonly onError: OnError
   readonly directory?: string | undefined
@@ -50,20 +55,35 @@ export interface WatchingOptions {
   readonly isLive: () => boolean
 }
 
+/** A target with what is known of it. */
+interface Watch {
+  readonly target: WatchTarget
+  /** In the server's spelling; the given one until the server told. */
+  directory: string | undefined
+  isSpelled: boolean
+  readonly take: (live: LiveReply, reply: Reply) => void
+  /** Replies of another spelling, until the server's is known. */
+  undecided: LiveReply[]
+  isTold: boolean
+}
+
 export function createWatching(options: WatchingOptions): Watching {
-  const { engine, rest, onError } = options
-  const targets = new Set<WatchTarget>()
-  const told = new WeakSet<WatchTarget>()
-  /** Where sessions were seen at work: the server tells its statuses one directory at a time. */
-  const directories = new Set<string | undefined>([options.directory])
-  engine.onTurned((sessionID) => directories.add(engine.openReply(sessionID)?.directory ?? options.directory))
-  return { watch, directories: () => [...directories], note, atWork }
+  const { engine, rest, places, onError } = options
+  const watches = new Set<Watch>()
+  let home = options.directory
+  const directories = createDirectories({ engine, home: () => home, isLive: options.isLive })
+  return { watch, spell, directories: asked, note, atWork }
+
+  function asked(): readonly (string | undefined)[] {
+    const targets = [...watches].flatMap(({ directory }) => directory ?? [])
+    return [...new Set([...directories.list(), ...targets])]
+  }
 
   function note({ sessionID, session: { parentID } }: SnapshotEvent): void {
     if (parentID === undefined) return
-    for (const target of targets) {
-      if (target.sessionID !== sessionID || told.has(target)) continue
-      told.add(target)
+    for (const watched of watches) {
+      if (watched.target.sessionID !== sessionID || watched.isTold) continue
+      watched.isTold = true
       const words = `Session ${sessionID} is a sub-agent's and has no replies of its own; watch the one that started it, ${parentID}.`
       onError(new ReplyError('invalid', words))
     }
@@ -71,31 +91,53 @@ export function createWatching(options: WatchingOptions): Watching {
 
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
-    const take = (live: LiveReply, reply: Reply): void => {
-      if (!isWanted(target, reply)) return
-      // Those whose replies are forgotten by now have nothing left to stop.
+    const { directory } = target
+    const watched: Watch = { target, directory, isSpelled: directory === undefined, take, undecided: [], isTold: false }
+    watches.add(watched)
+    for (const live of engine.replies.open()) take(live, live.reply())
+    const stopOpened = engine.replies.onOpened(take)
+    if (options.isLive()) void attach(watched)
+    return () => {
+      watches.delete(watched)
+      stopOpened()
+      for (const { stop } of stops) stop()
+    }
+
+    function take(live: LiveReply, reply: Reply): void {
+      if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return
+      if (watched.directory !== undefined && watched.directory !== reply.directory) {
+        if (!watched.isSpelled) watched.undecided.push(live)
+        return
+      }
+      // Forgotten replies have nothing left to stop.
       const mine = [...stops, { live, stop: live.observe(observersOf(observe, reply, onError)) }]
       const settled = mine.filter((other) => other.live.reply().phase === 'settled')
       const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
       stops = gone.size === 0 ? mine : mine.filter((other) => !gone.has(other))
     }
-    for (const live of engine.replies.open()) take(live, live.reply())
-    const stopOpened = engine.replies.onOpened(take)
-    targets.add(target)
-    if (target.directory !== undefined) directories.add(target.directory)
-    if (options.isLive()) void attach(target)
-    return () => {
-      targets.delete(target)
-      stopOpened()
-      for (const { stop } of stops) stop()
-    }
   }
 
-  /** The sessions that were at work before anybody watched. */
-  async function attach(target: WatchTarget): Promise<void> {
+  /** Learns how the server spells what is watched. Rejects when the server does not answer. */
+  async function spell(): Promise<void> {
+    const { directory } = options
+    if (directory !== undefined) home = await places.spelled(directory)
+    await Promise.all([...watches].map(spellOne))
+  }
+
+  async function spellOne(watched: Watch): Promise<void> {
+    const { directory } = watched.target
+    if (watched.isSpelled || directory === undefined) return
+    watched.directory = await places.spelled(directory)
+    watched.isSpelled = true
+    for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
+  }
+
+  /** The sessions that were at work before the watch began. */
+  async function attach(watched: Watch): Promise<void> {
     try {
-      if (target.directory !== undefined) await options.listen(target.directory)
-      for (const request of (await working(target)).requests) {
+      await spellOne(watched)
+      if (watched.directory !== undefined) await options.listen(watched.directory)
+      for (const request of (await working(watched)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await options.read(request)])
       }
     } catch (error) {
@@ -108,12 +150,11 @@ export function createWatching(options: WatchingOptions): Watching {
   }
 
   async function atWork(since?: number): Promise<AtWork> {
-    const found = await Promise.all([...targets].map((target) => working(target, since)))
+    const found = await Promise.all([...watches].map((watched) => working(watched, since)))
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 
-  async function working(target: WatchTarget, since?: number): Promise<AtWork> {
-    const asked = target.directory === undefined ? [...directories] : [target.directory]
+  async function working({ target, directory }: Watch, since?: number): Promise<AtWork> {
     if (target.sessionID !== undefined)
       return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
@@ -123,14 +164,17 @@ export function createWatching(options: WatchingOptions): Watching {
       if (error instanceof ReplyError) onError(error)
       return []
     }
+    const everywhere = directory === undefined && since !== undefined ? await placesEverywhere(since) : undefined
+    const known = directory === undefined ? directories.list() : [directory]
+    const asked = new Set([...known, ...(everywhere ?? []).map((place) => place.directory)])
     const lists = await Promise.all(
-      asked.flatMap((directory) => [
-        placesAtWork(directory).catch(complain),
-        since === undefined ? [] : placesSince(since, directory).catch(complain),
+      [...asked].flatMap((each) => [
+        placesAtWork(each).catch(complain),
+        since === undefined || everywhere ? [] : placesSince(since, each).catch(complain),
       ]),
     )
-    const places = new Map(lists.flat().map((place) => [place.sessionID, place])).values()
-    const requests = [...places].map((place) => ({
+    const found = new Map([...(everywhere ?? []), ...lists.flat()].map((place) => [place.sessionID, place])).values()
+    const requests = [...found].map((place) => ({
       ...place,
       reply: engine.openReply(place.sessionID),
       gap: true,
@@ -139,12 +183,17 @@ export function createWatching(options: WatchingOptions): Watching {
     return { requests, isWhole }
   }
 
-  /** What has come and gone since then. Sub-agents are read with their roots; older servers list every session. */
+  /** What has come and gone since then in any directory; undefined where the server cannot tell. */
+  async function placesEverywhere(since: number): Promise<readonly Place[] | undefined> {
+    // They hand a route that they do not know on to a web site.
+    if (await places.keepsProjectsApart()) return undefined
+    const sessions = await rest.sessionsEverywhere(since).catch(() => undefined)
+    return sessions === undefined ? undefined : placesIn(sessions, { since, directory: undefined })
+  }
+
+  /** What has come and gone since then. */
   async function placesSince(since: number, directory: string | undefined): Promise<readonly Place[]> {
-    const sessions = toReadSessions(await rest.sessions(since, directory))
-    return sessions
-      .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
-      .map((session) => ({ sessionID: session.id, directory: session.directory ?? directory }))
+    return placesIn(await rest.sessions(since, directory), { since, directory })
   }
 
   async function placesAtWork(directory: string | undefined): Promise<readonly Place[]> {
@@ -152,7 +201,15 @@ export function createWatching(options: WatchingOptions): Watching {
   }
 }
 
-function isWanted(target: WatchTarget, reply: Reply): boolean {
-  if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return false
-  return target.directory === undefined || target.directory === reply.directory
+interface Since {
+  readonly since: number
+  /** Where the list came from. */
+  readonly directory: string | undefined
+}
+
+/** Sub-agents are read with their roots; older servers list every session. */
+function placesIn(list: unknown, { since, directory }: Since): readonly Place[] {
+  return toReadSessions(list)
+    .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
+    .map((session) => ({ sessionID: session.id, directory: session.directory ?? directory }))
 }

@@ -5,14 +5,14 @@ import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { resume } from './hold.ts'
 import { amendPast, isOpen, isOpenIn, open, step } from './open.ts'
-import { roleIn, roleOf, withRole } from './roles.ts'
+import { isBefore, roleIn, roleOf, withRole } from './roles.ts'
 import { isUnread } from './session.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
 export function placeMessage(draft: Draft, path: readonly string[], event: MessageEvent): void {
   const { message, sessionID } = event
   const rootID = path[0] ?? sessionID
-  const { roles, run, createdAt } = getCell(draft, sessionID)
+  const { roles, run, createdAt, readFrom } = getCell(draft, sessionID)
   const known = roleIn(roles, message.id)
   if (known && known.run !== run) return amendPast(draft, rootID, known.run, event)
   if (!known) {
@@ -20,7 +20,8 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     // While its run is open, or of a step that is under way, that is not said by times: the server's clock was set back.
     const isLive = isOpenIn(draft, rootID, sessionID) || isStep(message)
     const isCopy = createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt
-    if (!isLive && (isCopy || isOld(draft, event))) return remember(draft, event, -1)
+    const isBeforeRead = readFrom !== undefined && isBefore(message, readFrom)
+    if (!isLive && (isCopy || isBeforeRead || isOld(draft, event))) return remember(draft, event, -1)
     if (isAnswered(draft, rootID, event) || isAwaited(draft, rootID, event)) remember(draft, event, run)
     else {
       endUnseen(draft, rootID, event)

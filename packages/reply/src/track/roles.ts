@@ -1,4 +1,5 @@
 import type { MessageHead } from '../event.ts'
+import type { ReadFrom } from './state.ts'
 
 /** Whose a message is, and of which of its session's runs. A run that is gone is -1. */
 export interface MessageRole {
@@ -33,6 +34,25 @@ const searches = new WeakMap<MessageRoles, Search>()
 function searchAfter(roles: MessageRoles, search: Search | undefined): Search {
   const misses = (search?.misses ?? 0) + 1
   return misses < 16 ? { misses } : { misses, index: new Map(roles.map((role) => [role.messageID, role])) }
+}
+
+/** The role of a session's message. One from before all that was read of it belongs to a run that is gone. */
+export function roleOfMessage(
+  { roles, readFrom }: { readonly roles: MessageRoles; readonly readFrom?: ReadFrom | undefined },
+  message: { readonly id: string; readonly createdAt?: number | undefined },
+): MessageRole | undefined {
+  const known = roleIn(roles, message.id)
+  if (known || !readFrom || !isBefore(message, readFrom)) return known
+  return { messageID: message.id, role: 'assistant', run: -1 }
+}
+
+/** By the server's clock where it is told; else by the ids, which rise with it. */
+export function isBefore(
+  { id, createdAt }: { readonly id: string; readonly createdAt?: number | undefined },
+  from: ReadFrom,
+): boolean {
+  if (createdAt === undefined || from.createdAt === undefined) return id < from.messageID
+  return createdAt < from.createdAt
 }
 
 export function withRole(roles: MessageRoles, role: MessageRole): MessageRoles {

@@ -9,14 +9,14 @@ export type Read = SnapshotEvent['messages'][number]
  * compaction, or one that came while a step was under way goes on with the run. -1 without messages.
  */
 export function runStart(messages: readonly Read[]): number {
-  for (let at = messages.length - 1; at > 0; at--) if (beginsRun(messages, at)) return at
+  for (let at = messages.length - 1; at > 0; at--) if (isRunStart(messages, at)) return at
   return messages.findIndex((message) => message.head.role === 'user')
 }
 
 /** Where each of the session's runs begins. */
 export function runStarts(messages: readonly Read[]): readonly number[] {
   const first = messages.findIndex((message) => message.head.role === 'user')
-  return messages.flatMap((_, at) => (at === first || (at > first && beginsRun(messages, at)) ? [at] : []))
+  return messages.flatMap((_, at) => (at === first || (at > first && isRunStart(messages, at)) ? [at] : []))
 }
 
 /** A run that is followed by another one, and how it ended. */
@@ -36,7 +36,7 @@ export function runEnd(
   for (let next = start + 1; next < messages.length; next++) {
     const message = messages[next]
     if (message?.head.role !== 'user' || isKnown(message.head.id)) continue
-    if (beginsRun(messages, next)) return { next, by: 'rest' }
+    if (isRunStart(messages, next)) return { next, by: 'rest' }
     const before = messages.slice(start, next).findLast(({ head }) => head.role === 'assistant')
     const goesOn = status === 'idle' || messages.some(({ head }, index) => index > next && head.role === 'assistant')
     if (before && !hasEnded(before.head) && goesOn && !isInserted(message.parts)) return { next, by: 'lost' }
@@ -44,8 +44,8 @@ export function runEnd(
   return undefined
 }
 
-/** A prompt that came after the step before it had ended for good. */
-function beginsRun(messages: readonly Read[], at: number): boolean {
+/** A prompt that came after the step before it had ended for good. Only that step and the prompt decide it. */
+export function isRunStart(messages: readonly Read[], at: number): boolean {
   const asked = messages[at]
   const before = messages[at - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false

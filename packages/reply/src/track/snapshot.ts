@@ -6,7 +6,7 @@ import { resume } from './hold.ts'
 import { placeRemoval } from './message.ts'
 import { isOpen, isOpenIn, isWaitingIn, open, step } from './open.ts'
 import { earlierRuns } from './resumed.ts'
-import { roleIn, roleOf, withRole } from './roles.ts'
+import { isBefore, roleIn, roleOf, withRole } from './roles.ts'
 import { runEnd, runStart, runStarts, withoutUndecided } from './runs.ts'
 import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
@@ -14,7 +14,8 @@ import { type Cell, changeCell, type Draft, getCell } from './state.ts'
  * A reading over REST: of the messages only the run's own go on to `reduce`; of the older ones the ids are remembered.
  * Where the open run has ended and another has begun in the meantime, each is read for itself.
  */
-export function placeSnapshot(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
+export function placeSnapshot(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
+  const event = fromReadFrom(draft, given)
   if (event.complete && path.length === 1) removeFromPast(draft, event)
   placeRead(draft, path, event)
   const { sessionID, at, status } = event
@@ -24,6 +25,22 @@ export function placeSnapshot(draft: Draft, path: readonly string[], event: Snap
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
   if (path.length === 1 && hasNextBegun(getCell(draft, sessionID), event))
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
+}
+
+/**
+ * Notes where the first partial reading of a session began. What a later one brings from before that is no news, so it is
+ * left out.
+ */
+function fromReadFrom(draft: Draft, event: SnapshotEvent): SnapshotEvent {
+  const cell = getCell(draft, event.sessionID)
+  const { roles, readFrom } = cell
+  if (readFrom) {
+    const first = event.messages.findIndex(({ head }) => !isBefore(head, readFrom) || roleIn(roles, head.id))
+    return first < 1 ? event : { ...event, messages: event.messages.slice(first) }
+  }
+  const head = event.partial && event.messages[0]?.head
+  if (head) changeCell(draft, cell, { readFrom: { messageID: head.id, createdAt: head.createdAt } })
+  return event
 }
 
 /** The run is over, and a prompt for the next one is there of which nothing else is: what the stream tells now is of that. */

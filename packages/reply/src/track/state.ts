@@ -43,6 +43,8 @@ export interface Cell {
   readonly createdAt?: number | undefined
   /** It was read over REST: its history is known. */
   readonly read?: true | undefined
+  /** Older messages than this one were never read: what is heard of them is no news. */
+  readonly readFrom?: ReadFrom | undefined
   /** It was deleted: nothing that is heard of it later opens a reply. */
   readonly removed?: true | undefined
   readonly todos: readonly Todo[]
@@ -64,6 +66,11 @@ export interface Cell {
   readonly reply?: Reply | undefined
   /** Of a root: the replies before, newest last, for late news of them. */
   readonly past: readonly PastReply[]
+}
+
+export interface ReadFrom {
+  readonly messageID: string
+  readonly createdAt?: number | undefined
 }
 
 export type Idle = 'heard' | 'read'
@@ -123,6 +130,7 @@ export function emptyCell(id: string): Cell {
     directory: undefined,
     createdAt: undefined,
     read: undefined,
+    readFrom: undefined,
     removed: undefined,
     todos: [],
     todosAt: undefined,
@@ -169,6 +177,7 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     directory: cell.directory,
     createdAt: cell.createdAt,
     read: cell.read,
+    readFrom: cell.readFrom,
     removed: cell.removed,
     todos: cell.todos,
     todosAt: cell.todosAt,

@@ -1,0 +1,37 @@
+import { toReadMessages, toReadSessions } from '../decode/rest.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import { latest, newestOf, timeOfMessages } from './newest.ts'
+import type { Rest } from './rest.ts'
+
+export interface ListenOptions {
+  readonly engine: Engine
+  readonly rest: Pick<Rest, 'newestSession' | 'newestMessage'>
+  readonly clock: Clock
+  readonly onError: OnError
+}
+
+/** Learns once what a directory holds, before its sessions are watched: that is not news. */
+export function createListen({ engine, rest, clock, onError }: ListenOptions) {
+  const listened = new Set<string | undefined>()
+  return async (directory: string | undefined): Promise<void> => {
+    if (listened.has(directory)) return
+    try {
+      const newest = newestOf(toReadSessions(await rest.newestSession(directory)))
+      listened.add(directory)
+      let from = newest?.updatedAt
+      // A session may be told to be older than what was said in it, and so may the one that it works for.
+      for (const sessionID of [newest?.id, newest?.parentID]) {
+        if (sessionID === undefined) continue
+        const place = { sessionID, directory: newest?.directory ?? directory }
+        const said = await rest.newestMessage(place).catch(() => undefined)
+        if (said !== undefined) from = latest(from, timeOfMessages(toReadMessages(said, onError)))
+      }
+      if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
+    } catch (error) {
+      // The resync reports a server that does not answer.
+      if (error instanceof ReplyError && error.type !== 'unreachable') onError(error)
+    }
+  }
+}

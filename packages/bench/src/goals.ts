@@ -5,6 +5,7 @@ import { deliveryGoals } from './goals/delivery.ts'
 import { growthGoals } from './goals/growth.ts'
 import { heapGoals } from './goals/heap.ts'
 import { hostileGoals } from './goals/hostile.ts'
+import { historyGoals } from './goals/history.ts'
 import { liveGoals } from './goals/live.ts'
 import { peerGoals } from './goals/peer.ts'
 import { resyncGoals } from './goals/resync.ts'
@@ -18,6 +19,7 @@ export const goals: readonly Goal[] = [
   ...sessionGoals,
   ...liveGoals,
   ...resyncGoals,
+  ...historyGoals,
   ...heapGoals,
   ...deliveryGoals,
   ...channelGoals,

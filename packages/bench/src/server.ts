@@ -10,8 +10,11 @@ export interface Server {
 /** How an event stream begins. */
 const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
 
-/** `rest` are answers as JSON text, by path; without one no session is at work. */
-export function createServer(rest: Readonly<Record<string, string>> = {}): Server {
+/** A JSON text, or what makes an answer of the query. */
+export type Answer = string | ((query: URLSearchParams) => Response)
+
+/** `rest` are answers by path; without one no session is at work. */
+export function createServer(rest: Readonly<Record<string, Answer>> = {}): Server {
   const waiting: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
   let streams = 0
@@ -28,8 +31,10 @@ export function createServer(rest: Readonly<Record<string, string>> = {}): Serve
   }
 
   async function answer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const { pathname } = new URL(input instanceof Request ? input.url : input)
-    if (pathname !== '/global/event') return restAnswer(rest[pathname] ?? answerOf(pathname))
+    const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+    const known = rest[pathname]
+    if (typeof known === 'function') return known(searchParams)
+    if (pathname !== '/global/event') return restAnswer(known ?? answerOf(pathname))
     const body = ReadableStream.from(stream(init?.signal ?? undefined))
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }

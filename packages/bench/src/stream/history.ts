@@ -2,6 +2,8 @@ import { generateTurn, type WireEvent } from './turn.ts'
 
 export interface History {
   readonly sessionID: string
+  /** Each message as JSON text, in the server's order. */
+  readonly messages: readonly string[]
   /** The server's answers over REST, as JSON text by path. */
   readonly rest: Readonly<Record<string, string>>
 }
@@ -12,9 +14,9 @@ const minuteMs = 60_000
 const perTurn = 4
 
 /** A session that is at work and holds so many messages. */
-export function generateHistory(messages: number): History {
+export function generateHistory(count: number): History {
   const sessionID = 'ses_1fd20000historythathasgrown'
-  const turns = Array.from({ length: messages / perTurn }, (_, at) => {
+  const turns = Array.from({ length: count / perTurn }, (_, at) => {
     const options = { deltas: 90, partDeltas: 30, seed: `${at}`, sessionID, isNew: false, at: begin + at * minuteMs }
     return generateTurn(options).events
   })
@@ -25,11 +27,13 @@ export function generateHistory(messages: number): History {
   )
   const session = { id: sessionID, projectID: 'global', directory: '/project', title: 'A long session' }
   const time = { created: begin, updated: begin + turns.length * minuteMs }
+  const messages = [...turns.slice(0, -1), underWay].flatMap(storedMessages).map((message) => JSON.stringify(message))
   return {
     sessionID,
+    messages,
     rest: {
       [`/session/${sessionID}`]: JSON.stringify({ ...session, time }),
-      [`/session/${sessionID}/message`]: JSON.stringify([...turns.slice(0, -1), underWay].flatMap(storedMessages)),
+      [`/session/${sessionID}/message`]: `[${messages.join(',')}]`,
       [`/session/${sessionID}/todo`]: '[]',
       [`/session/${sessionID}/children`]: '[]',
       '/session/status': JSON.stringify({ [sessionID]: { type: 'busy' } }),

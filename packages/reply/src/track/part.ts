@@ -26,7 +26,7 @@ export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | unde
 
 export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): void {
   const cell = getCell(draft, event.sessionID)
-  const role = roleOfMessage(cell, { id: event.messageID })
+  const role = roleOfMessage(cell, event.messageID)
   if (!role) return hold(draft, event)
   if (role.run !== cell.run || role.role !== 'assistant') return
   const before = getCell(draft, rootID).reply
@@ -43,7 +43,7 @@ function isUntyped(root: NonNullable<Cell['reply']>, event: DeltaEvent): boolean
 export function placePart(draft: Draft, rootID: string, event: PartEvent): void {
   const { part, sessionID } = event
   const cell = getCell(draft, sessionID)
-  const role = roleOfMessage(cell, { id: part.messageID })
+  const role = roleOfMessage(cell, part.messageID)
   if (!role) return hold(draft, event)
   if (role.role === 'summary') return
   if (role.run !== cell.run) return amendPast(draft, rootID, role.run, event)

@@ -39,11 +39,11 @@ function searchAfter(roles: MessageRoles, search: Search | undefined): Search {
 /** The role of a session's message. One from before all that was read of it belongs to a run that is gone. */
 export function roleOfMessage(
   { roles, readFrom }: { readonly roles: MessageRoles; readonly readFrom?: ReadFrom | undefined },
-  message: { readonly id: string; readonly createdAt?: number | undefined },
+  messageID: string,
 ): MessageRole | undefined {
-  const known = roleIn(roles, message.id)
-  if (known || !readFrom || !isBefore(message, readFrom)) return known
-  return { messageID: message.id, role: 'assistant', run: -1 }
+  const known = roleIn(roles, messageID)
+  if (known || !readFrom || !isBefore({ id: messageID }, readFrom)) return known
+  return { messageID, role: 'assistant', run: -1 }
 }
 
 /** By the server's clock where it is told; else by the ids, which rise with it. */

@@ -9,7 +9,10 @@ export interface ConnectOptions {
    * environment's `OPENCODE_SERVER_USERNAME` and `OPENCODE_SERVER_PASSWORD` stand in for `username` and `password`.
    */
   readonly url?: string | undefined
-  /** The project that new sessions belong to, as the server spells it. Default: the server's own. */
+  /**
+   * The project that new sessions belong to. The server is asked how it spells it; servers before 1.2 do not follow links.
+   * Default: the server's own.
+   */
   readonly directory?: string | undefined
   /** Default "opencode"; without a `url` the environment's `OPENCODE_SERVER_USERNAME` first. */
   readonly username?: string | undefined

@@ -12,7 +12,10 @@ import type { ReadRequest } from './read.ts'
 import type { LiveReply } from './replies.ts'
 import type { Rest } from './rest.ts'
 
-/** What to watch: one root session, all of a directory, or with neither the whole server. */
+/**
+ * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked how it spells
+ * the directory, so that a trailing slash, `..` or a link names the same one; servers before 1.2 do not follow links.
+ */
 export interface WatchTarget {
   readonly sessionID?: string | undefined
   readonly directory?: string | undefined

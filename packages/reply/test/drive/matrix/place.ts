@@ -127,7 +127,7 @@ export function testPlaces(version: string): void {
       const watcher = open({ directory: undefined })
       await watcher.ready
       const seen = watched(watcher, { sessionID })
-      await eventually(20_000, async () => (seen.some((reply) => textOf(reply) !== '') ? true : undefined))
+      await eventually(20_000, async () => (seen[0]?.phase === 'working' ? true : undefined))
       await stream.abort()
       await eventually(20_000, async () => (seen.at(-1)?.phase === 'settled' ? true : undefined))
       expect(seen.at(-1)).toMatchObject({ sessionID, directory: other, phase: 'settled' })

@@ -3,7 +3,7 @@ import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
-import { withCall } from './call.ts'
+import { keepPlaces, withCall } from './call.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
 
@@ -124,5 +124,6 @@ export function askAt(asks: readonly Ask[], requestID: string): number {
 export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
   const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
   positions.carry(reply.asks, asks)
+  keepPlaces(reply.asks, asks, at === -1 ? reply.asks.length : at)
   return withFields(reply, { asks })
 }

@@ -3,8 +3,8 @@ import type { Ask, AskCall, PermissionAsk } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { Part, ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
+import { withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
-import { replaceAt, withFields } from './shape.ts'
 
 /** An ask as the source told it, with the input of its call if that is known. */
 export function withCall(reply: Reply, ask: Ask): Ask {
@@ -20,14 +20,31 @@ function callOf(reply: Reply, { callID, messageID }: PermissionAsk): AskCall | u
   const message = reply.messages[at]
   const messages = messageID === undefined ? reply.messages : message ? [message] : []
   for (let index = messages.length - 1; index >= 0; index--) {
-    const part = messages[index]?.parts.findLast((other) => isCall(other, callID))
+    const part = callIn(messages[index]?.parts ?? [], callID)
     if (part) return inputOf(part)
   }
   return undefined
 }
 
-function isCall(part: Part, callID: string): part is ToolPart {
-  return part.type === 'tool' && part.callID === callID
+/** The newest part of a call. Asks come soon after it; many parts later it is looked up, not searched for. */
+function callIn(parts: readonly Part[], callID: string): Part | undefined {
+  for (let at = parts.length - 1; at >= Math.max(0, parts.length - nearby); at--) {
+    const part = parts[at]
+    if (part?.type === 'tool' && part.callID === callID) return part
+  }
+  return parts.length <= nearby ? undefined : partsByCall(parts).get(callID)
+}
+
+const nearby = 16
+
+const knownParts = new WeakMap<readonly Part[], ReadonlyMap<string, Part>>()
+
+function partsByCall(parts: readonly Part[]): ReadonlyMap<string, Part> {
+  const known = knownParts.get(parts)
+  if (known) return known
+  const byCall = new Map(parts.flatMap((part) => (part.type === 'tool' ? [[part.callID, part] as const] : [])))
+  knownParts.set(parts, byCall)
+  return byCall
 }
 
 /** While it is pending, a call has no input yet: `{}`, or a part of it. */
@@ -41,15 +58,47 @@ export function applyCall(reply: Reply, part: ToolPart, changes: Change[]): Repl
   // Nothing is pending in a reply that is not blocked: its asks, which may be many, are not looked through.
   const call = reply.phase === 'blocked' ? inputOf(part) : undefined
   if (!call) return reply
-  let asks = reply.asks
-  for (const [at, ask] of reply.asks.entries()) {
-    if (!isAskOf(ask, part, reply.sessionID)) continue
+  let next = reply
+  for (const at of placesOf(reply.asks).get(part.callID) ?? []) {
+    const ask = next.asks[at]
+    if (!ask || !isAskOf(ask, part, reply.sessionID)) continue
     const changed = { ...ask, call }
     if (hasSameContent(ask, changed)) continue
     changes.push({ type: 'askChanged', ask: changed })
-    asks = replaceAt(asks, at, changed)
+    next = withAsk(next, at, changed)
   }
-  return asks === reply.asks ? reply : withFields(reply, { asks })
+  return next
+}
+
+/**
+ * Where the asks of each call are. Lists that came of one another share it, since asks never move: a place may be that of
+ * another ask in this one, so each is looked at.
+ */
+const knownPlaces = new WeakMap<readonly Ask[], Map<string, number[]>>()
+
+function placesOf(asks: readonly Ask[]): Map<string, number[]> {
+  const known = knownPlaces.get(asks)
+  if (known) return known
+  const places = new Map<string, number[]>()
+  for (const [at, ask] of asks.entries()) addPlace(places, ask, at)
+  knownPlaces.set(asks, places)
+  return places
+}
+
+function addPlace(places: Map<string, number[]>, { callID }: Ask, at: number): void {
+  if (callID === undefined) return
+  const known = places.get(callID)
+  if (!known) places.set(callID, [at])
+  else if (!known.includes(at)) known.push(at)
+}
+
+/** What is known of a list holds for the one in which the ask at `changed` was replaced, or added. */
+export function keepPlaces(before: readonly Ask[], after: readonly Ask[], changed: number): void {
+  const places = knownPlaces.get(before)
+  const ask = after[changed]
+  if (!places || !ask) return
+  addPlace(places, ask, changed)
+  knownPlaces.set(after, places)
 }
 
 function isAskOf(ask: Ask, part: ToolPart, sessionID: string): ask is PermissionAsk {

@@ -47,7 +47,10 @@ export function originOf(
   return {
     ...(threadId !== undefined && replyTo === undefined && { reply_to_message: began }),
     ...(isForwarded && { forward_origin: hidden }),
-    ...(as && { from, sender_chat: { id: as.id, type: as.id === chat.id ? 'supergroup' : 'channel', title: as.title } }),
+    ...(as && {
+      from,
+      sender_chat: { id: as.id, type: as.id === chat.id ? 'supergroup' : 'channel', title: as.title },
+    }),
   }
 }
 

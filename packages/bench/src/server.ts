@@ -33,7 +33,11 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
   async function answer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
     const known = rest[pathname]
-    if (typeof known === 'function') return known(searchParams)
+    if (typeof known === 'function') {
+      // As from a socket: the loop turns before an answer comes.
+      await new Promise((resolve) => setImmediate(resolve))
+      return known(searchParams)
+    }
     if (pathname !== '/global/event') return restAnswer(known ?? answerOf(pathname))
     const body = ReadableStream.from(stream(init?.signal ?? undefined))
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })

@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { connect } from '@reply/core'
 import type { Effort, Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
@@ -67,12 +67,21 @@ async function blocks(effort: Effort, serve: (history: History) => Answer): Prom
     await opencode.ready
     const histogram = monitorEventLoopDelay({ resolution: 1 })
     histogram.enable()
+    await looks(histogram)
+    histogram.reset()
     const stream = opencode.prompt({ sessionID, text: 'Go on.' })
     await isPosted
+    await looks(histogram)
     histogram.disable()
     longest.push(histogram.max / 1e6)
     await opencode.close()
     await stream.result
   }
   return median(longest)
+}
+
+/** Until the loop was looked at again: what blocked it before that look is counted then. */
+async function looks(histogram: IntervalHistogram): Promise<void> {
+  const before = histogram.count
+  while (histogram.count < before + 2) await new Promise((resolve) => setTimeout(resolve, 1))
 }

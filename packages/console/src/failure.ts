@@ -12,6 +12,7 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   'not-opencode': true,
   gone: true,
   'already-resolved': true,
+  'not-stopped': true,
   invalid: true,
   closed: true,
 }

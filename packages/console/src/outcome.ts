@@ -1,4 +1,4 @@
-import { partsOf, type Reply, textOf, toolsOf, totalUsage } from '@reply/core'
+import { type LostReason, partsOf, type Reply, textOf, toolsOf, totalUsage } from '@reply/core'
 import { cureOf, errorText } from './failure.ts'
 import { type Line, line, span, wrap } from './line.ts'
 import { MARKS } from './mark.ts'
@@ -11,6 +11,26 @@ export function outcomeLines(reply: Reply, width: number): readonly Line[] {
   const first: Line = [said.mark, span(said.text, said.tone), ...line(factsOf(reply), 'dim')]
   const notes = [said.cure, silenceOf(reply)].filter((note) => note !== undefined)
   return [...wrap(first, width, [], line('  ')), ...notes.flatMap((note) => wrap(line(note), width, line('  ')))]
+}
+
+const LOST: Readonly<Record<LostReason, Pick<Said, 'text' | 'cure'>>> = {
+  'session-removed': { text: 'lost: its session was deleted', cure: 'What arrived before is above.' },
+  closed: {
+    text: 'lost: the connection was closed',
+    cure: 'The server may still be at work: open the session in OpenCode.',
+  },
+  unreachable: {
+    text: 'lost: the server cannot be reached',
+    cure: 'What arrived before is above. The server may still be at work: open the session in OpenCode.',
+  },
+  'not-stopped': {
+    text: 'lost: it could not be stopped',
+    cure: 'The server may still be at work: try again, or stop the server.',
+  },
+  'end-not-seen': {
+    text: 'lost: its end was not seen',
+    cure: 'What arrived before is above. Whether the server finished it, the session itself tells: open it in OpenCode.',
+  },
 }
 
 interface Said {
@@ -48,8 +68,7 @@ function sayOutcome(reply: Reply): Said {
       return {
         mark: MARKS.failed,
         tone: 'red',
-        text: 'lost: its end was never seen',
-        cure: 'What arrived before is above. Whether the server finished it, the session itself tells: open it in OpenCode.',
+        ...LOST[reply.lostReason ?? 'end-not-seen'],
       }
   }
   outcome satisfies never

@@ -19,7 +19,7 @@ test.each([
     settledOf([text('a', 'x')], { outcome: 'timed-out' }),
     '✗ timed out after 12s: no progress for too long, so it was aborted',
   ],
-  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: its end was never seen · 12s'],
+  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: its end was not seen · 12s'],
 ])('says how it ended: %s', (_, reply, line) => {
   expect(picture(reply, { width: 120 })).toContain(line)
 })

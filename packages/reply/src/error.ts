@@ -9,6 +9,7 @@
  * - `not-opencode`: something answered, but no OpenCode server.
  * - `gone`: the server knows no such session or ask.
  * - `already-resolved`: the ask had been answered, rejected or withdrawn before.
+ * - `not-stopped`: an abort could not be seen to take effect; the run may go on.
  * - `invalid`: the caller's own input.
  * - `closed`: the connection was closed by its owner.
  */
@@ -22,6 +23,7 @@ export type ReplyErrorType =
   | 'not-opencode'
   | 'gone'
   | 'already-resolved'
+  | 'not-stopped'
   | 'invalid'
   | 'closed'
 

@@ -1,6 +1,6 @@
 import type { PermissionAsk, PermissionReply, QuestionAsk } from './ask.ts'
 import type { Part, ReplyFailure } from './part.ts'
-import type { Message, Model, Todo } from './reply.ts'
+import type { LostReason, Message, Model, Todo } from './reply.ts'
 
 interface EventFields {
   /** When it was received, ms since the epoch. The only clock that `track` and `reduce` know. */
@@ -103,13 +103,15 @@ export interface SnapshotEvent extends SessionFields {
  * - `end`: the recording is over. Idle seen means `aborted`, else `lost`; a prompt for which nothing ran is `completed`.
  * - `none`: nothing will run (a `noReply` prompt).
  * - `time-out`: the caller's time is up.
- * - `lost`: no connection for too long, or the session is gone.
+ * - `lost`: `reason` says why. Without one, the end of the run was not seen.
  */
 export type SettleReason = 'rest' | 'grace' | 'end' | 'none' | 'time-out' | 'lost'
 
 export interface SettleEvent extends SessionFields {
   readonly type: 'settle'
   readonly by: SettleReason
+  /** With `lost`. */
+  readonly reason?: LostReason | undefined
   /** With `end`: whether the session's last status was idle. `track` fills it in. */
   readonly idle?: boolean | undefined
 }

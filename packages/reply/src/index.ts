@@ -27,6 +27,7 @@ export { connect, type OpenCode } from './drive/connect.ts'
 export type { CommandInput, PromptFile, PromptInput, SessionInput } from './drive/input.ts'
 export type { ConnectOptions } from './drive/options.ts'
 export type { RunOptions } from './drive/prompt.ts'
+export type { StopTarget } from './drive/stopped.ts'
 export type { ReplyStream } from './drive/stream.ts'
 export type { WatchOptions, WatchTarget } from './drive/watch.ts'
 export { type OnError, ReplyError, type ReplyErrorType } from './error.ts'
@@ -62,6 +63,7 @@ export { reduce, type Step } from './reduce.ts'
 export type {
   Child,
   Compaction,
+  LostReason,
   Message,
   Model,
   Outcome,

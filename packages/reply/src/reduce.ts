@@ -139,7 +139,9 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
     case 'settle':
       return settle(reply, event, reduce, changes)
     case 'session-removed':
-      return reply.phase === 'settled' ? reply : settle(reply, { by: 'lost', at: event.at }, reduce, changes)
+      return reply.phase === 'settled'
+        ? reply
+        : settle(reply, { by: 'lost', reason: 'session-removed', at: event.at }, reduce, changes)
     default:
       return event satisfies never
   }
@@ -189,11 +191,17 @@ function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHe
   return summary && completedAt !== undefined && error === undefined && reply.compaction?.state === 'running'
 }
 
-/**
- * Idle may come before the last messages are closed, and the idle of the run before may come after a prompt was
- * announced, or after a background sub-agent went on: it is the end only of what has begun and is complete.
- */
+/** While we abort a run, its end is told by a look at the whole tree: one idle says nothing of what its sub-agents do, and some servers go on after it. */
 function endsAtIdle(reply: Reply): boolean {
+  return reply.aborting === undefined && isAtEnd(reply)
+}
+
+/**
+ * Whether an idle now is the end of the run. Idle may come before the last messages are closed, and the idle of the run
+ * before may come after a prompt was announced, or after a background sub-agent went on: it is the end only of what has
+ * begun and is complete.
+ */
+export function isAtEnd(reply: Reply): boolean {
   return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
 }
 
@@ -210,7 +218,7 @@ function hasUnheard(reply: Reply): boolean {
 
 /** A reply that only its background sub-agents' work had opened ends with them. */
 function endsWithChildren(reply: Reply): boolean {
-  return reply.phase !== 'settled' && isOfChildren(reply) && !isAtWorkBelow(reply)
+  return reply.phase !== 'settled' && reply.aborting === undefined && isOfChildren(reply) && !isAtWorkBelow(reply)
 }
 
 function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[]): Reply {

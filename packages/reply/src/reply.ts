@@ -4,6 +4,16 @@ import type { Part, ReplyFailure, Tokens } from './part.ts'
 /** Why a reply ended. Set exactly when `phase` is `settled`. */
 export type Outcome = 'completed' | 'stopped' | 'aborted' | 'failed' | 'timed-out' | 'lost'
 
+/**
+ * Why a reply ended as `lost`:
+ * - `session-removed`: the session was deleted.
+ * - `closed`: `close()` was called here. The server goes on.
+ * - `unreachable`: no connection for `lostAfterMs`, or the server stopped answering. The run may go on.
+ * - `not-stopped`: an abort could not be seen to take effect. The run may go on.
+ * - `end-not-seen`: the server is idle, but a step has no end: it was killed or restarted. Or the recording stops early.
+ */
+export type LostReason = 'session-removed' | 'closed' | 'unreachable' | 'not-stopped' | 'end-not-seen'
+
 /** What a reply is doing. The strongest that applies wins: settled, blocked, retrying, working, waiting. */
 export type Phase = 'waiting' | 'working' | 'retrying' | 'blocked' | 'settled'
 
@@ -25,6 +35,8 @@ export interface Reply {
   readonly model?: Model | undefined
   readonly phase: Phase
   readonly outcome?: Outcome | undefined
+  /** Set exactly when `outcome` is `lost`. */
+  readonly lostReason?: LostReason | undefined
   /** Why the model stopped in the last step, in the provider's words: `stop`, `tool-calls`, `length`, … */
   readonly finish?: string | undefined
   /** The assistant's messages, one per model step, by creation time, then arrival. Compaction summaries are not among them. */

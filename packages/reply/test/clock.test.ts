@@ -60,7 +60,6 @@ describe('a wall clock that is set back in mid-run', () => {
       clock: steadyClock(hand),
       stalledAfterMs: { first: 10_000, later: 10_000 },
       onStalled: (sessionID) => stalled.push(sessionID),
-      onTimeOut: () => {},
     })
     const { reply } = run(running)
     progress.note({ reply, changes: [], run: 1 })

@@ -1,4 +1,4 @@
-import { type Outcome, partsOf, type Reply, textOf, toolsOf } from '@reply/core'
+import { type LostReason, type Outcome, partsOf, type Reply, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import {
   busy,
@@ -38,12 +38,35 @@ describe('idle', () => {
     expect(reduced([user('u1'), idle()]).reply.phase).toBe('waiting')
   })
 
+  test('ends nothing that is being aborted: its sub-agents may go on', () => {
+    expect(after(aborting, ended('m1'), idle()).reply.phase).toBe('working')
+  })
+
   test('comes before the message of an abort is closed: the second one is the end', () => {
     const aborted = ended('m1', { error: failure('MessageAbortedError') })
     const { reply, changes } = after(text('m1', 'Half'), failed('MessageAbortedError'), idle(), aborted, idle(), idle())
     expect(reply).toMatchObject({ outcome: 'aborted' })
     expect(textOf(reply)).toBe('Half')
     expect(typesOf(changes).filter((type) => type === 'replySettled')).toHaveLength(1)
+  })
+})
+
+describe('a lost reply says why', () => {
+  const lost = (reason?: LostReason) => ({ ...settle('lost'), reason })
+  const timedOut = { ...aborting, reason: 'timed-out' } as const
+  const table: readonly [LostReason | undefined, Outcome, string, Parameters<typeof reduced>[0]][] = [
+    ['session-removed', 'lost', 'its session was deleted', [{ type: 'session-removed', at: 1, sessionID: root }]],
+    ['closed', 'lost', 'its owner closed the connection', [lost('closed')]],
+    ['unreachable', 'lost', 'the server is gone', [lost('unreachable')]],
+    ['not-stopped', 'lost', 'its abort was not seen to work', [aborting, lost('not-stopped')]],
+    ['not-stopped', 'lost', 'its time was up and it could not be stopped', [timedOut, lost('not-stopped')]],
+    ['end-not-seen', 'lost', 'the recording ends in mid-run', [text('m1', 'Half'), settle('end')]],
+    ['end-not-seen', 'lost', 'the server is idle and a step is open', [text('m1', 'Half'), settle('rest')]],
+    [undefined, 'aborted', 'nothing when it is not lost', [aborting, settle('grace')]],
+  ]
+
+  test.each(table)('%s, %s: %s', (lostReason, outcome, _, events) => {
+    expect(after(...events).reply).toMatchObject({ lostReason, outcome })
   })
 })
 
@@ -55,9 +78,9 @@ describe('the outcome is the first that applies', () => {
     ['lost', 'no end was seen, whatever else', [aborting, failed('MessageAbortedError'), settle('lost')]],
     ['lost', 'the recording ends in mid-run', [...open, settle('end')]],
     ['aborted', 'an abort error', [failed('MessageAbortedError'), ended('m1'), idle()]],
-    ['aborted', 'our own abort, though the end looks complete', [aborting, ended('m1'), idle()]],
-    ['aborted', 'our own abort before an error', [aborting, failed('APIError'), ended('m1'), idle()]],
-    ['aborted', 'our own abort, though it stopped', [aborting, ...stopped, idle()]],
+    ['aborted', 'our own abort, though the end looks complete', [aborting, ended('m1'), idle(), settle('grace')]],
+    ['aborted', 'our own abort before an error', [aborting, failed('APIError'), ended('m1'), idle(), settle('grace')]],
+    ['aborted', 'our own abort, though it stopped', [aborting, ...stopped, idle(), settle('grace')]],
     ['aborted', 'idle while the server meant to retry', [...stopped, retry, idle()]],
     ['completed', 'a retry that went through unheard', [retry, ended('m1'), idle()]],
     ['aborted', 'a step that ended without a reason or a word', [ended('m1', { finish: undefined }), idle()]],

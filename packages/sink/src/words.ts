@@ -1,4 +1,4 @@
-import type { Outcome, Todo } from '@reply/core'
+import type { LostReason, Outcome, Todo } from '@reply/core'
 
 /** Everything that a chat is told beside the agent's own words. A host replaces what it wants in other words or another language. */
 export interface Words {
@@ -21,7 +21,8 @@ export interface Words {
   todos: string
   todo: (todo: Todo) => string
   done: (elapsed: string) => string
-  endings: Readonly<Record<Exclude<Outcome, 'completed'>, string>>
+  endings: Readonly<Record<Exclude<Outcome, 'completed' | 'lost'>, string>>
+  lost: Readonly<Record<LostReason, string>>
   failed: (reason: string) => string
   arrived: string
   cures: {
@@ -111,7 +112,13 @@ export const words: Words = {
     aborted: 'Aborted.',
     failed: 'Failed.',
     'timed-out': 'Timed out: nothing came for too long, so it was aborted.',
-    lost: 'Lost the connection before the reply finished.',
+  },
+  lost: {
+    'session-removed': 'Its session was deleted.',
+    closed: 'The connection to the agent was closed. The agent may still be at work.',
+    unreachable: 'Lost the connection before the reply finished. The agent may still be at work.',
+    'not-stopped': 'It could not be stopped: the agent may still be at work. Try again.',
+    'end-not-seen': 'Lost the connection before the reply finished.',
   },
   failed: (reason) => `Failed: ${reason}`,
   arrived: 'What arrived is above.',

@@ -1,4 +1,4 @@
-/** What our own clock stamped, what only REST tells, what repeats the wire, and what marks a gap of one's own stream. */
+/** What our own clock stamped, what only REST tells, why an observer gave up, what repeats the wire, and what marks a gap of one's own stream. */
 const passing = new Set([
   'raw',
   'startedAt',
@@ -7,6 +7,7 @@ const passing = new Set([
   'closedAt',
   'endedAt',
   'contextLimit',
+  'lostReason',
   'connection',
   'stalled',
   'hole',

@@ -1,125 +1,243 @@
 import type { Ask } from '../ask.ts'
 import { toReadPermissions, toReadQuestions, toReadStatuses } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
-import { placeOf } from '../place.ts'
+import type { SettleEvent } from '../event.ts'
+import type { Place } from '../place.ts'
+import { findReply } from '../reduce/child.ts'
+import { isAtWorkBelow } from '../reduce/run.ts'
+import { isAtEnd } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
 import { type Clock, within } from './clock.ts'
 import type { Engine } from './engine.ts'
-import type { LiveReply } from './replies.ts'
 import type { Rest } from './rest.ts'
+import type { Aborted } from './stopped.ts'
+import type { Stopping } from './stopping.ts'
+import { createTree, type Tree } from './tree.ts'
 
-export interface AbortOptions {
+export interface AbortingOptions {
   readonly engine: Engine
   readonly rest: Rest
   readonly clock: Clock
   readonly onError: OnError
   readonly graceMs: number
+  readonly stopping: Stopping
+  readonly parentOf: (place: Place) => Promise<string | undefined>
+  /** Where a session lives, over REST where it isn't known. Rejects with `gone` when there is no such session. */
+  readonly find: (sessionID: string) => Promise<Place>
+}
+
+export interface AbortRequest {
+  readonly reason?: 'requested' | 'timed-out' | undefined
+  /** A prompt that is being posted: an abort that overtakes it would leave its run to go on. */
+  readonly after?: Promise<unknown> | undefined
+}
+
+export interface Aborting {
+  /** Ends what runs in a session and below it, whether or not a reply of it is known. Calls for one session share one abort. Never rejects. */
+  abort(sessionID: string, request?: AbortRequest): Promise<Aborted>
 }
 
 const maxTries = 5
 
-/** A server that does not answer: so long for the asks, so that the abort itself goes out, and so long for all. */
-const asksMs = 5000
+/** How long the server gets to list what is pending before the abort goes out, and how long for everything. */
+const listMs = 5000
 const wholeMs = 30_000
 
+/** How often a session that the stream doesn't tell of is looked at. */
+const lookMs = 100
+
 /**
- * Ends a reply on the server. Pending asks are rejected first, in the whole tree: an abort leaves permissions pending, a
- * late approval would still run the command, and some versions go on after it. Then abort, look, and again while busy.
- * Settles the reply whatever the server says; never rejects.
+ * Ends a run on the server. At once, nothing of its tree can be answered any more and the known asks are rejected: an abort
+ * leaves permissions pending, and approving one later would still run the command. Then the tree is walked, what is pending in
+ * it is rejected, the run is aborted, and the same is looked at again; while anything is at work, all of it is repeated.
+ * The reply settles as `aborted` only when the server was seen to rest, else as `lost` with the reason `not-stopped`.
  */
-export async function abortReply(
-  options: AbortOptions,
-  live: LiveReply,
-  reason: 'requested' | 'timed-out' = 'requested',
-): Promise<void> {
-  const { engine, rest, clock, onError, graceMs } = options
-  const { sessionID } = live
-  if (isSettled()) return
-  engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
-  await within(clock, wholeMs, tryAll())
-  if (!isSettled()) engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
-
-  async function tryAll(): Promise<void> {
-    for (let attempt = 0; attempt < maxTries && !isSettled(); attempt++) if (await tryOnce()) break
-    await settledOrLater(live, clock, graceMs)
-  }
-
-  /** Whether it came to rest. */
-  async function tryOnce(): Promise<boolean> {
-    try {
-      await within(clock, asksMs, rejectAsks(options, live.reply()))
-      await rest.abort(placeOf(live.reply()))
-      await settledOrLater(live, clock, graceMs)
-      await within(clock, asksMs, rejectAsks(options, live.reply()))
-      const statuses = toReadStatuses(await rest.status(live.reply().directory))
-      return !sessionsOf(live.reply()).some((id) => statuses.has(id))
-    } catch (error) {
-      onError(
-        error instanceof ReplyError
-          ? error
-          : new ReplyError('unreachable', `Session ${sessionID} could not be aborted.`, { cause: error }),
-      )
-      await settledOrLater(live, clock, graceMs)
-      return false
-    }
-  }
-
-  function isSettled(): boolean {
-    return live.reply().phase === 'settled'
-  }
-}
-
-/** Rejects what is pending in the reply's tree, as the server lists it: we may not have heard of the newest. */
-export async function rejectAsks({ rest, clock, onError }: AbortOptions, reply: Reply): Promise<void> {
-  const { directory } = reply
-  const at = clock.now()
-  const [questions, permissions] = await Promise.all([
-    rest.questions(directory).catch(noList),
-    rest.permissions(directory).catch(noList),
-  ])
-  const tree = new Set(sessionsOf(reply))
-  const listed = [
-    ...toReadPermissions(permissions, { at, directory }),
-    ...toReadQuestions(questions, { at, directory }),
-  ]
-  const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
-  // Where the server gives no list, what we know of has to do.
-  const isBlind = questions === undefined || permissions === undefined
-  const known = isBlind ? reply.asks.filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
-  const asks = [...listed, ...known].filter((ask) => tree.has(ask.sessionID))
-  for (const ask of asks) {
-    try {
-      if (ask.type === 'question') await rest.rejectQuestion(ask)
-      else await rest.permit(ask, 'reject')
-    } catch (error) {
-      // Rejecting one permission rejects the session's others.
-      if (error instanceof ReplyError && error.type === 'gone') continue
-      onError(
-        error instanceof ReplyError
-          ? error
-          : new ReplyError('refused', `The ${ask.type} ${ask.requestID} could not be rejected.`, { cause: error }),
-      )
-    }
-  }
-}
-
-function noList(): undefined {}
-
-export function sessionsOf(reply: Reply): string[] {
-  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
-}
-
-function settledOrLater(live: LiveReply, clock: Clock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (live.reply().phase === 'settled') return resolve()
-    const done = (): void => {
-      stop()
-      unfollow()
-      resolve()
-    }
-    const stop = clock.after(delayMs, done)
-    const unfollow = live.follow((step) => {
-      if (step.reply.phase === 'settled') done()
-    })
+export function createAborting(options: AbortingOptions): Aborting {
+  const { engine, rest, clock, onError, graceMs, stopping, parentOf, find } = options
+  const underWay = new Map<string, Promise<Aborted>>()
+  const wakes = new Map<() => void, string>()
+  engine.onTurned((sessionID) => {
+    for (const [wake, id] of wakes) if (id === sessionID) wake()
   })
+  return { abort }
+
+  function abort(sessionID: string, request: AbortRequest = {}): Promise<Aborted> {
+    const before = underWay.get(sessionID)
+    if (before) return before
+    const aborted = start(sessionID, request).finally(() => underWay.delete(sessionID))
+    underWay.set(sessionID, aborted)
+    return aborted
+  }
+
+  async function start(sessionID: string, { reason = 'requested', after }: AbortRequest): Promise<Aborted> {
+    const stop = stopping.begin([sessionID, ...idsOf(known())])
+    let tree: Tree | undefined
+    let isOver = false
+    let lastError: ReplyError | undefined
+    mark()
+    const rejections = (known()?.asks ?? []).filter((ask) => ask.status === 'pending').map(reject)
+    const aborted = (await within(clock, wholeMs, tryAll())) ?? { type: 'not-stopped', error: lastError }
+    isOver = true
+    stop.end(aborted.type !== 'not-stopped')
+    finish(aborted)
+    return aborted
+
+    async function tryAll(): Promise<Aborted> {
+      let busy: readonly string[] = []
+      await within(clock, listMs, Promise.all(rejections))
+      await after?.catch(() => {})
+      for (let attempt = 1; attempt <= maxTries && !isOver; attempt++) {
+        mark()
+        try {
+          const place = await find(sessionID)
+          const found = tree ?? createTree({ rest, place, parentOf, onFound: stop.cover })
+          tree = found
+          await within(clock, listMs, clear(place, found).catch(tell))
+          await Promise.all([sessionID, ...busy].map((id) => rest.abort({ ...place, sessionID: id })))
+          await resting(place, found)
+          const isClear = await within(clock, listMs, clear(place, found))
+          busy = await atWork(place, found)
+          if (isClear && busy.length === 0 && (hasBegun() || attempt === maxTries)) return { type: 'stopped' }
+        } catch (error) {
+          const told = tell(error)
+          if (told.type === 'gone') return { type: 'gone', error: told }
+          if (told.type === 'closed') break
+          await pauseUntil(() => false)
+        }
+      }
+      return { type: 'not-stopped', error: lastError }
+    }
+
+    /** Rejects what is pending in the tree, as the server lists it: we may not have heard of the newest. Whether all of it went. */
+    async function clear({ directory }: Place, tree: Tree): Promise<boolean> {
+      const at = clock.now()
+      tree.add(idsOf(known()))
+      const [questions, permissions] = await Promise.all([
+        rest.questions(directory).catch(unlessUnknown),
+        rest.permissions(directory).catch(unlessUnknown),
+        tree.walk(),
+      ])
+      const reading = { at, directory }
+      const listed = [...toReadPermissions(permissions, reading), ...toReadQuestions(questions, reading)]
+      const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
+      // Where the server has no such list, what the stream told has to do.
+      const isBlind = questions === undefined || permissions === undefined
+      const told = isBlind ? (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
+      const asks = [...listed, ...told]
+      const held = await Promise.all(asks.map((ask) => tree.holds(ask.sessionID)))
+      const rejected = await Promise.all(asks.filter((_, index) => held[index]).map(reject))
+      return rejected.every((isRejected) => isRejected)
+    }
+
+    async function reject(ask: Ask): Promise<boolean> {
+      stop.close(ask.requestID)
+      try {
+        if (ask.type === 'question') await rest.rejectQuestion(ask)
+        else await rest.permit(ask, 'reject')
+        return true
+      } catch (error) {
+        // Rejecting one permission rejects the session's others.
+        if (error instanceof ReplyError && error.type === 'gone') return true
+        tell(error)
+        return false
+      }
+    }
+
+    /** The sessions of the tree that are not idle. */
+    async function atWork({ directory }: Place, tree: Tree): Promise<readonly string[]> {
+      const ids = [...toReadStatuses(await rest.status(directory)).keys()]
+      const held = await Promise.all(ids.map((id) => tree.holds(id)))
+      return ids.filter((_, index) => held[index])
+    }
+
+    /** Until the run has come to rest, as the stream tells it, or `graceMs` have passed. */
+    async function resting(place: Place, tree: Tree): Promise<void> {
+      if (known()) return await pauseUntil(isAtRest)
+      for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += lookMs) {
+        if ((await atWork(place, tree)).length === 0) return
+        await pauseUntil(() => false, lookMs)
+      }
+    }
+
+    function isAtRest(): boolean {
+      const reply = known()
+      return !reply || (engine.idleOf(sessionID) === 'heard' && isAtEnd(reply) && !isAtWorkBelow(reply))
+    }
+
+    /** What was posted is on its way: a server that has just been started may take seconds before it begins. */
+    function hasBegun(): boolean {
+      const reply = known()
+      return reply?.phase !== 'waiting' || reply.promptIDs.length > 0
+    }
+
+    function pauseUntil(isEnough: () => boolean, delayMs = graceMs): Promise<void> {
+      return new Promise((resolve) => {
+        if (isEnough()) return resolve()
+        const done = (): void => {
+          stopTimer()
+          wakes.delete(wake)
+          resolve()
+        }
+        const wake = (): void => {
+          if (isEnough()) done()
+        }
+        const stopTimer = clock.after(delayMs, done)
+        wakes.set(wake, rootOf(sessionID)?.sessionID ?? sessionID)
+      })
+    }
+
+    function mark(): void {
+      const reply = known()
+      if (!reply || reply.aborting) return
+      engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
+    }
+
+    /** Sub-agents in the background don't end with the reply that started them. */
+    function finish({ type }: Aborted): void {
+      mark()
+      const reply = known()
+      if (!reply) return
+      const at = clock.now()
+      if (type === 'gone') return engine.apply([{ type: 'session-removed', sessionID, at, by: 'rest' }])
+      const how = type === 'stopped' ? ({ by: 'grace' } as const) : ({ by: 'lost', reason: 'not-stopped' } as const)
+      const ended = type === 'stopped' ? [...openBelow(reply), sessionID] : [sessionID]
+      engine.apply(ended.map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, ...how })))
+    }
+
+    /** The session's run as the stream tells it, while it is open. */
+    function known(): Reply | undefined {
+      const root = rootOf(sessionID)
+      const reply = root && findReply(root, sessionID)
+      return reply?.phase === 'settled' ? undefined : reply
+    }
+
+    function tell(error: unknown): ReplyError {
+      lastError =
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('unreachable', `Session ${sessionID} could not be aborted.`, { cause: error })
+      if (lastError.type !== 'gone') onError(lastError)
+      return lastError
+    }
+  }
+
+  function rootOf(sessionID: string): Reply | undefined {
+    return engine.openReplies().find((reply) => findReply(reply, sessionID) !== undefined)
+  }
+}
+
+/** Servers before 1.1 don't have the route. */
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
+}
+
+function idsOf(reply: Reply | undefined): readonly string[] {
+  return reply ? [reply.sessionID, ...reply.children.flatMap((child) => idsOf(child.reply))] : []
+}
+
+/** The open replies of sub-agents, the deepest first. */
+function openBelow(reply: Reply): readonly string[] {
+  return reply.children.flatMap((child) =>
+    child.reply.phase === 'settled' ? [] : [...openBelow(child.reply), child.reply.sessionID],
+  )
 }

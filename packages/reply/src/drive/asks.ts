@@ -7,17 +7,21 @@ import { type Answer, checkAnswers } from './answers.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { Rest } from './rest.ts'
+import type { Addressee, Stopping } from './stopping.ts'
 
 export interface AsksOptions {
   readonly engine: Engine
   readonly rest: Pick<Rest, 'answerQuestion' | 'rejectQuestion' | 'permit'>
   readonly clock: Clock
+  readonly stopping: Stopping
 }
 
 export interface Asks {
   answer(ask: Ask, answer: Answer): Promise<void>
   reject(ask: Ask, message?: string): Promise<void>
 }
+
+type Post = (signal: AbortSignal) => Promise<unknown>
 
 /** Far more than wait at once. */
 const maxSettledBy = 1000
@@ -26,7 +30,7 @@ const maxSettledBy = 1000
  * Sends people's answers. Each is checked first: the server takes anything. What the server took is told at once; its own
  * event may fall into a gap, and says the same.
  */
-export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
+export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks {
   /** Being answered: a second answer would be taken too, by servers up to 1.14. */
   const inFlight = new Set<string>()
   /** What was said to an equal permission and went to this one, too. */
@@ -37,7 +41,7 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     if (ask.type === 'question') {
       requireSame(ask, requirePending(ask))
       const answers = checkAnswers(ask, given)
-      const post = () => rest.answerQuestion(ask, answers)
+      const post: Post = (signal) => rest.answerQuestion(ask, answers, signal)
       return await send(ask, { type: 'answered', answers }, post)
     }
     if (given !== 'once' && given !== 'always') {
@@ -52,7 +56,7 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   async function reject(ask: Ask, message?: string): Promise<void> {
     if (ask.type === 'permission') return await permit(ask, 'reject', message)
     requirePending(ask)
-    await send(ask, { type: 'rejected' }, () => rest.rejectQuestion(ask))
+    await send(ask, { type: 'rejected' }, (signal) => rest.rejectQuestion(ask, signal))
   }
 
   /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
@@ -64,13 +68,13 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     // A consent counts for others only if the caller knew what this one would run.
     const meant = reply === 'reject' ? known : ask
     const equal = equalTo(meant).map(({ requestID }) => requestID)
-    await send(ask, { type: 'permission', reply }, () => rest.permit(ask, reply, message))
+    await send(ask, { type: 'permission', reply }, (signal) => rest.permit(ask, reply, { message, signal }))
     // Looked up again: one that has changed meanwhile would run something else.
     const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
     for (const { requestID } of others) settledBy.set(requestID, reply)
     for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
     const posts = others.map((other) =>
-      send(other, { type: 'permission', reply }, () => rest.permit(other, reply, message)),
+      send(other, { type: 'permission', reply }, (signal) => rest.permit(other, reply, { message, signal })),
     )
     // The first answer may have settled the others too: `always` and a refusal do.
     await Promise.all(posts.map((post) => post.catch(unlessResolved)))
@@ -82,17 +86,23 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
     return (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
   }
 
-  async function send(ask: Ask, how: AskClosedEvent['how'], post: () => Promise<unknown>): Promise<void> {
+  async function send(ask: Ask, how: AskClosedEvent['how'], post: Post): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolved(ask)
     inFlight.add(ask.requestID)
+    const leave = stopping.leave(addresseeOf(ask))
     try {
-      await post()
+      await leave.placed()
+      // Its run is being stopped: what isn't sent by now is not sent.
+      if (leave.signal.aborted) throw alreadyResolved(ask)
+      await post(leave.signal)
       const { sessionID, requestID } = ask
       engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])
     } catch (error) {
-      if (error instanceof ReplyError && error.type === 'gone') throw alreadyResolved(ask)
+      const isGone = error instanceof ReplyError && error.type === 'gone'
+      if (isGone || leave.signal.aborted) throw alreadyResolved(ask)
       throw error
     } finally {
+      leave.release()
       inFlight.delete(ask.requestID)
     }
   }
@@ -108,6 +118,13 @@ export function createAsks({ engine, rest, clock }: AsksOptions): Asks {
   function rootOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
+  }
+
+  function addresseeOf(ask: Ask): Addressee {
+    const root = rootOf(ask)
+    const sessionIDs = [...(root ? [root.sessionID] : []), ...ask.path, ask.sessionID]
+    const top = { sessionID: ask.path[0] ?? ask.sessionID, directory: ask.directory }
+    return { requestID: ask.requestID, sessionIDs, unplaced: root ? undefined : top }
   }
 }
 

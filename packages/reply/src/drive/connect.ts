@@ -3,7 +3,7 @@ import { toReadMessages, toReadSession } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
 import { type Place, placeOf } from '../place.ts'
-import { abortReply } from './abort.ts'
+import { createAborting } from './abort.ts'
 import { toAddress } from './address.ts'
 import type { Answer } from './answers.ts'
 import { createAsks } from './asks.ts'
@@ -14,14 +14,19 @@ import { type CommandInput, type PromptInput, toCommandBody, toCreateBody, toPro
 import { wordsOf } from './join.ts'
 import { createLimits } from './limits.ts'
 import { createLine, type Line } from './line.ts'
+import { createMessageIDs } from './message-id.ts'
 import { type ConnectOptions, toSettings } from './options.ts'
 import { createPlaces } from './places.ts'
 import { createProgress } from './progress.ts'
 import { type RunDeps, type RunOptions, startRun } from './prompt.ts'
 import { type ReadRequest, readSnapshot } from './read.ts'
 import { createRest } from './rest.ts'
+import { type StopTarget, stopTarget } from './stopped.ts'
+import { createStopping } from './stopping.ts'
 import type { ReplyStream } from './stream.ts'
+import { createParents } from './tree.ts'
 import { createUnseen } from './unseen.ts'
+import { takesMessageIDs } from './version.ts'
 import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
 
 export interface OpenCode {
@@ -44,6 +49,12 @@ export interface OpenCode {
   answer(ask: Ask, answer: Answer): Promise<void>
   /** Refuses it. With a message, OpenCode hands that to the model and goes on. Only permissions take one. */
   reject(ask: Ask, message?: string): Promise<void>
+  /**
+   * Ends whatever runs in a session and its sub-agents, whoever started it, also before a restart of this program; see `StopTarget`.
+   * From the call on none of their asks can be answered. Resolves when the server was seen to rest with nothing pending, also when
+   * it did before. Rejects with `not-stopped` when it wasn't seen to within 30 s, with `gone` when it doesn't know the session.
+   */
+  abort(target: StopTarget): Promise<void>
   /** Closes the stream. Replies still open end as `lost` here; on the server they go on. */
   close(): Promise<void>
 }
@@ -63,7 +74,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     onConnection: guarded('onConnection', options.onConnection, onError),
   }
   const settings = { ...given, onError }
-  const { clock, graceMs } = settings
+  const { clock } = settings
   const rest = createRest({
     address,
     fetch: settings.fetch,
@@ -96,7 +107,6 @@ export function connect(options: ConnectOptions = {}): OpenCode {
       // Its end may have been lost on a stream that is up.
       if (stalled) void refresh(engine.place(sessionID))
     },
-    onTimeOut: (sessionID) => void timeOut(sessionID),
   })
   const watching = createWatching({
     engine,
@@ -118,6 +128,10 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     if (phase === 'settled' && engine.replies.newest(sessionID)?.run === step.run) expected.delete(sessionID)
   })
   engine.onTurned(ending.review)
+  const parentOf = createParents(rest)
+  const stopping = createStopping({ parentOf })
+  const aborting = createAborting({ ...settings, engine, rest, stopping, parentOf, find })
+  const nextMessageID = createMessageIDs(settings)
   const deps: RunDeps = {
     engine,
     clock,
@@ -129,12 +143,15 @@ export function connect(options: ConnectOptions = {}): OpenCode {
       closedListeners.add(listener)
       return () => closedListeners.delete(listener)
     },
-    abort: (live) => abortReply({ engine, rest, clock, onError, graceMs }, live),
+    abort: async ({ sessionID }, after) => await aborting.abort(sessionID, { after }),
+    timeOut: ({ sessionID }) => void aborting.abort(sessionID, { reason: 'timed-out' }),
+    messageID: () => (takesMessageIDs(line.version()) ? nextMessageID() : undefined),
+    whenStopped: stopping.whenOver,
     limit: progress.limit,
     expect: (sessionID) => expected.add(sessionID),
   }
-  const asks = createAsks({ engine, rest, clock })
-  return { ready: line.ready, prompt, command, watch: watching.watch, answer: asks.answer, reject: asks.reject, close }
+  const { answer, reject } = createAsks({ engine, rest, clock, stopping })
+  return { ready: line.ready, prompt, command, watch: watching.watch, answer, reject, abort, close }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toPromptBody(input)
@@ -143,14 +160,15 @@ export function connect(options: ConnectOptions = {}): OpenCode {
       text: input.text,
       noReply: input.noReply,
       session: () => session(input),
-      post: (place: Place) => rest.prompt(place, body),
+      post: (place: Place, messageID: string | undefined) => rest.prompt(place, { ...withID(messageID), ...body }),
     }
     return startRun(deps, run, runOptions)
   }
 
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const text = `/${input.command} ${input.arguments ?? ''}`.trim()
-    const post = (place: Place) => rest.command(place, toCommandBody(input))
+    const body = toCommandBody(input)
+    const post = (place: Place, messageID: string | undefined) => rest.command(place, { ...withID(messageID), ...body })
     return startRun(
       deps,
       { sessionID: input.sessionID, text, isLong: true, session: () => session(input), post },
@@ -199,9 +217,15 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     }
   }
 
-  async function timeOut(sessionID: string): Promise<void> {
-    const live = engine.replies.newest(sessionID)
-    if (live) await abortReply({ engine, rest, clock, onError, graceMs }, live, 'timed-out')
+  async function abort(target: StopTarget): Promise<void> {
+    if (isClosed) throw new ReplyError('closed', 'The connection was closed; connect() makes a new one.')
+    await stopTarget(target, aborting.abort)
+  }
+
+  async function find(sessionID: string): Promise<Place> {
+    const place = engine.place(sessionID)
+    if (place.directory !== undefined) return place
+    return { sessionID, directory: toReadSession(await rest.session(place))?.directory }
   }
 
   async function close(): Promise<void> {
@@ -210,10 +234,16 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     progress.stop()
     stopUnseen()
     const at = clock.now()
-    engine.apply(engine.openReplies().map((reply) => ({ type: 'settle', sessionID: reply.sessionID, at, by: 'lost' })))
+    engine.apply(
+      engine.openReplies().map(({ sessionID }) => ({ type: 'settle', sessionID, at, by: 'lost', reason: 'closed' })),
+    )
     for (const listener of [...closedListeners]) listener()
     isClosed = true
     rest.close()
     engine.stop()
   }
+}
+
+function withID(messageID: string | undefined): { readonly messageID?: string } {
+  return messageID === undefined ? {} : { messageID }
 }

@@ -52,7 +52,8 @@ export function createEnding(options: EndingOptions): Ending {
 
   function review(sessionID: string): void {
     const reply = options.openReply(sessionID)
-    if (!reply) return forget(sessionID)
+    // Whoever aborts it looks for its end.
+    if (!reply || reply.aborting) return forget(sessionID)
     // A background sub-agent's end comes by itself.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     // Servers from 1.17 on say that they are connected some moments before they are: what they tell in between is lost.
@@ -109,7 +110,7 @@ export function createEnding(options: EndingOptions): Ending {
     open.failures += 1
     // The stream said that it is over; how it ended nobody will say.
     if (open.failures > maxFailures && options.idleOf(sessionID) === 'heard')
-      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost' }])
+      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }
 

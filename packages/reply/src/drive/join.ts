@@ -20,14 +20,13 @@ export interface JoinOptions {
   readonly place: Place
   /** What the person said, where the server keeps it as it is: a command's words it puts in others. */
   readonly text?: string | undefined
-  readonly noReply?: boolean | undefined
+  /** The id that the prompt's message carries, where the server takes one: then the prompt is told by it alone. */
+  readonly messageID?: string | undefined
   readonly over: AbortSignal
   readonly post: () => Promise<void>
-  /** The failure leaves open whether the server took it. */
-  readonly isUncertain: (error: unknown) => boolean
   readonly refresh: (place: Place) => Promise<void>
   readonly said: (place: Place, messageID: string) => Promise<string | undefined>
-  /** Calls once somebody wants to have the reply aborted, which may be now. */
+  /** Calls once the reply shall be aborted, which may be now. */
   readonly onUnwanted: (listener: () => void) => void
   /** The reply that took the prompt. */
   readonly found: (live: LiveReply, start: Start) => void
@@ -43,23 +42,25 @@ const maxStored = 5
 
 /**
  * Posts into a busy session. The reply that is under way takes the prompt in, or ends before it comes to that: then the
- * next one is ours. Others may prompt it at the same moment: ours is told by its words. Rejects when nothing ran for it.
+ * next one is ours. Others may prompt it at the same moment: ours is told by its id, or by its words. Rejects when nothing ran for it.
  */
 export async function join(options: JoinOptions): Promise<void> {
-  const { engine, clock, place, over } = options
+  const { engine, clock, place, messageID, over } = options
   const { sessionID } = place
   const current = engine.replies.newest(sessionID)
   const known = new Set(current?.reply().promptIDs)
   let isFound = false
   let isUnwanted = false
   let checks: Promise<void> | undefined
-  const stops = [
+  const stops: ((() => void) | undefined)[] = [
     engine.replies.onOpened((opened, reply) => {
       if (opened.sessionID !== sessionID) return
+      if (messageID !== undefined) return void stops.push(opened.follow((step) => lookIn(opened, step.reply)))
       if (!checks) return found(opened, { reply, joined: false })
       void checks.then(() => found(opened, { reply: opened.reply(), joined: false }))
     }),
     current?.follow(({ reply }) => {
+      if (messageID !== undefined) return lookIn(current, reply)
       const fresh = reply.promptIDs.filter((id) => !known.has(id))
       for (const id of fresh) {
         known.add(id)
@@ -71,12 +72,11 @@ export async function join(options: JoinOptions): Promise<void> {
   try {
     await options.post()
   } catch (error) {
-    if (!options.isUncertain(error)) {
+    if (!isUncertain(error)) {
       release()
       throw error
     }
   }
-  if (options.noReply && current) found(current, { reply: current.reply(), joined: true })
   options.onUnwanted(() => {
     isUnwanted = true
     // Whether ours is in it already or follows on it: it must not go on.
@@ -90,6 +90,11 @@ export async function join(options: JoinOptions): Promise<void> {
   }
   release()
   if (!isFound && !isUnwanted) throw new ReplyError('refused', 'The server took the prompt, but nothing ran for it.')
+
+  function lookIn(live: LiveReply, reply: Reply): void {
+    const at = messageID === undefined ? -1 : reply.promptIDs.indexOf(messageID)
+    if (at !== -1) found(live, { reply, joined: live === current || at > 0 })
+  }
 
   async function check(live: LiveReply, id: string, before: Promise<void> | undefined): Promise<void> {
     await before
@@ -117,6 +122,11 @@ export async function join(options: JoinOptions): Promise<void> {
   function release(): void {
     for (const stop of stops) stop?.()
   }
+}
+
+/** The failure of a post leaves open whether the server took it. */
+export function isUncertain(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'unreachable'
 }
 
 /** What a person typed, without what the server added to it. */

@@ -14,6 +14,7 @@ import type { ReadRequest } from './read.ts'
 import { checkMs, createRecheck, maxTries } from './recheck.ts'
 import type { Rest } from './rest.ts'
 import { createResync } from './resync.ts'
+import { silenceOf } from './version.ts'
 import type { Watching } from './watch.ts'
 
 export interface Line {
@@ -21,6 +22,8 @@ export interface Line {
   /** The stream is up and what was missed is in; rejects when that takes too long. */
   whenLive(): Promise<void>
   isLive(): boolean
+  /** The server's version, as it told when the stream came up last. */
+  version(): string | undefined
   /** Learns what a directory holds, before its sessions are watched. */
   listen(directory: string | undefined): Promise<void>
   close(): void
@@ -40,6 +43,7 @@ export interface LineOptions {
 export function createLine({ address, options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
   let isUp = false
+  let version: string | undefined
   let isClosed = false
   let silenceMs = options.silenceMs ?? 75_000
   let stopLost: (() => void) | undefined
@@ -79,11 +83,12 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     onLost,
     silenceMs: () => silenceMs,
   })
-  return { ready, whenLive, isLive: () => isUp, listen, close }
+  return { ready, whenLive, isLive: () => isUp, version: () => version, listen, close }
 
   async function sessions(): Promise<readonly ReadRequest[]> {
+    version = toReadVersion(await rest.health().catch(() => undefined))
     if (options.silenceMs === undefined) {
-      silenceMs = await learnSilence()
+      silenceMs = silenceOf(version)
       feed.rearm()
     }
     await watching.spell()
@@ -96,12 +101,6 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     const requests = new Map(all.map((request) => [request.sessionID, request])).values()
     const lists = createLists(rest)
     return [...requests].map((request) => ({ ...request, since: missedSince, lists, complete: true }))
-  }
-
-  /** Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
-  async function learnSilence(): Promise<number> {
-    const version = toReadVersion(await rest.health().catch(() => undefined))
-    return version === undefined || isBeforeOneTwo(version) ? 75_000 : 25_000
   }
 
   function onSynced(unread: readonly ReadRequest[]): void {
@@ -166,10 +165,8 @@ export function createLine({ address, options, settings, engine, rest, read, wat
   }
 
   function giveUp(): void {
-    const at = clock.now()
-    engine.apply(
-      engine.openReplies().map(({ sessionID }): ReplyEvent => ({ type: 'settle', sessionID, at, by: 'lost' })),
-    )
+    const end = { type: 'settle', at: clock.now(), by: 'lost', reason: 'unreachable' } as const
+    engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
   }
 
   function whenLive(): Promise<void> {

@@ -8,14 +8,20 @@ export interface ProgressOptions {
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
   /** The reply made no progress for so long, or goes on again. */
   readonly onStalled: (sessionID: string, stalled: boolean) => void
-  /** The caller's own time for a reply without progress is up. */
-  readonly onTimeOut: (sessionID: string) => void
+}
+
+/** A caller's own limit for a reply. */
+export interface Limit {
+  /** How long it may go without progress. */
+  readonly timeoutMs: number
+  /** Called once, when it went without for that long. */
+  readonly onTimeOut: () => void
 }
 
 export interface Progress {
   note(step: TrackedStep): void
-  /** From now on the session's open reply times out after so long without progress. The shortest limit counts. */
-  limit(sessionID: string, timeoutMs: number): void
+  /** Limits the session's open reply. Each of its limits counts for itself. */
+  limit(sessionID: string, limit: Limit): void
   stop(): void
 }
 
@@ -25,7 +31,7 @@ interface Watch {
   lastAt: number
   /** Something has come from the server. */
   hasBegun: boolean
-  timeoutMs?: number | undefined
+  limits: readonly Limit[]
   stop: () => void
 }
 
@@ -66,15 +72,15 @@ export function createProgress(options: ProgressOptions): Progress {
   }
 
   function begin({ reply, run }: TrackedStep): void {
-    const watch: Watch = { reply, run, lastAt: clock.monotonic(), hasBegun: false, stop: () => {} }
+    const watch: Watch = { reply, run, lastAt: clock.monotonic(), hasBegun: false, limits: [], stop: () => {} }
     watches.set(reply.sessionID, watch)
     arm(watch)
   }
 
-  function limit(sessionID: string, timeoutMs: number): void {
+  function limit(sessionID: string, added: Limit): void {
     const watch = watches.get(sessionID)
     if (!watch) return
-    watch.timeoutMs = Math.min(timeoutMs, watch.timeoutMs ?? timeoutMs)
+    watch.limits = [...watch.limits, added]
     watch.stop()
     arm(watch)
   }
@@ -87,7 +93,7 @@ export function createProgress(options: ProgressOptions): Progress {
 
   function nextLimit(watch: Watch): number {
     const stalledMs = watch.reply.stalled ? Number.POSITIVE_INFINITY : stallLimit(watch)
-    const limitMs = Math.min(stalledMs, watch.timeoutMs ?? Number.POSITIVE_INFINITY)
+    const limitMs = Math.min(stalledMs, ...watch.limits.map(({ timeoutMs }) => timeoutMs))
     return Number.isFinite(limitMs) ? limitMs : options.stalledAfterMs.later
   }
 
@@ -100,10 +106,10 @@ export function createProgress(options: ProgressOptions): Progress {
     if (watches.get(sessionID) !== watch) return
     if (watch.reply.phase === 'blocked') watch.lastAt = clock.monotonic()
     const silentMs = clock.monotonic() - watch.lastAt
-    if (watch.timeoutMs !== undefined && silentMs >= watch.timeoutMs) {
-      watches.delete(sessionID)
-      return options.onTimeOut(sessionID)
-    }
+    const due = watch.limits.filter(({ timeoutMs }) => silentMs >= timeoutMs)
+    watch.limits = watch.limits.filter((other) => !due.includes(other))
+    for (const { onTimeOut } of due) onTimeOut()
+    if (watches.get(sessionID) !== watch) return
     // Whoever waits to try again says so: that is no standstill.
     const isStanding = !watch.reply.stalled && watch.reply.phase !== 'retrying'
     if (isStanding && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)

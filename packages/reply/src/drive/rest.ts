@@ -37,6 +37,12 @@ export type CommandBody = Omit<Parameters<Client['session']['command']>[0], Plac
 export type CreateBody = Omit<NonNullable<Parameters<Client['session']['create']>[0]>, Placed>
 type Client = ReturnType<typeof createOpencodeClient>
 
+interface PermitOptions {
+  readonly message?: string | undefined
+  /** Takes the answer back as long as it isn't sent. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** What a call about an ask needs to know of it. */
 type AskPlace = Pick<Ask, 'requestID' | 'sessionID' | 'directory'>
 
@@ -87,10 +93,14 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     command: (place: Place, body: CommandBody) =>
       call('POST /session/:id/command', client.session.command({ ...body, ...of(place) })),
     abort: (place: Place) => call('POST /session/:id/abort', client.session.abort(of(place))),
-    answerQuestion: (ask: AskPlace, answers: string[][]) =>
-      call('POST /question/:id/reply', client.question.reply({ requestID: ask.requestID, answers, ...at(ask) })),
-    rejectQuestion: (ask: AskPlace) =>
-      call('POST /question/:id/reject', client.question.reject({ requestID: ask.requestID, ...at(ask) })),
+    answerQuestion: (ask: AskPlace, answers: string[][], signal?: AbortSignal) => {
+      const body = { requestID: ask.requestID, answers, ...at(ask) }
+      return call('POST /question/:id/reply', client.question.reply(body, until(signal)))
+    },
+    rejectQuestion: (ask: AskPlace, signal?: AbortSignal) => {
+      const body = { requestID: ask.requestID, ...at(ask) }
+      return call('POST /question/:id/reject', client.question.reject(body, until(signal)))
+    },
     permit,
     /** Breaks off what is under way; nothing is sent any more. */
     close: () => {
@@ -117,15 +127,16 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   }
 
   /** Answers a permission, on servers before 1.1 by the route that they have. */
-  async function permit(ask: AskPlace, reply: PermissionReply, message?: string): Promise<unknown> {
+  async function permit(ask: AskPlace, reply: PermissionReply, options: PermitOptions = {}): Promise<unknown> {
     const { requestID, sessionID } = ask
+    const { message, signal } = options
     const body = { requestID, reply, ...(message !== undefined && { message }), ...at(ask) }
     try {
-      return await call('POST /permission/:id/reply', client.permission.reply(body))
+      return await call('POST /permission/:id/reply', client.permission.reply(body, until(signal)))
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
       const old = { sessionID, permissionID: requestID, response: reply, ...at(ask) }
-      return await call('POST /session/:id/permissions/:id', client.permission.respond(old))
+      return await call('POST /session/:id/permissions/:id', client.permission.respond(old, until(signal)))
     }
   }
 
@@ -149,6 +160,10 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     const abort = new AbortController()
     const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
     const isLong = /\/command$/.test(request.url)
+    // Taken back before it was sent: it must not be sent any more.
+    const takeBack = (): void => abort.abort(request.signal.reason)
+    if (request.signal.aborted) throw request.signal.reason
+    request.signal.addEventListener('abort', takeBack, { once: true })
     const call = { abort, stop: isLong ? () => {} : clock.after(deadlineMs, () => abort.abort(late)) }
     open.add(call)
     try {
@@ -159,6 +174,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     } finally {
       call.stop()
       open.delete(call)
+      request.signal.removeEventListener('abort', takeBack)
     }
   }
 
@@ -213,6 +229,10 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
 
 function isTooLarge(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'too-large'
+}
+
+function until(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
 }
 
 function of(place: Place): { sessionID: string; directory?: string } {

@@ -18,8 +18,13 @@ export interface ReplyStream extends AsyncIterable<Change> {
   readonly reply: Reply | undefined
   /** The session was busy: the prompt joined the reply that was under way. Undefined until that is known. */
   readonly joined: boolean | undefined
-  /** Rejects the whole tree's pending asks, aborts on the server, and gives the settled reply. */
+  /**
+   * Ends the run, also one that others began and this prompt joined: see `OpenCode.abort`. Resolves with the settled reply.
+   * Before the prompt was posted, nothing is posted. A `noReply` prompt that was posted stays, and nothing else ends.
+   */
   abort(): Promise<Reply>
+  /** Ends all iterators after what they can read now. The run goes on; its observers and `result` are told of its end. */
+  leave(): void
   /** Only these types of change. */
   filter<T extends ChangeType>(types: readonly T[]): AsyncIterable<ChangeOf<T>>
   /** The same changes for the Web's readers; cancelling it does not stop the reply. */
@@ -38,6 +43,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
   let reply: Reply | undefined
   let joined: boolean | undefined
   let settled = false
+  let hasLeft = false
   const queues = new Set<ReturnType<typeof createChangeQueue>>()
   let settle: (reply: Reply) => void = () => {}
   const result = new Promise<Reply>((resolve) => {
@@ -55,6 +61,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
       await options.abort()
       return await result
     },
+    leave,
     filter,
     toReadableStream,
     [Symbol.asyncIterator]: iterate,
@@ -65,7 +72,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     joined = isJoined
     reply = live.reply()
     const missed = { reply, changes: diff(emptyReply(reply.sessionID), reply) }
-    for (const queue of queues) queue.push(missed)
+    if (!hasLeft) for (const queue of queues) queue.push(missed)
     const stop = live.follow((step) => {
       tell(step)
       if (settled) stop()
@@ -84,11 +91,16 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
   function tell(step: Step): void {
     if (settled) return
     reply = step.reply
-    for (const queue of queues) queue.push(step)
+    if (!hasLeft) for (const queue of queues) queue.push(step)
     if (reply.phase !== 'settled') return
     settled = true
     for (const queue of queues) queue.end()
     settle(reply)
+  }
+
+  function leave(): void {
+    hasLeft = true
+    for (const queue of queues) queue.end()
   }
 
   function iterate(): AsyncIterableIterator<Change, undefined> {
@@ -107,7 +119,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     let queue: ReturnType<typeof createChangeQueue> | undefined
     const open = (): ReturnType<typeof createChangeQueue> => {
       const opened = createChangeQueue({ sessionID: reply?.sessionID ?? '', reply })
-      if (settled) opened.end()
+      if (settled || hasLeft) opened.end()
       else queues.add(opened)
       return opened
     }

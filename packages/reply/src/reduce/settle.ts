@@ -1,13 +1,17 @@
 import type { Change } from '../change.ts'
 import type { SettleEvent } from '../event.ts'
-import type { Message, Outcome, Reply } from '../reply.ts'
+import type { LostReason, Message, Outcome, Reply } from '../reply.ts'
 import { withdraw } from './ask.ts'
 import { adoptChild } from './child.ts'
 import { indexOf } from './part.ts'
 import { replaceAt, sealed, withFields, withMessages, withParts } from './shape.ts'
 
 /** How a run came to its end: seen idle on the wire, or one of the driver's reasons. */
-type Ending = { readonly by: SettleEvent['by'] | 'idle'; readonly idle?: boolean | undefined }
+interface Ending {
+  readonly by: SettleEvent['by'] | 'idle'
+  readonly reason?: LostReason | undefined
+  readonly idle?: boolean | undefined
+}
 
 /** Every model step has ended one way or the other, and no compaction is under way. */
 export function isFinished(reply: Reply): boolean {
@@ -19,7 +23,9 @@ function hasEnded(message: Message): boolean {
 }
 
 /** The first that applies. */
-export function outcomeOf(reply: Reply, { by, idle }: Ending): Outcome {
+export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
+  // Also after a time-out: people must learn that the run may go on.
+  if (reason === 'not-stopped') return 'lost'
   if (by === 'time-out' || reply.aborting === 'timed-out') return 'timed-out'
   if (by === 'lost') return 'lost'
   if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
@@ -59,12 +65,13 @@ export function settle(
   let next = sealParts(reply, changes)
   for (const [place, child] of next.children.entries()) {
     if (child.background || child.reply.phase === 'settled') continue
-    const { by, idle, at } = ending
+    const { by, reason, idle, at } = ending
     const event = {
       type: 'settle',
       sessionID: child.reply.sessionID,
       at,
       by: by === 'idle' ? 'grace' : by,
+      reason,
       idle,
     } as const
     const marked = reply.aborting ? withFields(child.reply, { aborting: reply.aborting }) : child.reply
@@ -76,7 +83,15 @@ export function settle(
   next = withdraw(next, ending.at, (ask) => !background.has(ask.sessionID), changes)
   if (next.stalled) changes.push({ type: 'stalledChanged', stalled: false })
   changes.push({ type: 'phaseChanged', phase: 'settled', before: reply.phase }, { type: 'replySettled', outcome })
-  return withFields(next, { phase: 'settled', outcome, settledAt: ending.at, retry: undefined, stalled: false })
+  const lostReason = outcome === 'lost' ? (ending.reason ?? 'end-not-seen') : undefined
+  return withFields(next, {
+    phase: 'settled',
+    outcome,
+    lostReason,
+    settledAt: ending.at,
+    retry: undefined,
+    stalled: false,
+  })
 }
 
 function sessionsOf(reply: Reply): string[] {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAsks } from '../../src/drive/asks.ts'
 import { createEngine } from '../../src/drive/engine.ts'
+import { createStopping } from '../../src/drive/stopping.ts'
 import { type PermissionAsk, pendingAsks } from '../../src/index.ts'
 import { permission, root, running, tool } from '../make.ts'
 
@@ -18,7 +19,8 @@ function stage(post: () => void = () => {}) {
   }
   const no = async () => expect.fail('No question is asked.')
   const clock = { now: () => 5000, after: () => () => {} }
-  const asks = createAsks({ engine, rest: { permit, answerQuestion: no, rejectQuestion: no }, clock })
+  const stopping = createStopping({ parentOf: async () => undefined })
+  const asks = createAsks({ engine, rest: { permit, answerQuestion: no, rejectQuestion: no }, clock, stopping })
   engine.apply(running)
   const find = (requestID: string): PermissionAsk => {
     const ask = engine.newestReply(root)?.asks.find((other) => other.requestID === requestID)

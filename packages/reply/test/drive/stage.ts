@@ -22,6 +22,8 @@ export interface Stage {
 export interface StageOptions {
   readonly scenario: string
   readonly version?: string
+  /** The version that the server tells. Default: the recording's. */
+  readonly tells?: string
   readonly connect?: Partial<ConnectOptions>
   /** Stands between the client and the server. */
   readonly between?: (request: Request, answer: (request: Request) => Promise<Response>) => Promise<Response>
@@ -32,10 +34,17 @@ export interface StageOptions {
 }
 
 /** A real client before a recorded server, on a clock that is moved by hand. */
-export function setStage({ scenario, version = '1.18.33', before = 0, edit, ...options }: StageOptions): Stage {
+export function setStage({
+  scenario,
+  version = '1.18.33',
+  before = 0,
+  tells = version,
+  edit,
+  ...options
+}: StageOptions): Stage {
   const recorded = readRecording({ version, scenario }).bytes
   const bytes = edit ? new TextEncoder().encode(edit(new TextDecoder().decode(recorded))) : recorded
-  const server = createRecordedServer({ bytes, version })
+  const server = createRecordedServer({ bytes, version: tells })
   server.publish(before)
   const clock = createHandClock()
   const startedAt = clock.now()

@@ -28,7 +28,10 @@ function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly has
     case 'timed-out':
       return card(words.endings[outcome], true)
     case 'lost':
-      return card([words.endings.lost, hasText && words.arrived].filter(Boolean).join(' '), true)
+      return card(
+        [words.lost[reply.lostReason ?? 'end-not-seen'], hasText && words.arrived].filter(Boolean).join(' '),
+        true,
+      )
     case 'stopped':
     case 'aborted':
       return card(words.endings[outcome], false)

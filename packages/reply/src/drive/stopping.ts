@@ -1,0 +1,127 @@
+import type { Place } from '../place.ts'
+
+/** A session that is being stopped, with the sub-agents below it. */
+export interface Stop {
+  /** Covers sub-agents that were found meanwhile; answers to their asks that are under way are taken back. */
+  cover(sessionIDs: Iterable<string>): void
+  /** The ask was rejected for this stop: it can't be answered later either. */
+  close(requestID: string): void
+  /** After a stop that was seen to work, later asks belong to a new run. After any other, only a new prompt opens the session again. */
+  end(isStopped: boolean): void
+}
+
+/** Whom an answer would go to. */
+export interface Addressee {
+  readonly requestID: string
+  /** The session that asks and those above it, as far as they are known. */
+  readonly sessionIDs: readonly string[]
+  /** The topmost of them, when it isn't known to be a root. */
+  readonly unplaced?: Place | undefined
+}
+
+/** Leave for one answer. */
+export interface Leave {
+  /** Aborts as soon as a stop covers the ask: what wasn't sent by then must not be sent. */
+  readonly signal: AbortSignal
+  /** Looks up the sessions above the ask where that decides. Rejects when the server doesn't tell. */
+  placed(): Promise<void>
+  release(): void
+}
+
+export interface Stopping {
+  /** From now on nothing of these sessions can be answered. The first of them is the one that is stopped. */
+  begin(sessionIDs: readonly [string, ...string[]]): Stop
+  leave(addressee: Addressee): Leave
+  /** Resolves when no stop of the session is under way. */
+  whenOver(sessionID: string): Promise<void>
+  /** A new prompt is wanted: its asks can be answered. */
+  reopen(sessionID: string): void
+}
+
+interface Entry {
+  readonly sessionID: string
+  readonly covered: Set<string>
+  isUnderWay: boolean
+  readonly over: Promise<void>
+}
+
+interface Sending {
+  readonly requestID: string
+  readonly sessionIDs: Set<string>
+  readonly abort: AbortController
+}
+
+/** How many rejected asks are remembered. Servers up to 1.14 take answers to them, without effect. */
+const maxClosed = 1000
+
+/** Who may still be answered: the one place that knows which sessions are being stopped. */
+export function createStopping(options: {
+  /** The session above, over REST; undefined for a root. */
+  readonly parentOf: (place: Place) => Promise<string | undefined>
+}): Stopping {
+  const entries = new Set<Entry>()
+  const sending = new Set<Sending>()
+  const closed = new Set<string>()
+  return { begin, leave, whenOver, reopen }
+
+  function begin(sessionIDs: readonly [string, ...string[]]): Stop {
+    const [sessionID] = sessionIDs
+    reopen(sessionID)
+    let resolve = (): void => {}
+    const over = new Promise<void>((done) => {
+      resolve = done
+    })
+    const entry: Entry = { sessionID, covered: new Set(sessionIDs), isUnderWay: true, over }
+    entries.add(entry)
+    takeBack()
+    return {
+      cover: (ids) => {
+        for (const id of ids) entry.covered.add(id)
+        takeBack()
+      },
+      close: (requestID) => {
+        closed.add(requestID)
+        for (const oldest of [...closed].slice(0, -maxClosed)) closed.delete(oldest)
+      },
+      end: (isStopped) => {
+        entry.isUnderWay = false
+        if (isStopped) entries.delete(entry)
+        resolve()
+      },
+    }
+  }
+
+  function leave({ requestID, sessionIDs, unplaced }: Addressee): Leave {
+    const one: Sending = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
+    sending.add(one)
+    takeBack()
+    return {
+      signal: one.abort.signal,
+      release: () => sending.delete(one),
+      placed: async () => {
+        for (let top = unplaced; top && entries.size > 0 && !one.abort.signal.aborted; ) {
+          const sessionID = await options.parentOf(top)
+          if (sessionID === undefined || one.sessionIDs.has(sessionID)) return
+          one.sessionIDs.add(sessionID)
+          takeBack()
+          top = { ...top, sessionID }
+        }
+      },
+    }
+  }
+
+  function takeBack(): void {
+    for (const { requestID, sessionIDs, abort } of sending) {
+      const isCovered = [...entries].some(({ covered }) => [...sessionIDs].some((id) => covered.has(id)))
+      if (isCovered || closed.has(requestID)) abort.abort()
+    }
+  }
+
+  async function whenOver(sessionID: string): Promise<void> {
+    for (const entry of [...entries]) if (entry.isUnderWay && entry.covered.has(sessionID)) await entry.over
+  }
+
+  function reopen(sessionID: string): void {
+    for (const entry of entries) if (!entry.isUnderWay && entry.sessionID === sessionID) entries.delete(entry)
+  }
+}

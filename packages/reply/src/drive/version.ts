@@ -1,0 +1,20 @@
+/**
+ * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message: an id
+ * that is not the newest of its session is never answered, one ahead of the server's clock is answered for ever (measured
+ * on 1.18.3, 1.18.10, 1.18.13 and 1.18.14; not so on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
+ */
+export function takesMessageIDs(version: string | undefined): boolean {
+  const [major = 0, minor = 0, patch = 0] = numbersOf(version)
+  return major > 1 || (major === 1 && (minor > 18 || (minor === 18 && patch >= 15)))
+}
+
+/** How long a stream may be silent: servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
+export function silenceOf(version: string | undefined): number {
+  const [major, minor = 0] = numbersOf(version)
+  return major === undefined || major < 1 || (major === 1 && minor < 2) ? 75_000 : 25_000
+}
+
+function numbersOf(version: string | undefined): readonly number[] {
+  const found = /^(\d+)\.(\d+)\.(\d+)/.exec(version ?? '')
+  return found ? found.slice(1).map(Number) : []
+}

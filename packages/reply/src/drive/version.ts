@@ -1,3 +1,5 @@
+import { isBeforeOneTwo } from './places.ts'
+
 /**
  * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message: an id
  * that is not the newest of its session is never answered, one ahead of the server's clock is answered for ever (measured
@@ -10,8 +12,7 @@ export function takesMessageIDs(version: string | undefined): boolean {
 
 /** How long a stream may be silent: servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
 export function silenceOf(version: string | undefined): number {
-  const [major, minor = 0] = numbersOf(version)
-  return major === undefined || major < 1 || (major === 1 && minor < 2) ? 75_000 : 25_000
+  return version === undefined || isBeforeOneTwo(version) ? 75_000 : 25_000
 }
 
 function numbersOf(version: string | undefined): readonly number[] {

@@ -27,9 +27,9 @@ const sessionID = Object.keys(readRecording({ version: '1.18.33', scenario }).tr
 
 /** The recorded server has no route for one message: it is told from all of them. */
 const withMessages = async (request: Request, answer: (request: Request) => Promise<Response>): Promise<Response> => {
-  const [, path, id] = /^(.*\/message)\/(msg_\w+)(?:\?|$)/.exec(request.url) ?? []
+  const [, path, id, query = ''] = /^(.*\/message)\/(msg_\w+)(\?.*)?$/.exec(request.url) ?? []
   if (path === undefined) return await answer(request)
-  const all: { info: { id: string } }[] = JSON.parse(await (await answer(new Request(path))).text())
+  const all: { info: { id: string } }[] = JSON.parse(await (await answer(new Request(`${path}${query}`))).text())
   return Response.json(all.find((message) => message.info.id === id))
 }
 

@@ -34,7 +34,10 @@ const channel = discordChannel({
     const isOurs = sessions.has(chat.id) || running.has(chat.id) || chat.kind === 'private' || inbound.type !== 'text'
     if (!isOurs && !inbound.text.includes(mention)) return
     if (!users.has(actor.id)) return console.error(`${actor.id} (${actor.name}) is not in DISCORD_USERS.`)
-    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(chat.id)?.stream.abort()
+    if (inbound.type === 'text' && inbound.text === '/stop') {
+      const target = running.get(chat.id)?.stream ?? sessions.get(chat.id)
+      return target && (await opencode.abort(target))
+    }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (running.has(chat.id)) return await inbound.answer('Still at it: wait, or send /stop.')
     await prompt(inbound, inbound.text.replaceAll(mention, '').trim(), isOurs)

@@ -21,6 +21,7 @@ const placeOf = ({ chat }: Inbound): string => `${chat.id}/${chat.thread ?? ''}`
 const answer = answerWith({
   opencode,
   running: (inbound) => [...running].flatMap(([place, one]) => (place === placeOf(inbound) ? [one] : [])),
+  session: (inbound) => sessions.get(placeOf(inbound)),
 })
 
 const channel = slackChannel({
@@ -33,7 +34,10 @@ const channel = slackChannel({
     const place = placeOf(inbound)
     if (!users.has(inbound.actor.id))
       return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in SLACK_USERS.`)
-    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(place)?.stream.abort()
+    if (inbound.type === 'text' && inbound.text === '/stop') {
+      const target = running.get(place)?.stream ?? sessions.get(place)
+      return target && (await opencode.abort(target))
+    }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.isCommand) return
     if (running.has(place)) return await inbound.answer('Still at it: wait, or say /stop.')

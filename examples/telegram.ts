@@ -26,7 +26,10 @@ const channel = telegramChannel({
     const place = placeOf(inbound)
     if (!users.has(inbound.actor.id))
       return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in TELEGRAM_USERS.`)
-    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(place)?.stream.abort()
+    if (inbound.type === 'text' && inbound.text === '/stop') {
+      const target = running.get(place)?.stream ?? sessions.get(place)
+      return target && (await opencode.abort(target))
+    }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.text === '/new') sessions.delete(place)
     if (inbound.isCommand) return

@@ -34,7 +34,10 @@ const channel = whatsappChannel({
     const { id } = inbound.chat
     if (!users.has(inbound.actor.id))
       return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in WHATSAPP_USERS.`)
-    if (inbound.type === 'text' && inbound.text === '/stop') return await running.get(id)?.stream.abort()
+    if (inbound.type === 'text' && inbound.text === '/stop') {
+      const target = running.get(id)?.stream ?? sessions.get(id)
+      return target && (await opencode.abort(target))
+    }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return

@@ -36,7 +36,8 @@ async function ask(questions: readonly Question[], delay?: (started: Started) =>
   const answers: unknown[] = []
   const store = memoryStore()
   const stream = { abort: () => Promise.reject(new Error('aborted')) }
-  const opencode = { answer: async (_: unknown, given: unknown) => void answers.push(given), reject: async () => {} }
+  const answering = async (_: unknown, given: unknown) => void answers.push(given)
+  const opencode = { answer: answering, reject: async () => {}, abort: async () => {} }
   let sinks: readonly Sink[] = []
   const answer = answerWith({ opencode, running: () => sinks.map((sink) => ({ sink, stream })) })
   const client = listening(discord)

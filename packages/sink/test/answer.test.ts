@@ -17,6 +17,7 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
     opencode: {
       answer: async (_, answer) => void done.push(answer),
       reject: async (_, message) => void done.push(message),
+      abort: async (target) => void done.push(typeof target === 'string' ? target : 'abort'),
       ...opencode,
     },
     running: () => [
@@ -95,4 +96,19 @@ test('Stop aborts what runs there', async () => {
   const { answer, done } = answering(undefined)
   expect(await answer({ type: 'stop', chat, actor })).toBe(true)
   expect(done).toEqual(['abort'])
+})
+
+test('Stop aborts the session of a chat whose run was started before a restart, and says when it could not', async () => {
+  const stopped: unknown[] = []
+  const stop: Inbound = { type: 'stop', chat, actor }
+  const opencode = {
+    answer: async () => {},
+    reject: async () => {},
+    abort: async (target: unknown) => void stopped.push(target),
+  }
+  const answer = answerWith({ opencode, running: () => [], session: () => 'ses_1' })
+  expect([await answer(stop), stopped]).toEqual([true, ['ses_1']])
+  const failing = { ...opencode, abort: () => Promise.reject(new ReplyError('not-stopped', 'It goes on.')) }
+  const failed = answerWith({ opencode: failing, running: () => [], session: () => 'ses_1' })
+  await expect(failed(stop)).rejects.toMatchObject({ type: 'not-stopped' })
 })

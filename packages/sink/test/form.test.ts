@@ -47,7 +47,11 @@ describe('the press of what opens a form', () => {
     const form: Form = { token: 's3cret.0.f', label: 'Answer', questions: [] }
     const taken = { type: 'form', form, state: fresh, ask: three, undo: () => {} } as const
     const answer = answerWith({
-      opencode: { answer: () => Promise.reject(new Error()), reject: () => Promise.reject(new Error()) },
+      opencode: {
+        answer: () => Promise.reject(new Error()),
+        reject: () => Promise.reject(new Error()),
+        abort: () => Promise.reject(new Error()),
+      },
       running: () => [
         {
           sink: { find: async () => [{ type: 'meant', ask: three, take: () => taken }] },

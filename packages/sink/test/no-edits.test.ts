@@ -91,7 +91,7 @@ test('a press that is seen as a message is answered for what went wrong alone', 
   await scene.pass(5000)
   const given: unknown[] = []
   const answering = answerWith({
-    opencode: { answer: async (_, value) => void given.push(value), reject: async () => {} },
+    opencode: { answer: async (_, value) => void given.push(value), reject: async () => {}, abort: async () => {} },
     running: () => [{ sink: scene.sink(), stream: { abort: async () => replyWith([]) } }],
   })
   const token = scene.fake.screen()[0]?.buttons[0]?.[0]?.data ?? ''

@@ -132,6 +132,7 @@ test('a press answers once; the buttons stay, and whoever presses them later is 
     opencode: {
       answer: async (_, value) => void given.push(value),
       reject: async () => void given.push('rejected'),
+      abort: async () => {},
     },
     running: () => [{ sink, stream: { abort: async () => asking } }],
   })
@@ -158,7 +159,11 @@ test("a press of another ask's secret answers nothing", async () => {
   const { whatsapp, client, clock, channel, ours } = await open((inbound) => answer(inbound))
   const sink = channel.sinkFor({ chat: { id: person } })
   answer = answerWith({
-    opencode: { answer: async (_, value) => void given.push(value), reject: async () => void given.push('rejected') },
+    opencode: {
+      answer: async (_, value) => void given.push(value),
+      reject: async () => void given.push('rejected'),
+      abort: async () => {},
+    },
     running: () => [{ sink, stream: { abort: async () => asking } }],
   })
   const action = { buttons: [{ type: 'reply', reply: { id: 'guessed.once', title: 'Allow once' } }] }

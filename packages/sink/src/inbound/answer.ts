@@ -12,26 +12,32 @@ export interface Running {
 }
 
 export interface AnswerOptions {
-  readonly opencode: Pick<OpenCode, 'answer' | 'reject'>
+  readonly opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'>
   /** What runs in the chat that the inbound is from; each is asked in turn. */
   readonly running: (inbound: Inbound) => readonly Running[]
+  /** The session of the chat, if it has one: Stop also ends what this program started before it was restarted. Default: unknown. */
+  readonly session?: ((inbound: Inbound) => string | undefined) | undefined
   /** The words that the sink was given. Default: English. */
   readonly words?: Partial<Words> | undefined
 }
 
 /**
  * Answers what the agent asked with what a person pressed or typed, and aborts at the Stop button. It resolves with false for
- * what is none of that: another prompt, a command. Who may answer is the host's to say, before. A failure is told to the
- * person, and never rejects.
+ * what is none of that: another prompt, a command. Who may answer is the host's to say, before. The person is told of an
+ * answer that failed. Only a Stop rejects: with `not-stopped` when the server was not seen to stop, which the sink shows too.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
   const { opencode, running } = options
   const words = { ...defaultWords, ...options.words }
   return async (inbound) => {
     if (inbound.type === 'stop') {
-      const all = running(inbound)
-      await Promise.all(all.map(({ stream }) => stream.abort()))
-      return all.length > 0
+      const session = options.session?.(inbound)
+      const known = running(inbound).map(({ stream }) => stream)
+      const targets = known.length > 0 || session === undefined ? known : [session]
+      const stops = await Promise.allSettled(targets.map((target) => opencode.abort(target)))
+      const failed = stops.find((stop) => stop.status === 'rejected')
+      if (failed) throw failed.reason
+      return targets.length > 0
     }
     const input = inputOf(inbound)
     const found = await Promise.all(running(inbound).map(({ sink }) => sink.find(input, inbound.actor)))

@@ -173,8 +173,8 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     const own = engine.openReply(sessionID) ? undefined : announce(sessionID)
     let holder: LiveReply | undefined
     try {
-      await joinIn(place, (found) => {
-        holder = found
+      holder = await new Promise<LiveReply | undefined>((resolve, reject) => {
+        joinIn(place, resolve).then(() => resolve(undefined), reject)
       })
     } catch (error) {
       if (own && isCurrent(own) && own.reply().phase === 'waiting')

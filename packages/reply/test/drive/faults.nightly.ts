@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Faulty, type LivePlayed, openFaulty, playLive } from './faulty.ts'
+import { allowAfterStop } from './late-approvals.ts'
 import { livePlanBySeed, problemsOfLive } from './live-plans.ts'
 import { writeResult } from './matrix/results.ts'
-import { approveLate } from './scenes.ts'
 
 const runs = Number(process.env.REPLY_LIVE_PLANS ?? 500)
 const firstSeed = Number(process.env.REPLY_SEED ?? 1)
@@ -16,13 +16,16 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(async () => await faulty.close())
 
-test('an approval that comes after the abort means nothing, 20 times', { timeout: 600_000 }, async () => {
+test('of 100 commands on each of three versions that are allowed within 50 ms after Stop none runs', {
+  timeout: 1_800_000,
+}, async () => {
   const failures: string[] = []
-  for (let nth = 1; nth <= 20; nth++) {
-    const found = await approveLate(faulty, nth % 2 === 0 ? 'late' : 'lateChild')
-    failures.push(...found.map((problem) => `${nth}: ${problem}`))
+  for (const version of ['1.2.27', '1.14.41', '1.18.33']) {
+    const opened = await openFaulty(version)
+    failures.push(...(await allowAfterStop(opened, 100)).map((problem) => `${version}: ${problem}`))
+    await opened.close()
   }
-  writeResult('nightly-approvals', { runs: 20, failed: failures.length })
+  writeResult('nightly-approvals', { runs: 300, failed: failures.length })
   expect(failures).toEqual([])
 })
 

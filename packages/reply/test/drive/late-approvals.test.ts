@@ -1,0 +1,39 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { connect } from '../../src/index.ts'
+import { type Faulty, openFaulty } from './faulty.ts'
+import { allowAfterStop } from './late-approvals.ts'
+import { eventually } from './patience.ts'
+import { pendingAt } from './scenes.ts'
+
+const opened: Faulty[] = []
+afterAll(async () => {
+  for (const faulty of opened) await faulty.close()
+})
+
+async function open(version: string): Promise<Faulty> {
+  const faulty = await openFaulty(version)
+  opened.push(faulty)
+  return faulty
+}
+
+describe.each(['1.2.27', '1.14.41', '1.18.33'])('on %s', (version) => {
+  test('of 10 commands that are allowed within 50 ms after Stop none runs', { timeout: 120_000 }, async () => {
+    expect(await allowAfterStop(await open(version), 10)).toEqual([])
+  })
+})
+
+test('a run that another program started is stopped by its session id alone', { timeout: 60_000 }, async () => {
+  const faulty = opened.at(-1) ?? (await open('1.18.33'))
+  const { url, directory } = faulty.server
+  const before = connect({ url, directory })
+  const stream = before.prompt({ text: '[scenario:lateChild]' })
+  await pendingAt(faulty, '/permission', 1)
+  const sessionID = await eventually(5000, async () => stream.reply?.sessionID)
+  const after = connect({ url, directory })
+  await after.abort(sessionID)
+  expect(await pendingAt(faulty, '/permission', 0)).toEqual([])
+  expect(['aborted', 'stopped']).toContain((await stream.result).outcome)
+  await expect(after.abort('ses_none')).rejects.toMatchObject({ type: 'gone' })
+  await before.close()
+  await after.close()
+})

@@ -1,0 +1,81 @@
+import { createRecordedServer, readRecording } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { setStage } from './stage.ts'
+
+const scenario = 'second-prompt'
+const recording = readRecording({ version: '1.18.33', scenario })
+const { types } = createRecordedServer({ bytes: recording.bytes })
+const sessionID = Object.keys(recording.truth.sessions)[0] ?? ''
+
+/** After the first delta, and before the second prompt's message. */
+const begun = types.indexOf('message.part.delta') + 1
+
+/** A session at work, on a server that lets prompts without words be told by their arrival. */
+async function working() {
+  const stage = setStage({ scenario, tells: '1.18.3' })
+  stage.opencode.watch({}, { observe: () => [] })
+  await stage.rest()
+  stage.server.publish(begun)
+  await stage.rest()
+  const aborts = (): number => stage.server.posts.filter((post) => post.includes('/abort')).length
+  const files = [{ url: 'data:text/plain,x', mime: 'text/plain' }]
+  const publishUntil = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo() && stage.server.published < types.length) {
+      stage.server.publish(1)
+      await stage.rest()
+    }
+    expect(isSo()).toBe(true)
+  }
+  return { ...stage, aborts, publishUntil, input: { sessionID, files } }
+}
+
+test.each(['signal', 'timeoutMs'] as const)(
+  'the %s of a prompt that joined a run leaves that run alone',
+  async (how) => {
+    const { opencode, server, rest, advance, aborts, input, publishUntil } = await working()
+    const abort = new AbortController()
+    const options = how === 'signal' ? { signal: abort.signal } : { timeoutMs: 3000 }
+    const stream = opencode.prompt(input, options)
+    const iterating = (async () => {
+      for await (const _ of stream) if (_.type === 'replySettled') return 'settled'
+      return 'left'
+    })()
+    await rest()
+    await publishUntil(() => stream.joined === true)
+    abort.abort()
+    await advance(4000)
+    expect(await iterating).toBe('left')
+    server.publish(types.length)
+    await advance(5000)
+    expect([(await stream.result).outcome, aborts()]).toEqual(['completed', 0])
+    await opencode.close()
+  },
+)
+
+test('a note in a busy session has a reply of its own, once the server has it; cancelling it ends nothing', async () => {
+  const { opencode, rest, aborts, input, publishUntil } = await working()
+  const abort = new AbortController()
+  const stream = opencode.prompt({ ...input, noReply: true }, { signal: abort.signal })
+  await rest()
+  expect(stream.reply).toBe(undefined)
+  abort.abort()
+  await publishUntil(() => stream.reply !== undefined)
+  expect([(await stream.result).outcome, (await stream.result).messages, stream.joined]).toEqual([
+    'completed',
+    [],
+    false,
+  ])
+  expect(aborts()).toBe(0)
+  await opencode.close()
+})
+
+test('no session is made for a prompt that was aborted before the stream was up', async () => {
+  const stage = setStage({ scenario, tells: '1.18.3' })
+  const abort = new AbortController()
+  const stream = stage.opencode.prompt({ text: 'Hello.' }, { signal: abort.signal })
+  abort.abort()
+  await stage.rest()
+  await stage.advance(2000)
+  expect([(await stream.result).outcome, stage.server.posts]).toEqual(['aborted', []])
+  await stage.opencode.close()
+})

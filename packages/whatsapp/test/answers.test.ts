@@ -37,6 +37,7 @@ async function host(jid: string, from = lid) {
     opencode: {
       answer: async (ask, said) => settle(ask.requestID, said === 'always' ? 'always' : 'once'),
       reject: async (ask) => settle(ask.requestID, 'reject'),
+      abort: async () => {},
     },
     running: () => (sink ? [{ sink, stream: { abort: async () => expect.fail() } }] : []),
   })

@@ -1,5 +1,6 @@
 import { discordNames, fakeDiscordNames } from './exports/discord.ts'
 import { fakeSlackNames, slackNames } from './exports/slack.ts'
+import { telegramNames } from './exports/telegram.ts'
 import { whatsappFakeNames, whatsappNames } from './exports/whatsapp.ts'
 
 /** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
@@ -363,38 +364,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'visible',
     'words',
   ],
-  telegram: [
-    'Actor',
-    'AnswerOptions',
-    'Answering',
-    'Inbound',
-    'Running',
-    'SinkPlace',
-    'TelegramApi',
-    'TelegramChannel',
-    'TelegramChannelOptions',
-    'TelegramChatKind',
-    'TelegramError',
-    'TelegramErrorType',
-    'TelegramFields',
-    'TelegramFile',
-    'TelegramInboundApi',
-    'TelegramPortOptions',
-    'TelegramPosted',
-    'TelegramReaction',
-    'TelegramSignal',
-    'TelegramSinkOptions',
-    'WebhookAnswer',
-    'WebhookRequest',
-    'answerWith',
-    'createTelegramPort',
-    'renderFor',
-    'renderHtml',
-    'renderRich',
-    'telegramChannel',
-    'telegramLimits',
-    'telegramSink',
-  ],
+  telegram: telegramNames,
   slack: slackNames,
   discord: discordNames,
   whatsapp: whatsappNames,

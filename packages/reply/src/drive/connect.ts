@@ -146,7 +146,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     abort: async ({ sessionID }, after) => await aborting.abort(sessionID, { after }),
     timeOut: ({ sessionID }) => void aborting.abort(sessionID, { reason: 'timed-out' }),
     messageID: () => (takesMessageIDs(line.version()) ? nextMessageID() : undefined),
-    whenStopped: stopping.whenOver,
+    whenStopped: stopping.reopen,
     limit: progress.limit,
     expect: (sessionID) => expected.add(sessionID),
   }

@@ -32,10 +32,8 @@ export interface Stopping {
   /** From now on nothing of these sessions can be answered. The first of them is the one that is stopped. */
   begin(sessionIDs: readonly [string, ...string[]]): Stop
   leave(addressee: Addressee): Leave
-  /** Resolves when no stop of the session is under way. */
-  whenOver(sessionID: string): Promise<void>
-  /** A new prompt is wanted: its asks can be answered. */
-  reopen(sessionID: string): void
+  /** A new prompt is wanted: resolves when no stop of the session is under way. From then on its asks can be answered. */
+  reopen(sessionID: string): Promise<void>
 }
 
 interface Entry {
@@ -62,11 +60,11 @@ export function createStopping(options: {
   const entries = new Set<Entry>()
   const sending = new Set<Sending>()
   const closed = new Set<string>()
-  return { begin, leave, whenOver, reopen }
+  return { begin, leave, reopen }
 
   function begin(sessionIDs: readonly [string, ...string[]]): Stop {
     const [sessionID] = sessionIDs
-    reopen(sessionID)
+    forget(sessionID)
     let resolve = (): void => {}
     const over = new Promise<void>((done) => {
       resolve = done
@@ -117,11 +115,12 @@ export function createStopping(options: {
     }
   }
 
-  async function whenOver(sessionID: string): Promise<void> {
+  async function reopen(sessionID: string): Promise<void> {
     for (const entry of [...entries]) if (entry.isUnderWay && entry.covered.has(sessionID)) await entry.over
+    forget(sessionID)
   }
 
-  function reopen(sessionID: string): void {
+  function forget(sessionID: string): void {
     for (const entry of entries) if (!entry.isUnderWay && entry.sessionID === sessionID) entries.delete(entry)
   }
 }

@@ -71,7 +71,7 @@ test('after a stop that did not work nothing is answered until a new prompt', as
   const { asks, sent, stopping, known } = stage()
   stopping.begin([root]).end(false)
   await expect(asks.answer(known, 'once')).rejects.toMatchObject(resolved)
-  stopping.reopen(root)
+  await stopping.reopen(root)
   await asks.answer(known, 'once')
   expect(sent).toEqual(['p1'])
 })
@@ -80,7 +80,7 @@ test('a prompt waits until the stop of its session is over', async () => {
   const { stopping } = stage()
   const stop = stopping.begin([root])
   let isOver = false
-  const waiting = stopping.whenOver(root).then(() => {
+  const waiting = stopping.reopen(root).then(() => {
     isOver = true
   })
   await Promise.resolve()

@@ -22,7 +22,7 @@ test('the demo plays without a person: a question is answered with its first opt
   const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(out) ?? []
   await expect(fetch(`${url}/global/health`)).rejects.toThrow()
   expect(fake.listening()).toBe(0)
-}, 120_000)
+})
 
 test('a demo that is interrupted while it starts stops its server, too', async () => {
   const fake = fakeWorld()
@@ -30,4 +30,4 @@ test('a demo that is interrupted while it starts stops its server, too', async (
   await expect.poll(() => fake.stdout()).toContain('Starting')
   fake.signal('SIGINT')
   expect(await done).toBe(130)
-}, 60_000)
+})

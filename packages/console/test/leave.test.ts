@@ -1,12 +1,9 @@
 import { Writable } from 'node:stream'
 import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { main } from '../src/main.ts'
 import type { World } from '../src/world.ts'
 import { fakeWorld } from './fixture/world.ts'
-
-// A server on a busy machine takes its time.
-vi.setConfig({ testTimeout: 90_000 })
 
 /** The command on a real server that asks for a password. */
 let model: Awaited<ReturnType<typeof startModel>>
@@ -17,15 +14,14 @@ const AUTHORIZATION = `Basic ${Buffer.from(`opencode:${PASSWORD}`).toString('bas
 beforeAll(async () => {
   model = await startModel({ scripts: Object.assign({}, ...scenarios.map(({ scripts }) => scripts)) })
   opencode = await launchOpencode({ model, password: PASSWORD })
-}, 120_000)
+})
 
 afterAll(async () => {
   await opencode?.stop()
   await model?.close()
 })
 
-const until = (condition: () => boolean | Promise<boolean>) =>
-  expect.poll(condition, { timeout: 40_000, interval: 20 }).toBe(true)
+const until = (condition: () => boolean | Promise<boolean>) => expect.poll(condition, { interval: 20 }).toBe(true)
 
 function start(args: readonly string[], { env = {}, ...given }: Partial<World> = {}) {
   const fake = fakeWorld({ env: { OPENCODE_SERVER_PASSWORD: PASSWORD, ...env } })

@@ -2,10 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-
-// A server on a busy machine takes its time.
-vi.setConfig({ testTimeout: 90_000 })
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(`${root}README.md`, 'utf8')) ?? []
@@ -19,7 +16,7 @@ beforeAll(async () => {
     password: 'geheim',
     config: { permission: { bash: { '*': 'allow', 'echo forbidden': 'ask' } } },
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   await opencode?.stop()

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { main } from '../src/main.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 import { fakeWorld } from './fixture/world.ts'
-
-// A server on a busy machine takes its time.
-vi.setConfig({ testTimeout: 90_000 })
 
 /** The commands on a real OpenCode server with a scripted model. */
 let model: Awaited<ReturnType<typeof startModel>>
@@ -24,7 +21,7 @@ beforeAll(async () => {
     config: { permission: { bash: { '*': 'allow', 'echo forbidden': 'ask' } } },
     files: { 'notes.txt': 'one\ntwo\nthree\n' },
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   await opencode?.stop()
@@ -37,8 +34,7 @@ function start(...args: string[]) {
   return { ...fake, done }
 }
 
-const until = (condition: () => boolean | Promise<boolean>) =>
-  expect.poll(condition, { timeout: 40_000, interval: 20 }).toBe(true)
+const until = (condition: () => boolean | Promise<boolean>) => expect.poll(condition, { interval: 20 }).toBe(true)
 
 test('prompt shows the reply as it comes and ends with its outcome', async () => {
   const { done, stdout, stderr, listening } = start('prompt', promptFor('tools-todos'))

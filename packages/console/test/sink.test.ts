@@ -246,7 +246,7 @@ test('whatever a model, a tool or a server says anywhere, the terminal obeys onl
     }),
     { numRuns: 300 },
   )
-}, 60_000)
+})
 
 test('any chunking and any resizing end in the same words, each once, and no escape of the text gets through', async () => {
   const resize = fc.record({ columns: fc.integer({ min: 30, max: 90 }), rows: fc.integer({ min: 14, max: 30 }) })
@@ -273,7 +273,7 @@ test('any chunking and any resizing end in the same words, each once, and no esc
     ),
     { numRuns: 150 },
   )
-}, 60_000)
+})
 
 test('a pipe gets plain text, each finished block once', async () => {
   const { terminal, show } = setup([60, 16], { live: false })

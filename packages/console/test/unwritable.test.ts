@@ -4,12 +4,9 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { main } from '../src/main.ts'
 import { fakeWorld } from './fixture/world.ts'
-
-// A process of its own takes its time on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
 
 const FULL = 'no space is left on the device. Make room, or write elsewhere.'
 

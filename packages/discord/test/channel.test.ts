@@ -1,11 +1,9 @@
 import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@reply/testing'
 import { type Client, GatewayIntentBits } from 'discord.js'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel, type Inbound } from '../src/index.ts'
 import { channelId, person, type Started, start, tellsNothing, token, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 interface Hearing extends Started {
   readonly channel: DiscordChannel

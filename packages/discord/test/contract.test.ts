@@ -1,10 +1,8 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
 import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing'
-import { describe, test, vi } from 'vitest'
+import { describe, test } from 'vitest'
 import { createDiscordPort, renderDiscord } from '../src/index.ts'
 import { channelId, clientOf, token, watched } from './bot.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const otherId = '100000000000000002'
 const old = 'Maximum number of edits to messages older than 1 hour reached. Try again later'

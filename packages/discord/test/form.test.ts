@@ -1,12 +1,10 @@
 import { emptyReply, type Question, type QuestionAsk, type Reply } from '@reply/core'
 import { answerWith, memoryStore, type Sink } from '@reply/sink'
 import type { DiscordInteraction } from '@reply/testing'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { discordChannel, type Inbound } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const option = (label: string, description = '') => ({ label, description })
 const question = (more: Partial<Question> = {}): Question => ({

@@ -1,10 +1,8 @@
 import type { DiscordUser } from '@reply/testing'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { type DiscordChannel, discordChannel, type Inbound } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const directId = '100000000000000011'
 const groupId = '100000000000000012'

@@ -1,10 +1,8 @@
 import { answerWith, type Inbound } from '@reply/sink'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { asks, replyWith } from '../../sink/test/make.ts'
 import { type DiscordChannel, discordChannel } from '../src/index.ts'
 import { channelId, person, start, until } from './bot.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const stops: (() => Promise<unknown>)[] = []
 afterEach(async () => {

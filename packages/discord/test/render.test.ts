@@ -1,10 +1,8 @@
 import { markdownCases, readDiscord, renderings } from '@reply/testing'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { escapeDiscord, renderDiscord } from '../src/index.ts'
 import { markdown } from './fragments.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** White space is the client's affair. */
 const letters = (text: string): string => text.replace(/\s+/g, '')

@@ -7,12 +7,10 @@ import {
   type DiscordOptions,
   startDiscord,
 } from '@reply/testing'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { type DiscordSinkOptions, discordSink, renderDiscord } from '../src/index.ts'
 import { calm, channelId, clientOf, token, watched } from './bot.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Plan extends Partial<DiscordOptions> {
   readonly sink?: Partial<DiscordSinkOptions>

@@ -45,7 +45,7 @@ function mutated(frame: unknown, random: (below: number) => number): unknown {
 describe('100,000 events, many of them broken,', () => {
   const frames = recorded.filter((_, at) => at % 7 === 0).flatMap((one) => framesOf(one.read().bytes))
 
-  test('break nothing, are told by name, and take no more room than they may', { timeout: 60_000 }, () => {
+  test('break nothing, are told by name, and take no more room than they may', () => {
     const limits = { maxHeld: 2_000_000, keepSettled: 50, maxQuiet: 300 }
     fc.assert(
       fc.property(fc.integer(), (seed) => {
@@ -163,7 +163,7 @@ describe('what grows without an end', () => {
         properties: { part: { id: `p${n}`, sessionID: 's', messageID: `m${n}`, type: 'text', text: 'x'.repeat(1000) } },
       }),
     ],
-  ])('%s: it is bounded', { timeout: 60_000 }, (_, frameOf) => {
+  ])('%s: it is bounded', (_, frameOf) => {
     const decoder = createDecoder()
     let state = emptyTrack()
     for (let n = 0; n < 30_000; n++) {

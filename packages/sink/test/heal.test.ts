@@ -1,10 +1,7 @@
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { heal } from '../src/heal.ts'
 import { fragments, markdownText } from './fragments.ts'
-
-// On a machine with a lot to do.
-vi.setConfig({ testTimeout: 60_000 })
 
 test.each<[string, string]>([
   ['', ''],

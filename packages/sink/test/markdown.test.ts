@@ -5,9 +5,6 @@ import { lex, openFence } from '../src/markdown.ts'
 import { tableText } from '../src/table.ts'
 import { markdownText } from './fragments.ts'
 
-// On a machine with a lot to do.
-vi.setConfig({ testTimeout: 60_000 })
-
 /** Says what it was told. */
 const telling: Dialect = {
   text: (text) => text,

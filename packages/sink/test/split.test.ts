@@ -1,12 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Dialect, renderMarkdown } from '../src/dialect.ts'
 import { lex, openFence } from '../src/markdown.ts'
 import { type Slice, split } from '../src/split.ts'
 import { markdownText } from './fragments.ts'
-
-// On a machine with a lot to do.
-vi.setConfig({ testTimeout: 60_000 })
 
 const same = (content: string): string => content
 const plain: Dialect = {

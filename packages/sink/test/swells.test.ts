@@ -1,9 +1,7 @@
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { split } from '../src/split.ts'
 import { markdownText } from './fragments.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** As dialects do that escape what they take for marks. */
 const measure = (source: string): number => source.replace(/[*_@]/g, '\\$&').length

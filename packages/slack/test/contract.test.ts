@@ -1,11 +1,9 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
 import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
-import { describe, test, vi } from 'vitest'
+import { describe, test } from 'vitest'
 import type { SlackApi } from '../src/index.ts'
 import { createSlackPort, renderSlack } from '../src/index.ts'
 import { clientOf, recipient, token } from './app.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const faults: Readonly<Record<StageFault, SlackFault>> = {
   'rate-limited': { type: 'rate-limited', retryAfterS: 3 },

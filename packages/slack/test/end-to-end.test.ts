@@ -28,8 +28,6 @@ import {
 } from '../src/index.ts'
 import { clientOf, signingSecret, token } from './app.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const paragraph = (count: number): string =>
   `Paragraph ${count} is **long** enough to be read, with \`code ${count}\` in it.\n\n- one of ${count}\n- two of ${count}\n\n`
 const long = Array.from({ length: 225 }, (_, index) => paragraph(index + 1)).join('')
@@ -92,7 +90,7 @@ beforeAll(async () => {
   const address = http.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   slack.sendTo(`http://127.0.0.1:${address.port}/`)
-}, 60_000)
+})
 afterAll(async () => {
   await channel.stop()
   await slack.close()
@@ -135,7 +133,7 @@ const asking = (screen: readonly SlackMessage[]) => screen.find(({ controls }) =
 
 /** The reply, its delivery, and that nothing of the answer is missing. */
 async function end(id: string) {
-  const one = await vi.waitFor(() => running.get(id) ?? expect.fail(), 10_000)
+  const one = await vi.waitFor(() => running.get(id) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
   const delivery = await one.sink.settled()
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })
@@ -150,7 +148,7 @@ test('two questions, one with several answers, are answered in a dialog', async 
   const ask = await seen('C1', asking)
   expect([ask.text, ask.threadTs]).toEqual([expect.stringContaining('Which colour?'), root])
   await slack.press('C1', ask.ts, 'Answer …')
-  await vi.waitFor(() => expect(slack.view()).toBeDefined(), 5000)
+  await vi.waitFor(() => expect(slack.view()).toBeDefined(), 60_000)
   expect(slack.view()?.fields.map(({ label }) => label)).toEqual([
     'Colour: Which colour?',
     'Or answer in your own words.',
@@ -182,7 +180,7 @@ test("a sub-agent's permission is given by a button, once, and by none of anothe
   }
   await slack.press('C9', ts, 'Mine')
   const told = (): readonly string[] => slack.whispers.flatMap((one) => (one.channel === 'C9' ? [one.text] : []))
-  await vi.waitFor(() => expect(told()).toEqual(['This was already resolved.']), 5000)
+  await vi.waitFor(() => expect(told()).toEqual(['This was already resolved.']), 60_000)
   expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(false)
   await Promise.all([slack.press('C2', ask.ts, 'Allow once'), slack.press('C2', ask.ts, 'Reject')])
   const { reply, screen } = await end('C2')
@@ -190,7 +188,7 @@ test("a sub-agent's permission is given by a button, once, and by none of anothe
   expect(reply.asks).toMatchObject([{ type: 'permission', status: 'answered', reply: 'once' }])
   expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(true)
   expect(screen.map(({ text: words }) => words).join('\n')).toMatch(/I delegate it\.[\s\S]*once[\s\S]*Done so\./)
-  await vi.waitFor(() => expect(slack.whispers.map((one) => one.text)).toContain('This was already resolved.'), 5000)
+  await vi.waitFor(() => expect(slack.whispers.map((one) => one.text)).toContain('This was already resolved.'), 60_000)
 })
 
 test("Slack's own Stop aborts", async () => {
@@ -200,7 +198,7 @@ test("Slack's own Stop aborts", async () => {
   const { reply, screen } = await end('C3')
   expect([reply.outcome, textOf(reply).trim()]).toEqual(['aborted', 'This never ends, and goes on.'])
   expect(screen.map(readable).join('')).toBe('ThisneverendsandgoesonAborted')
-  await vi.waitFor(() => expect([slack.session('C3', root), slack.status('C3', root)]).toEqual(['active', '']), 5000)
+  await vi.waitFor(() => expect([slack.session('C3', root), slack.status('C3', root)]).toEqual(['active', '']), 60_000)
 })
 
 test('words in the thread abort as well, without the name of the bot', async () => {

@@ -1,11 +1,9 @@
 import { markdownCases, renderings, startSlack } from '@reply/testing'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { contentOf } from '../src/blocks.ts'
 import { clipped, escaped, renderSlack } from '../src/render.ts'
 import { clientOf, token } from './app.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const joiner = /\u2060/g
 

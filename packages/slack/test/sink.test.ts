@@ -1,13 +1,11 @@
 import { type Reply, textOf } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import { createHandClock, type SlackFault, type SlackFeatures, type SlackMessage, startSlack } from '@reply/testing'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { renderSlack, type SlackApi, type SlackSinkOptions, slackSink } from '../src/index.ts'
 import { clientOf, recipient, token } from './app.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Plan {
   readonly faults?: readonly SlackFault[]

@@ -1,11 +1,9 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
 import { createHandClock, startTelegram, type TelegramFault } from '@reply/testing'
 import { Api } from 'grammy'
-import { describe, test, vi } from 'vitest'
+import { describe, test } from 'vitest'
 import { createTelegramPort, renderFor, renderHtml } from '../src/index.ts'
 import { token } from './bot.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const blocked = 'Forbidden: bot was blocked by the user'
 const unparsable = "Bad Request: can't parse entities: unclosed start tag at byte offset 3"

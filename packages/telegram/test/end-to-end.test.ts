@@ -25,8 +25,6 @@ import {
   telegramChannel,
 } from '../src/index.ts'
 
-vi.setConfig({ testTimeout: 40_000 })
-
 const token = '42:secret'
 
 const paragraph = (count: number): string =>
@@ -90,7 +88,7 @@ beforeAll(async () => {
     onError: (error) => errors.push(error),
   })
   channel.start()
-}, 60_000)
+})
 afterAll(async () => {
   await channel.stop()
   await telegram.close()
@@ -130,7 +128,7 @@ function seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T
 
 /** The reply, its delivery, and that nothing of the answer is missing. */
 async function end(chatId: number) {
-  const one = await vi.waitFor(() => running.get(String(chatId)) ?? expect.fail(), 10_000)
+  const one = await vi.waitFor(() => running.get(String(chatId)) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
   const delivery = await one.sink.settled()
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })

@@ -1,9 +1,7 @@
 import { markdownCases, renderings } from '@reply/testing'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { renderHtml, renderRich } from '../src/render.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
   const { text, plain, length } = renderHtml(source)

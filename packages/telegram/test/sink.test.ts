@@ -8,12 +8,10 @@ import {
   type TelegramMessage,
 } from '@reply/testing'
 import { Api } from 'grammy'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { renderHtml, type TelegramSinkOptions, telegramSink } from '../src/index.ts'
 import { token } from './bot.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Plan {
   readonly faults?: readonly TelegramFault[]

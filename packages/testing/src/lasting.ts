@@ -1,6 +1,10 @@
-/** What our own clock stamped, what only REST tells, why an observer gave up, what repeats the wire, and what marks a gap of one's own stream. */
+/**
+ * What our own clock stamped, what only REST tells, why an observer gave up, what repeats the wire or a tool part, and what
+ * marks a gap of one's own stream.
+ */
 const passing = new Set([
   'raw',
+  'call',
   'startedAt',
   'settledAt',
   'askedAt',
@@ -14,8 +18,9 @@ const passing = new Set([
 ])
 
 /**
- * A reply as JSON without what differs between two ways of following the same run: times, the wire's own objects, and
- * the context window, which is asked over REST, and where an ask is kept, which only `/global/event` tells. Two replies to the same events are equal under it.
+ * A reply as JSON without what differs between two ways of following the same run: times, the wire's own objects, the
+ * context window, which is asked over REST, where an ask is kept, which only `/global/event` tells, and an ask's call, which
+ * repeats its tool part. Two replies to the same events are equal under it.
  */
 export const lasting = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(lasting)

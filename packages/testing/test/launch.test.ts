@@ -45,7 +45,7 @@ test('a launched server answers with the script, survives a restart on its port,
   expect(existsSync(opencode.root)).toBe(false)
   await expect(opencode.restart()).rejects.toThrow('launch a new one')
   await model.close()
-}, 120_000)
+})
 
 test('two servers at once do not know of each other', async () => {
   const model = await startScripted()
@@ -56,7 +56,7 @@ test('two servers at once do not know of each other', async () => {
   expect(await Promise.all(both.map(ask))).toEqual([expect.stringContaining(words), expect.stringContaining(words)])
   await Promise.all(both.map((each) => each.stop()))
   await model.close()
-}, 120_000)
+})
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
   'a process that ends by %s takes its server and its folders along',
@@ -82,7 +82,7 @@ describe('what cannot be launched says what to do', () => {
       type: 'install',
       message: expect.stringContaining('check the version'),
     })
-  }, 120_000)
+  })
 
   test('a config that the server refuses', async () => {
     const broken = { extra: { provider: 'none' } }
@@ -90,7 +90,7 @@ describe('what cannot be launched says what to do', () => {
       type: 'launch',
       message: expect.stringContaining('mend the config'),
     })
-  }, 120_000)
+  })
 })
 
 test('versions are compared by their numbers', () => {

@@ -278,4 +278,4 @@ test('a real server is restarted behind it, and its stream comes back', async ()
   await second
   await opencode.stop()
   await model.close()
-}, 60_000)
+})

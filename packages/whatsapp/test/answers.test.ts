@@ -1,11 +1,9 @@
 import type { PermissionAsk, Reply } from '@reply/core'
 import { answerWith, type Inbound, type Sink } from '@reply/sink'
 import { createFakeBaileys, createHandClock } from '@reply/testing'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { permits, replyWith } from '../../sink/test/make.ts'
 import { baileysChannel } from '../src/index.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const person = '4917000000002@s.whatsapp.net'
 const lid = '222222222222222@lid'

@@ -1,10 +1,8 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
-import { describe, test, vi } from 'vitest'
+import { describe, test } from 'vitest'
 import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
 import { person, token } from './cloud.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const faults: Partial<Readonly<Record<StageFault, CloudFault>>> = {
   'rate-limited': { type: 'rate-limited' },

@@ -30,8 +30,6 @@ import {
 } from '../src/index.ts'
 import { token } from './cloud.ts'
 
-vi.setConfig({ testTimeout: 40_000 })
-
 /** WhatsApp's seconds pass faster than those of the server and the model. */
 const speed = 8
 const begunAt = Date.now()
@@ -105,7 +103,7 @@ beforeAll(async () => {
   baileys = createFakeBaileys({ clock })
   linked = baileysChannel({ ...options, onInbound: (inbound) => take(inbound, linked) })
   link()
-}, 60_000)
+})
 afterAll(async () => {
   await linked.stop()
   hook.close()
@@ -156,7 +154,7 @@ function seen<T>(find: () => T | undefined): Promise<T> {
 
 /** The reply, and that nothing of it is missing. */
 async function end(chatId: string) {
-  const one = await vi.waitFor(() => running.get(chatId) ?? expect.fail(), 10_000)
+  const one = await vi.waitFor(() => running.get(chatId) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
   const delivery = await one.sink.settled()
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 0, rateLimited: 0 })

@@ -1,12 +1,10 @@
 import { type Reply, textOf } from '@reply/core'
 import { type Delivery, memoryStore, type Sink } from '@reply/sink'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { baileysSink, createCloudClient, renderWhatsApp, whatsappSink } from '../src/index.ts'
 import { person, token } from './cloud.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Shown {
   readonly delivery: Delivery

@@ -13,7 +13,7 @@ let whole: LivePlayed
 beforeAll(async () => {
   faulty = await openFaulty()
   whole = await playLive(faulty, {})
-}, 120_000)
+})
 afterAll(async () => await faulty.close())
 
 test('of 100 commands on each of three versions that are allowed within 50 ms after Stop none runs', {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type Ask,
   askDetails,
@@ -13,13 +13,11 @@ import {
 import { tellSession } from './live-truth.ts'
 import { openStage, type Stage } from './server.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
-
 let stage: Stage
 
 beforeAll(async () => {
   stage = await openStage()
-}, 60_000)
+})
 afterAll(async () => await stage.close())
 
 const prompt = (name: string, more: object = {}): ReplyStream =>

@@ -30,7 +30,7 @@ export async function pendingAt(
   path: '/permission' | '/question',
   count: number,
 ): Promise<unknown[]> {
-  return await eventually(10_000, async () => {
+  return await eventually(60_000, async () => {
     const list = await ask<unknown[]>(server, path)
     return list.length === count ? list : undefined
   })

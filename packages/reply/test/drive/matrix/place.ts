@@ -25,7 +25,7 @@ export function testPlaces(version: string): void {
     stage = await openStage({ version })
     other = await makeProject(stage, 'other')
     await symlink(other, join(stage.server.root, 'link'))
-  }, 120_000)
+  })
   afterAll(async () => await stage?.close())
   beforeEach(async () => {
     for (const opencode of opened.splice(0)) await opencode.close()
@@ -112,7 +112,7 @@ export function testPlaces(version: string): void {
       await until(stream, (reply) => textOf(reply) === 'One ')
       await proxy.refuse()
       stage.model.release('pause')
-      await eventually(20_000, async () => ((await statuses(other)).length === 0 ? true : undefined))
+      await eventually(60_000, async () => ((await statuses(other)).length === 0 ? true : undefined))
       await proxy.resume()
       const reply = await settled(stream)
       expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'One two.'])
@@ -127,9 +127,9 @@ export function testPlaces(version: string): void {
       const watcher = open({ directory: undefined })
       await watcher.ready
       const seen = watched(watcher, { sessionID })
-      await eventually(20_000, async () => (seen[0]?.phase === 'working' ? true : undefined))
+      await eventually(60_000, async () => (seen[0]?.phase === 'working' ? true : undefined))
       await stream.abort()
-      await eventually(20_000, async () => (seen.at(-1)?.phase === 'settled' ? true : undefined))
+      await eventually(60_000, async () => (seen.at(-1)?.phase === 'settled' ? true : undefined))
       expect(seen.at(-1)).toMatchObject({ sessionID, directory: other, phase: 'settled' })
     })
 
@@ -152,7 +152,7 @@ export function testPlaces(version: string): void {
       const reply = await settled(open({ directory }).prompt({ text: '[scenario:plain]' }))
       expect(reply).toMatchObject({ outcome: 'completed', directory: other })
       for (const seen of [byOther, byExact, fromTheBeginning])
-        await eventually(20_000, async () =>
+        await eventually(60_000, async () =>
           seen.some((each) => each.sessionID === reply.sessionID) ? true : undefined,
         )
       expect(elsewhere).toEqual([])
@@ -165,11 +165,11 @@ export function testPlaces(version: string): void {
       await watcher.ready
       // The newest that was heard marks the beginning of the gap.
       await settled(open({ directory: stage.server.directory }).prompt({ text: '[scenario:plain]' }))
-      await eventually(20_000, async () => (seen.length === 1 && seen[0]?.phase === 'settled' ? true : undefined))
+      await eventually(60_000, async () => (seen.length === 1 && seen[0]?.phase === 'settled' ? true : undefined))
       await proxy.refuse()
       const { sessionID } = await settled(open().prompt({ text: '[scenario:plain]' }))
       await proxy.resume()
-      await eventually(20_000, async () => (seen.some((each) => each.sessionID === sessionID) ? true : undefined))
+      await eventually(60_000, async () => (seen.some((each) => each.sessionID === sessionID) ? true : undefined))
       for (const opencode of opened.splice(0)) await opencode.close()
       await proxy.close()
     })

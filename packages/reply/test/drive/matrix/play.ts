@@ -70,7 +70,7 @@ export async function playScenario(version: string, scenario: Scenario): Promise
 }
 
 async function allSettled(observed: () => readonly Observed[]): Promise<void> {
-  await eventually(45_000, async () => (observed().every(({ ends }) => ends > 0) ? true : undefined)).catch(() => {})
+  await eventually(60_000, async () => (observed().every(({ ends }) => ends > 0) ? true : undefined)).catch(() => {})
   // Late news amend.
   await new Promise((resolve) => setTimeout(resolve, 100))
 }
@@ -107,7 +107,7 @@ function countPosts(): Posts {
   return {
     fetch: counted,
     answered: async (wanted) => {
-      await eventually(20_000, async () => (count >= wanted ? true : undefined))
+      await eventually(60_000, async () => (count >= wanted ? true : undefined))
     },
   }
 }

@@ -23,6 +23,19 @@ export interface Asks {
 
 type Post = (signal: AbortSignal) => Promise<unknown>
 
+interface Sending {
+  readonly how: AskClosedEvent['how']
+  /** Throws if the ask is not what the answer was given to. Called last before the post, since the way there may take long. */
+  readonly check: () => unknown
+  readonly post: Post
+}
+
+/** What was said to an equal permission and goes to another one, too. */
+interface Settled {
+  readonly reply: PermissionReply
+  readonly sent: Promise<void>
+}
+
 /** Far more than wait at once. */
 const maxSettledBy = 1000
 
@@ -33,16 +46,16 @@ const maxSettledBy = 1000
 export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks {
   /** Being answered: a second answer would be taken too, by servers up to 1.14. */
   const inFlight = new Set<string>()
-  /** What was said to an equal permission and went to this one, too. */
-  const settledBy = new Map<string, PermissionReply>()
+  const settledBy = new Map<string, Settled>()
   return { answer, reject }
 
   async function answer(ask: Ask, given: Answer): Promise<void> {
     if (ask.type === 'question') {
-      requireSame(ask, requirePending(ask))
+      const check = (): void => requireSame(ask, requirePending(ask))
+      check()
       const answers = checkAnswers(ask, given)
       const post: Post = (signal) => rest.answerQuestion(ask, answers, signal)
-      return await send(ask, { type: 'answered', answers }, post)
+      return await send(ask, { how: { type: 'answered', answers }, check, post })
     }
     if (given !== 'once' && given !== 'always') {
       throw new ReplyError(
@@ -56,28 +69,48 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
   async function reject(ask: Ask, message?: string): Promise<void> {
     if (ask.type === 'permission') return await permit(ask, 'reject', message)
     requirePending(ask)
-    await send(ask, { type: 'rejected' }, (signal) => rest.rejectQuestion(ask, signal))
+    const post: Post = (signal) => rest.rejectQuestion(ask, signal)
+    await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
   }
 
   /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
   async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
     // An observer that answers each ask as it is told also answers those that an equal one has settled.
-    if (settledBy.get(ask.requestID) === reply) return
-    const known = requirePending(ask)
-    if (reply !== 'reject') requireSame(ask, known)
+    const settled = settledBy.get(ask.requestID)
+    if (settled?.reply === reply && !isOpen(ask)) return await settled.sent
+    const check = (): Ask => {
+      const known = requirePending(ask)
+      if (reply !== 'reject') requireSame(ask, known)
+      return known
+    }
+    const how = { type: 'permission', reply } as const
     // A consent counts for others only if the caller knew what this one would run.
+    const known = check()
     const meant = reply === 'reject' ? known : ask
     const equal = equalTo(meant).map(({ requestID }) => requestID)
-    await send(ask, { type: 'permission', reply }, (signal) => rest.permit(ask, reply, { message, signal }))
+    await send(ask, { how, check, post: (signal) => rest.permit(ask, reply, { message, signal }) })
     // Looked up again: one that has changed meanwhile would run something else.
     const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
-    for (const { requestID } of others) settledBy.set(requestID, reply)
+    const posts = others.map(async (other) => {
+      const stillSame = (): void => requireEqual(other, meant)
+      const post: Post = (signal) => rest.permit(other, reply, { message, signal })
+      // The first answer may have settled the others too: `always` and a refusal do.
+      const sent = send(other, { how, check: stillSame, post }).catch(unlessResolved)
+      settledBy.set(other.requestID, { reply, sent })
+      await sent
+    })
     for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
-    const posts = others.map((other) =>
-      send(other, { type: 'permission', reply }, (signal) => rest.permit(other, reply, { message, signal })),
-    )
-    // The first answer may have settled the others too: `always` and a refusal do.
-    await Promise.all(posts.map((post) => post.catch(unlessResolved)))
+    await Promise.all(posts)
+  }
+
+  /** It waits for an answer, and none is on its way. */
+  function isOpen(ask: Ask): boolean {
+    return knownAs(ask).status === 'pending' && !inFlight.has(ask.requestID)
+  }
+
+  /** One that has come to run something else is not answered with the others. */
+  function requireEqual(other: Ask, meant: Ask): void {
+    if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolved(other)
   }
 
   /** The other permissions of the tree that wait and would run the same, as they are now. */
@@ -86,7 +119,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     return (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
   }
 
-  async function send(ask: Ask, how: AskClosedEvent['how'], post: Post): Promise<void> {
+  async function send(ask: Ask, { how, check, post }: Sending): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolved(ask)
     inFlight.add(ask.requestID)
     const leave = stopping.leave(addresseeOf(ask))
@@ -94,6 +127,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
       await leave.placed()
       // Its run is being stopped: what isn't sent by now is not sent.
       if (leave.signal.aborted) throw alreadyResolved(ask)
+      check()
       await post(leave.signal)
       const { sessionID, requestID } = ask
       engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])
@@ -109,9 +143,13 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
 
   /** The ask as it is known by now. What the caller holds may be old. */
   function requirePending(ask: Ask): Ask {
-    const known = rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
+    const known = knownAs(ask)
     if (known.status !== 'pending') throw alreadyResolved(known)
     return known
+  }
+
+  function knownAs(ask: Ask): Ask {
+    return rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
   }
 
   /** The reply that has it: an ask that was taken from a sub-agent's own reply does not name the root. */

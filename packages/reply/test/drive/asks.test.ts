@@ -2,31 +2,41 @@ import { expect, test } from 'vitest'
 import { createAsks } from '../../src/drive/asks.ts'
 import { createEngine } from '../../src/drive/engine.ts'
 import { createStopping } from '../../src/drive/stopping.ts'
-import { type PermissionAsk, pendingAsks } from '../../src/index.ts'
-import { permission, root, running, tool } from '../make.ts'
+import { type PermissionAsk, pendingAsks, ReplyError } from '../../src/index.ts'
+import { busy, permission, root, running, session, tool, user } from '../make.ts'
 
 const input = { command: 'ls' }
 const asked = (requestID: string, callID: string, more: Partial<PermissionAsk> = {}) =>
   permission(requestID, root, { callID, messageID: 'm1', ...more })
 const calls = ['a', 'b', 'c'].map((callID) => tool('m1', { callID, input }))
 
-function stage(post: () => void = () => {}) {
+interface StageOptions {
+  readonly post?: (requestID: string) => void
+  /** Called when an ask's place in the tree is looked up, which happens while something is being stopped. */
+  readonly lookUp?: () => void
+}
+
+function stage({ post = () => {}, lookUp = () => {} }: StageOptions = {}) {
   const engine = createEngine({ onError: () => {}, keepSettled: 10 })
   const sent: string[] = []
   const permit = async ({ requestID }: { readonly requestID: string }, reply: string) => {
     sent.push(`${requestID} ${reply}`)
-    post()
+    post(requestID)
   }
   const no = async () => expect.fail('No question is asked.')
   const clock = { now: () => 5000, after: () => () => {} }
-  const stopping = createStopping({ parentOf: async () => undefined })
+  const parentOf = async () => {
+    lookUp()
+    return undefined
+  }
+  const stopping = createStopping({ parentOf })
   const asks = createAsks({ engine, rest: { permit, answerQuestion: no, rejectQuestion: no }, clock, stopping })
   engine.apply(running)
   const find = (requestID: string): PermissionAsk => {
     const ask = engine.newestReply(root)?.asks.find((other) => other.requestID === requestID)
     return ask?.type === 'permission' ? ask : expect.fail(`There is no permission ${requestID}.`)
   }
-  return { engine, asks, sent, find }
+  return { engine, asks, sent, find, stopping }
 }
 
 test('an answer goes to all that would run the same, and to nothing else', async () => {
@@ -40,7 +50,9 @@ test('an answer goes to all that would run the same, and to nothing else', async
 })
 
 test('what changed while the answer was on its way is not allowed with it', async () => {
-  const { engine, asks, sent, find } = stage(() => engine.apply([asked('p2', 'b', { metadata: { risk: 'high' } })]))
+  const { engine, asks, sent, find } = stage({
+    post: () => engine.apply([asked('p2', 'b', { metadata: { risk: 'high' } })]),
+  })
   engine.apply([...calls, asked('p1', 'a'), asked('p2', 'b'), asked('p3', 'c')])
   await asks.answer(find('p1'), 'always')
   expect(sent).toEqual(['p1 always', 'p3 always'])
@@ -85,4 +97,44 @@ test('a refusal goes to all that would run the same', async () => {
   engine.apply(calls)
   await asks.reject(unseen, 'no')
   expect(sent).toEqual(['p1 reject', 'p2 reject'])
+})
+
+test('one whose answer did not arrive with that of an equal one can be answered again', async () => {
+  let isDown = true
+  const post = (requestID: string): void => {
+    if (requestID === 'p2' && isDown) throw new ReplyError('unreachable', 'No server answered.')
+  }
+  const { engine, asks, sent, find } = stage({ post })
+  engine.apply([...calls, asked('p1', 'a'), asked('p2', 'b')])
+  await expect(asks.answer(find('p1'), 'once')).rejects.toMatchObject({ type: 'unreachable' })
+  isDown = false
+  await asks.answer(find('p2'), 'once')
+  expect(sent).toEqual(['p1 once', 'p2 once', 'p2 once'])
+  expect(find('p2').status).toBe('answered')
+})
+
+test('one that is asked again after an equal one settled it takes another answer', async () => {
+  const { engine, asks, sent, find } = stage({
+    post: (requestID) => {
+      if (requestID === 'p2') throw new ReplyError('gone', 'There is none.')
+    },
+  })
+  engine.apply([...calls, asked('p1', 'a'), asked('p2', 'b')])
+  await asks.answer(find('p1'), 'once')
+  await expect(asks.answer(find('p2'), 'once')).rejects.toMatchObject({ type: 'already-resolved' })
+  expect(sent).toEqual(['p1 once', 'p2 once', 'p2 once'])
+})
+
+test('what turns out to be something else while the place of an ask is looked up is not allowed', async () => {
+  const { engine, asks, sent, find, stopping } = stage({
+    lookUp: () => {
+      const other = permission('p9', 'ses_new', { callID: 'a', patterns: ['rm *'] })
+      engine.apply([session('ses_new'), user('u9', { sessionID: 'ses_new' }), busy('ses_new'), other])
+    },
+  })
+  engine.apply([...calls, asked('p1', 'a')])
+  const old = { ...find('p1'), requestID: 'p9', sessionID: 'ses_new', path: ['ses_new'] }
+  stopping.begin(['ses_another'])
+  await expect(asks.answer(old, 'once')).rejects.toMatchObject({ type: 'invalid' })
+  expect(sent).toEqual([])
 })

@@ -1,6 +1,6 @@
 // The core in a bot: send a prompt, see what happens while it runs, use the settled reply.
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/core.ts "What does this project do?"
-import { answerOf, connect, currentActivity, ReplyError } from '@reply/core'
+import { type Ask, answerOf, askDetails, connect, currentActivity, ReplyError } from '@reply/core'
 
 const text = process.argv[2] ?? 'What does this project do?'
 const opencode = connect()
@@ -9,13 +9,14 @@ try {
   await opencode.ready
   const stream = opencode.prompt({ text })
 
-  // Reading along is optional: the reply goes on whether or not anybody iterates.
+  // Reading along is optional: the reply goes on without it.
   for await (const change of stream) {
     if (change.type === 'toolProgressed' && change.changed === 'status') {
       console.log(`${change.part.tool}: ${change.status}`)
     }
-    // Nobody is asked here, and an ask that nobody answers would hang the reply.
+    // The policy of this program: it allows nothing and answers nothing. An ask that stays open would block the reply.
     if (change.type === 'questionAsked' || change.type === 'permissionAsked') {
+      console.log(`refused: ${describe(change.ask)}`)
       await opencode.reject(change.ask).catch(unlessResolved)
     }
     if (change.type === 'phaseChanged' && stream.reply)
@@ -31,6 +32,13 @@ try {
   process.exitCode = 1
 } finally {
   await opencode.close()
+}
+
+/** What is asked. What a permission would run is often not known yet when it is asked; see `askChanged`. */
+function describe(ask: Ask): string {
+  if (ask.type === 'question') return ask.questions.map(({ question }) => question).join(' · ')
+  const details = askDetails(ask) ?? []
+  return [ask.permission, ...details.map(({ label, text }) => `${label}: ${text}`)].join('\n  ')
 }
 
 /** A refusal settles the session's other permissions too. */

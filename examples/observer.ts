@@ -1,20 +1,30 @@
-// An observer of one's own: every method is optional; here it rings the bell when somebody is needed, on any session.
+// An observer of your own: every method is optional. This one rings the bell when an ask waits, on any session. Its policy is to
+// answer nothing: asks are left to other clients.
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/observer.ts
-import { connect, type ReplyObserver } from '@reply/core'
+import { type Ask, askDetails, connect, type ReplyObserver, visible } from '@reply/core'
 
 const attention: ReplyObserver = {
   replyStarted: ({ reply }) => console.log(`${reply.sessionID} started`),
   questionAsked: ({ ask }) =>
-    console.log(`\u0007it asks: ${ask.questions.map(({ question }) => question).join(' · ')}`),
+    console.log(`\u0007it asks: ${ask.questions.map(({ question }) => visible(question)).join(' · ')}`),
   permissionAsked: ({ ask, reply }) => {
     // A sub-agent's ask reaches the reply that a person started, at any depth.
     const who = ask.sessionID === reply.sessionID ? 'it' : 'a sub-agent'
-    console.log(`\u0007${who} wants to use ${ask.permission}: ${ask.title}`)
+    console.log(`\u0007${who} asks for the permission ${visible(ask.permission)}`)
+    showDetails(ask)
   },
+  // What a permission would run often becomes known only after it was asked.
+  askChanged: ({ ask }) => showDetails(ask),
   partFinalized: ({ part }) => {
     if (part.type === 'text' && !part.synthetic) console.log(part.text)
   },
   replySettled: ({ reply, outcome }) => console.log(`${outcome}: ${reply.prompt?.text ?? reply.sessionID}`),
+}
+
+/** All that a permission would run. Its title and patterns leave parts of a command out. */
+function showDetails(ask: Ask): void {
+  if (ask.type === 'question') return
+  for (const { label, text } of askDetails(ask) ?? []) console.log(`${label}: ${text}`)
 }
 
 const opencode = connect({ onError: (error) => console.error(error.message) })

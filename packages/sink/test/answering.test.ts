@@ -1,8 +1,10 @@
-import type { Reply } from '@reply/core'
+import type { Ask, Reply } from '@reply/core'
+import { createHandClock, type HandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { type AskInput, type SinkOptions, words } from '../src/index.ts'
+import { type AskInput, answerWith, type MessageRef, type SinkOptions, words } from '../src/index.ts'
 import { asks, permits, questionOf, replyWith } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
+import { beginning } from './timeline.ts'
 
 const ada = { id: 'ada', name: 'Ada' }
 const bob = { id: 'bob', name: 'Bob' }
@@ -15,8 +17,8 @@ function blocked(...open: Reply['asks']): Reply {
   return replyWith([], { phase: 'blocked', asks: open })
 }
 
-async function asking(reply: Reply, sink: Partial<SinkOptions> = {}): Promise<Scene> {
-  const scene = createScene({ sink: { chat: here, policy: { verbosity: 'quiet' }, ...sink } })
+async function asking(reply: Reply, sink: Partial<SinkOptions> = {}, clock?: HandClock): Promise<Scene> {
+  const scene = createScene({ clock, sink: { chat: here, policy: { verbosity: 'quiet' }, ...sink } })
   scene.show(reply)
   await scene.pass(10_000)
   return scene
@@ -163,4 +165,44 @@ test('a token pressed in another chat is refused', async () => {
   const token = tokenOf(scene, 'Allow once')
   const taken = await scene.sink().take({ token, chat: { id: 'elsewhere' } }, ada)
   expect(taken).toMatchObject({ type: 'error', error: words.notHere })
+})
+
+describe('words that fit asks of two sinks in one chat', () => {
+  async function two() {
+    const clock = createHandClock(beginning)
+    const replyOf = (command: string): Reply => {
+      const call = { tool: 'bash', input: { command } }
+      const ask = permits({ requestID: `per_${command}`, title: `bash: ${command}`, patterns: [command], call })
+      return { ...blocked(ask), sessionID: `ses_${command}` }
+    }
+    const first = await asking(replyOf('ls'), {}, clock)
+    const second = await asking(replyOf('make'), { port: first.fake.port }, clock)
+    const answered: string[] = []
+    const opencode = {
+      answer: async ({ requestID }: Ask) => void answered.push(requestID),
+      reject: async () => expect.fail('It was not refused.'),
+      abort: async () => {},
+    }
+    const stream = { abort: async () => expect.fail('It was not stopped.') }
+    const answer = answerWith({ opencode, running: () => [first, second].map((one) => ({ sink: one.sink(), stream })) })
+    const told: (string | undefined)[] = []
+    const say = async (text: string, replyTo?: MessageRef): Promise<boolean> =>
+      await answer({
+        ...{ type: 'text', chat: here, actor: ada, text, isCommand: false, ...(replyTo && { replyTo }) },
+        ...{ messageRef: { id: 'typed', postedAt: clock.now() }, answer: async (words) => void told.push(words) },
+      })
+    return { say, told, answered, first }
+  }
+
+  test('are answered by the question which, and answer none', async () => {
+    const { say, told, answered } = await two()
+    expect(await say('1')).toBe(true)
+    expect([told, answered]).toEqual([[words.whichOne], []])
+  })
+
+  test('answer the one that they reply to', async () => {
+    const { say, told, answered, first } = await two()
+    await say('1', { id: askedBy(first, 'make') })
+    expect([told, answered]).toEqual([[], ['per_make']])
+  })
 })

@@ -2,7 +2,7 @@ import type { Bubble, Form } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { writeForm } from './form.ts'
 import { fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
-import { clipped, escapedTo, plainText } from './render.ts'
+import { escapedTo, plainLabel } from './render.ts'
 
 /** What the ids of this package's controls begin with: an app may have others. */
 export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
@@ -16,7 +16,7 @@ export function contentOf(bubble: Bubble): SlackFields {
     elements: row.map(({ label, data }, index) => ({
       type: 'button',
       action_id: `${ids.button}.${at}.${index}`,
-      text: plainText(clipped(label || '…', labelLength)),
+      text: plainLabel(label || '…', labelLength),
       value: data,
     })),
   }))
@@ -39,13 +39,13 @@ function formBlock(form: Form): SlackFields {
     const select = {
       type: 'static_select',
       action_id: ids.select,
-      placeholder: plainText(clipped(form.label, labelLength)),
-      options: options.map((label) => ({ text: plainText(clipped(label, labelLength)), value: label })),
+      placeholder: plainLabel(form.label, labelLength),
+      options: options.map((label) => ({ text: plainLabel(label, labelLength), value: label })),
     }
     return { type: 'actions', block_id: `${ids.select}:${form.token}`, elements: [select] }
   }
-  const label = clipped(form.label, labelLength)
-  const button = { type: 'button', action_id: ids.form, text: plainText(label), value: writeForm(form) }
+  const label = plainLabel(form.label, labelLength)
+  const button = { type: 'button', action_id: ids.form, text: label, value: writeForm(form) }
   return { type: 'actions', block_id: ids.form, elements: [button] }
 }
 

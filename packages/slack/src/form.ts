@@ -1,7 +1,7 @@
 import type { Form, FormQuestion, Words } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, titleLength, valueLength } from './limits.ts'
-import { clipped, plainText } from './render.ts'
+import { plainLabel, plainText } from './render.ts'
 
 /**
  * A form as its button carries it, so that it survives a restart. What is too long goes without descriptions; if that does not
@@ -43,8 +43,8 @@ export function modalOf(
   return {
     type: 'modal',
     callback_id: 'reply.form',
-    title: plainText(clipped(form.label, titleLength)),
-    submit: plainText(clipped(words.pickDone, titleLength)),
+    title: plainLabel(form.label, titleLength),
+    submit: plainLabel(words.pickDone, titleLength),
     private_metadata: metadataOf(form, place),
     blocks: form.questions.flatMap((question, index) => fieldsOf(question, { index, words })),
   }
@@ -69,7 +69,7 @@ function fieldsOf(
 ): readonly SlackFields[] {
   const { custom, options } = question
   const name = [question.header, question.question].filter((one, at, all) => one !== '' && all.indexOf(one) === at)
-  const label = plainText(clipped(name.join(': ') || '…', fieldLength))
+  const label = plainLabel(name.join(': ') || '…', fieldLength)
   const isFree = options.length === 0
   const picking = { type: 'input', block_id: fields.picked(index), label, optional: custom, element: picker(question) }
   const writing = {
@@ -87,9 +87,9 @@ function picker({ options, multiple }: FormQuestion): SlackFields {
   const isShort = options.length <= mostBoxes
   const type = multiple ? (isShort ? 'checkboxes' : 'multi_static_select') : isShort ? 'radio_buttons' : 'static_select'
   const choices = options.slice(0, mostOptions).map(({ label, description }, index) => ({
-    text: plainText(clipped(label || '…', labelLength)),
+    text: plainLabel(label || '…', labelLength),
     value: String(index),
-    ...(description !== '' && { description: plainText(clipped(description, labelLength)) }),
+    ...(description !== '' && { description: plainLabel(description, labelLength) }),
   }))
   return { type, action_id: 'picked', options: choices }
 }

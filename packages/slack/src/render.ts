@@ -1,4 +1,4 @@
-import { type Dialect, lazyPlain, type Render, remembering, renderMarkdown } from '@reply/sink'
+import { type Dialect, lazyPlain, type Render, remembering, renderMarkdown, visible } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, and of no width: between `<` and `!` it makes words of what would ring. */
@@ -54,6 +54,11 @@ export function quieted(source: string): string {
 /** Words in a block, which Slack formats in no way. */
 export function plainText(text: string): SlackFields {
   return { type: 'plain_text', text, emoji: false }
+}
+
+/** The same, in so many characters at most, with what it hides written out. */
+export function plainLabel(text: string, most: number): SlackFields {
+  return plainText(clipped(visible(text), most))
 }
 
 /** For Slack's own markup, in which three characters have a meaning. */

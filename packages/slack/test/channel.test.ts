@@ -53,6 +53,15 @@ async function hear(
 }
 
 describe('what is heard', () => {
+  test('is told to be forwarded, where a message is shared with the words', async () => {
+    const { slack, heard } = await hear()
+    slack.say('D1', '1', { forwards: 'Shall I?' })
+    slack.say('D1', '1')
+    await until(() => heard.length === 2)
+    expect(heard).toMatchObject([{ text: '1', isForwarded: true }, { text: '1' }])
+    expect(heard[1]).not.toHaveProperty('isForwarded')
+  })
+
   test('is a text to the bot: who, where, in which thread', async () => {
     const { slack, heard } = await hear()
     const ts = slack.say('C1', 'Why <this> & that?', { mention: true, from: { id: 'U5', name: 'Ada' } })

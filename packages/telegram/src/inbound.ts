@@ -37,6 +37,10 @@ const message = place.extend({
   forward_origin: z.unknown().optional(),
   /** In place of `forward_origin` before Bot API 7.0. https://core.telegram.org/bots/api-changelog#december-29-2023 */
   forward_date: z.number().optional(),
+  /** The words are an inline bot's. https://core.telegram.org/bots/api#message */
+  via_bot: z.unknown().optional(),
+  /** It was scheduled, or a business account answers by itself. https://core.telegram.org/bots/api#message */
+  is_from_offline: z.boolean().optional(),
   /** It replies to a message of another chat or topic. https://core.telegram.org/bots/api#externalreplyinfo */
   external_reply: z.object({ message_id: z.number().optional() }).optional(),
   reply_to_story: z.unknown().optional(),
@@ -120,9 +124,15 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
     text,
     messageRef: refOf(said),
     ...(replyTo && { replyTo }),
-    ...((said.forward_origin !== undefined || said.forward_date !== undefined) && { isForwarded: true }),
+    ...(isPassedOn(said) && { isForwarded: true }),
     isCommand: entities.some(({ type, offset }) => type === 'bot_command' && offset === 0),
   }
+}
+
+/** The person did not write these words now, as an answer to what the chat shows. */
+function isPassedOn({ forward_origin, forward_date, via_bot, is_from_offline }: z.infer<typeof message>): boolean {
+  const isAnothers = [forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)
+  return isAnothers || is_from_offline === true
 }
 
 /** The service account that stands for anonymous administrators where `sender_chat` is missing. https://core.telegram.org/bots/api#message */

@@ -77,6 +77,25 @@ describe('what is heard', () => {
     expect(heard[2]?.actor).not.toHaveProperty('isAnonymous')
   })
 
+  test.each([
+    ['forwarded', { forward_origin: { type: 'hidden_user', sender_user_name: 'Bob', date: 1 } }, { isForwarded: true }],
+    ['by an inline bot', { via_bot: { id: 9, is_bot: true, first_name: 'Cats' } }, { isForwarded: true }],
+    ['scheduled', { is_from_offline: true }, { isForwarded: true }],
+    ['a reply to another chat', { external_reply: { message_id: 1 } }, { replyTo: { id: 'elsewhere/1' } }],
+    ['a reply to a story', { reply_to_story: { chat: { id: 7 }, id: 1 } }, { replyTo: { id: 'elsewhere/' } }],
+  ])('that is %s answers no ask', async (_, fields, expected) => {
+    const { channel, heard } = await hear({ updates: 'own' })
+    const message = {
+      message_id: 2,
+      date: 1_700_000_000,
+      chat: { id: 7 },
+      from: { id: 7, first_name: 'Ada' },
+      text: '1',
+    }
+    await channel.handleUpdate({ update_id: 1, message: { ...message, ...fields } })
+    expect(heard).toMatchObject([{ type: 'text', text: '1', ...expected }])
+  })
+
   test('has the time and the kind of its chat', async () => {
     const { telegram, heard } = await hear()
     telegram.say(7, 'Hi')

@@ -24,7 +24,7 @@ export type Inbound =
       readonly messageRef: MessageRef
       /** The message that the person chose to reply to. Not what the platform fills in by itself, such as a topic's first message. */
       readonly replyTo?: MessageRef | undefined
-      /** The words are another message's, passed on. They answer nothing. */
+      /** The words are another message's, passed on, or were not written now: scheduled, or a bot's. They answer nothing. */
       readonly isForwarded?: true | undefined
       /** It begins with a command, as in `/stop`. It answers nothing. */
       readonly isCommand: boolean

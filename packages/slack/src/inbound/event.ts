@@ -24,6 +24,8 @@ const message = z.object({
   user_profile: profile.optional(),
   bot_id: z.string().optional(),
   subtype: z.string().optional(),
+  /** `is_share`: another message that was forwarded with these words. https://github.com/slackapi/slack-skills-plugin/issues/149 */
+  attachments: z.array(z.object({ is_share: z.boolean().optional() })).catch([]),
 })
 
 const stop = z.object({ channel: z.string(), thread_ts: z.string().optional(), user: z.string() })
@@ -68,6 +70,8 @@ function heardIn(
     actor: actorOf(user, said.user_profile),
     text: words,
     messageRef: refOf(ts),
+    // What is written beside a forwarded message is about that one.
+    ...(said.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
     isCommand: words.startsWith('/'),
     isAddressed: isNamed || said.channel_type === 'im',
     teamId: said.user_team ?? said.team ?? team,

@@ -17,6 +17,8 @@ export interface SlackSay extends SlackFrom {
   readonly threadTs?: string
   /** It begins with the bot's name. Default false. */
   readonly mention?: boolean
+  /** The text of another message, which is forwarded with these words. */
+  readonly forwards?: string
 }
 
 /** What people in the channels can do. What can't be done is a `TestingError`: a person sees no such thing. */
@@ -76,15 +78,19 @@ export function createPeople(world: World): SlackPeople {
   }
 
   function say(id: string, words: string, options: SlackSay = {}): string {
-    const { from = somebody, mention = false, threadTs } = options
+    const { from = somebody, mention = false, threadTs, forwards } = options
     const channel = channelNamed(world, id)
     const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
     const text = mention ? `<@${world.bot}> ${escaped(words)}` : escaped(words)
     const shown = { text: words, mode: 'plain', rows: [] } as const
     const post = putPost(world, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
-    tell({ ...messageOf(post, channel, text), type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
+    const message = {
+      ...messageOf(post, channel, text),
+      ...(forwards !== undefined && { attachments: [shared(forwards)] }),
+    }
+    tell({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
     // Where the bot is named both are sent, each with an id of its own.
-    if (mention && !channel.isDirect) tell({ ...messageOf(post, channel, text), type: 'app_mention' })
+    if (mention && !channel.isDirect) tell({ ...message, type: 'app_mention' })
     return post.ts
   }
 
@@ -172,6 +178,11 @@ function messageOf(post: Post, channel: Channel, text: string): Readonly<Record<
     event_ts: post.ts,
     ...(post.threadTs !== undefined && { thread_ts: post.threadTs }),
   }
+}
+
+/** A message that another one forwards. https://github.com/slackapi/slack-skills-plugin/issues/149 */
+function shared(text: string): Readonly<Record<string, unknown>> {
+  return { is_share: true, text, from_url: 'https://example.slack.com/archives/C9/p1700000000000100' }
 }
 
 function escaped(text: string): string {

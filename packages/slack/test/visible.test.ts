@@ -1,0 +1,28 @@
+import { words } from '@reply/sink'
+import { expect, test } from 'vitest'
+import { contentOf } from '../src/blocks.ts'
+import { modalOf } from '../src/form.ts'
+
+const hidden = 'Del\u202eete\u200b'
+const shown = { type: 'plain_text', text: 'Del\\u202eete\\u200b' }
+const options = [{ label: hidden, description: hidden }]
+const place = { channel: 'C1', thread: undefined, message: '1.1' }
+
+test('what the title, the fields and the options of a dialog hide is made visible', () => {
+  const question = { header: hidden, question: hidden, multiple: false, custom: false, options }
+  const modal = modalOf({ token: 't', label: hidden, questions: [question] }, { place, words })
+  const element = { options: [{ text: shown, description: shown, value: '0' }] }
+  expect(modal).toMatchObject({ title: shown, blocks: [{ label: shown, element }] })
+})
+
+test('what the options and the buttons of a message hide is made visible, and an option keeps its value', () => {
+  const question = { header: '', question: 'Which?', multiple: false, custom: false, options }
+  const form = { token: 't', label: hidden, questions: [question] }
+  const bubble = { text: 'a', plain: 'a', length: 1, source: 'a', isPlain: false, form }
+  const { blocks } = contentOf({ ...bubble, buttons: [[{ label: hidden, data: 'd' }]] })
+  expect(blocks).toMatchObject([
+    {},
+    { elements: [{ text: shown, value: 'd' }] },
+    { elements: [{ placeholder: shown, options: [{ text: shown, value: hidden }] }] },
+  ])
+})

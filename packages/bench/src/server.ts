@@ -10,7 +10,7 @@ export interface Server {
 /** How an event stream begins. */
 const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
 
-/** A JSON text, or what makes an answer of the query. */
+/** A JSON text, or a function that answers by the query. */
 export type Answer = string | ((query: URLSearchParams) => Response)
 
 /** `rest` are answers by path; without one no session is at work. */

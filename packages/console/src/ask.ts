@@ -38,7 +38,7 @@ export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswe
     case 'not-an-option':
       return /^\d+$/.test(wrong.given)
         ? `there is no option ${wrong.given}: ${how}`
-        : `"${visibleLine(wrong.given)}" is none of the options: ${how}`
+        : `"${visibleLine(wrong.given)}" is not one of the options: ${how}`
   }
   return wrong.reason satisfies never
 }
@@ -74,7 +74,7 @@ export function wrongPermission(read: ReadPermissionAnswer, offer: Offer): strin
 
 const knownDetails = new WeakMap<PermissionAsk, { readonly details: readonly AskDetail[] | undefined }>()
 
-/** `askDetails`, made once for each state of an ask: a terminal asks at every picture. */
+/** `askDetails`, computed once for each state of an ask: every repaint needs it. */
 export function detailsOf(ask: PermissionAsk): readonly AskDetail[] | undefined {
   const known = knownDetails.get(ask) ?? { details: askDetails(ask) }
   knownDetails.set(ask, known)

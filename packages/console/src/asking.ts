@@ -14,7 +14,7 @@ export interface AskPort {
 
 /** The ask that is on the screen, split so that a screen that is too low can let the question scroll away. */
 export interface Asked {
-  /** Another one when anything of the question is another. */
+  /** Changes with anything that the question shows. */
   readonly key: string
   readonly question: readonly Line[]
   readonly input: readonly Line[]
@@ -49,7 +49,7 @@ export function createAsking(options: {
 
   function onKey(key: Parameters<typeof press>[1]): void {
     if (current === undefined || entry === undefined) return
-    // Nothing is allowed that was not on the screen first.
+    // Only what was on the screen can be allowed.
     if (key.type === 'enter' && current.type === 'permission' && offered !== keyOf(current, entry)) return redraw()
     const pressed = press(entry, key, { ask: current, allowUnseen })
     entry = pressed.entry

@@ -16,7 +16,7 @@ export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
 
 /**
  * Connects with the credentials of the url or the environment and waits until the server has answered. `remark` is called
- * once for each failure that ends nothing.
+ * once for each failure that does not end the command.
  */
 export async function openServer(
   options: ServerOptions,

@@ -72,7 +72,7 @@ export function failed(entry: Entry, note: string): Entry {
   return { ...entry, sent: false, note }
 }
 
-/** Another question under the same number: what was typed for the one before is taken back, but for a refusal. */
+/** The question changed: takes back what was typed for the old one, unless it is a refusal. */
 export function renewed(ask: Ask, entry: Entry, note: string): Entry {
   const isRefusal =
     ask.type === 'permission' && readPermissionAnswer(entry.input, { canAlways: true }).type === 'reject'

@@ -33,7 +33,7 @@ export function footLines(reply: Reply, options: FootOptions): readonly Line[] {
   return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && ask.length > 0 ? [[]] : []), ...ask, status]
 }
 
-/** What of an ask stays in view. */
+/** The part of an ask that stays in view. */
 export type Placed = Pick<Asked, 'question' | 'input'>
 
 export interface Placing {

@@ -31,7 +31,7 @@ export function blocksOf(source: string): readonly string[] {
   return blocks
 }
 
-/** UTF-16 units from which on the first items of a list are a block of their own. */
+/** From this many UTF-16 units on, the first items of a list are a separate block. */
 const longList = 4096
 
 /** A list that grows long is several blocks, so that its first items are finished before its last ones are written. */

@@ -16,7 +16,7 @@ export interface OutputOptions {
   readonly changes?: boolean | undefined
   readonly reasoning?: boolean | undefined
   readonly plain?: boolean | undefined
-  /** Offer to allow permissions of which the server does not tell what they would run. */
+  /** Offer to allow a permission even if the server does not tell what it would run. */
   readonly allowUnseen?: boolean | undefined
 }
 
@@ -83,7 +83,7 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
       reasoning: options.reasoning === true,
       prompt: show.prompt,
       label,
-      // Without a person here, what becomes of an ask is the command's to say.
+      // Without a person here, the command decides about an ask.
       ...(interactive && show.opencode !== undefined ? { opencode: show.opencode } : {}),
       allowUnseen: options.allowUnseen === true,
       hint: () => hint,

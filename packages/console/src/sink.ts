@@ -29,7 +29,7 @@ export interface ConsoleSinkOptions {
    * refuses them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
    */
   readonly asks?: 'wait' | 'reject'
-  /** Offer to allow permissions of which the server does not tell what they would run. Default: false. */
+  /** Offer to allow a permission even if the server does not tell what it would run. Default: false. */
   readonly allowUnseen?: boolean
   /** Show what the model thought, dimmed. Default: false. */
   readonly reasoning?: boolean

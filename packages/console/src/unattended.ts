@@ -29,11 +29,11 @@ export function unattended(what: Unattended, { opencode, remark, clock, cure }: 
     if (what === 'wait')
       say(`It asks "${askTitle(ask)}" and goes on once this is answered, for example in \`reply watch\`.`)
     if (what === 'reject') {
-      say(`It asks "${askTitle(ask)}". Nobody can answer here, so it was refused; ${cure}.`)
+      say(`It asks "${askTitle(ask)}". This was refused, because it cannot be answered here; ${cure}.`)
       void settle(ask, () => opencode.reject(ask, NOBODY))
     }
     if (what === 'first') {
-      say(`Nobody can answer here: the first option is taken.`)
+      say('This cannot be answered here: the first option is taken.')
       clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))
     }
   }

@@ -10,7 +10,7 @@ const several = { ...one, multiple: true }
 test.each([
   ['nothing', one, '  ', 'type 1 to 3'],
   ['a number that is not there', one, '7', 'there is no option 7: type 1 to 3'],
-  ['other words', one, 'My\u202eSQL', '"My\\u202eSQL" is none of the options: type 1 to 3'],
+  ['other words', one, 'My\u202eSQL', '"My\\u202eSQL" is not one of the options: type 1 to 3'],
   ['several where one is wanted', one, '1, 2', 'pick one: type 1 to 3'],
   ['one wrong of several', several, '1,9', 'there is no option 9: type 1 to 3, several with commas'],
   ['commas alone', several, ',', 'type 1 to 3, several with commas'],

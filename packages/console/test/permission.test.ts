@@ -149,6 +149,6 @@ test('without a terminal asks are refused, and the log says so; or they wait', a
   }
   const plain = play({})
   expect(plain.refused).toEqual(['per_1', 'que_1'])
-  expect(plain.written()).toContain(`It asks "bash: npm publish". Nobody can answer here, so it was refused`)
+  expect(plain.written()).toContain(`It asks "bash: npm publish". This was refused, because it cannot be answered here`)
   expect(play({ asks: 'wait' }).refused).toEqual([])
 })

@@ -73,7 +73,7 @@ test('a failure is exit code 1 with its reason', async () => {
 test('what nobody can answer is refused, and says so', async () => {
   const { done, stdout } = start('prompt', promptFor('question'))
   expect(await done).toBe(1)
-  expect(stdout()).toContain('Nobody can answer here, so it was refused')
+  expect(stdout()).toContain('This was refused, because it cannot be answered here')
   expect(stdout()).toContain('■ stopped: its question was refused')
 })
 

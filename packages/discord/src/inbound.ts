@@ -147,7 +147,7 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
 function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): Heard | undefined {
   const { id, token, application_id: applicationId, member: within, message: on, data } = given
   const who = within?.user ?? given.user
-  // A dialog may name its channel in one way alone.
+  // A dialog may name its channel in only one of the two fields.
   const channelId = given.channel_id ?? given.channel?.id
   if (channelId === undefined || !who || isMachine(who) || !data) return undefined
   const chat = chatOf(channelId, kindOfContext(given.context ?? undefined))

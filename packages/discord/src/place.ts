@@ -1,9 +1,9 @@
 import type { Chat, ChatKind, MessageRef } from '@reply/sink'
 
-/** Of a direct message with the bot. https://discord.com/developers/docs/resources/channel#channel-object-channel-types */
+/** The channel type of a direct message with the bot. https://discord.com/developers/docs/resources/channel#channel-object-channel-types */
 const directChannel = 1
 
-/** The same of an interaction. 0 is a server and 2 people's own messages, where the bot is not. https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-context-types */
+/** The same for the context of an interaction. 0 is a server, 2 is direct messages between people. https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-context-types */
 const directContext = 1
 
 /** Ids begin with the time in ms since 2015. https://discord.com/developers/docs/reference#snowflakes */

@@ -93,7 +93,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     take: async (input, actor) => await sink.take(moved(input), actor),
   }
 
-  /** Where there can be no thread, what is said in the channel is said to this sink. A press there is on a message of this sink even before that is known. */
+  /** If there can be no thread, input from the channel is for this sink. A press in the channel is on a message of this sink even before that is known. */
   function moved(input: AskInput): AskInput {
     const isHere = target === channelId || (target === undefined && 'token' in input)
     return isHere && input.chat?.id === channelId ? { ...input, chat: undefined } : input

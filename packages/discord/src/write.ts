@@ -2,7 +2,7 @@ import { gap, literal, type Written } from './escape.ts'
 import { type Element, type Node, nodesOf } from './mark.ts'
 
 interface Place {
-  /** The end of what was written before it: its last line, if that may be the start of one still. */
+  /** The last line of what was written before, if a mark could still begin there. */
   readonly before: string
   /** The letter after it; empty at the end. */
   readonly next: string
@@ -199,7 +199,7 @@ function clash(before: string, after: string): boolean {
   return /[*~`]/.test(letter) && after.startsWith(letter)
 }
 
-/** Longer lines begin with no mark: a letter stands for them. */
+/** A longer line cannot be the beginning of a mark, so one letter stands for it. */
 const longestStart = 80
 
 function endOf(before: string, text: string): string {

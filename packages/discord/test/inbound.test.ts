@@ -107,7 +107,7 @@ test('messages and presses tell when Discord took the message', async () => {
   ])
 })
 
-test('a forwarded message has no words that could answer, and is no reply', async () => {
+test('a forwarded message has no words that could answer, and is not a reply', async () => {
   const { discord, channel, heard } = await hear()
   const id = discord.say(channelId, '1')
   const forwarded = discord.forward(directId, { channelId, id })

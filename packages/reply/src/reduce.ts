@@ -68,7 +68,7 @@ function amend(reply: Reply, event: SessionScopedEvent): Step {
       if (event.sessionID === reply.sessionID) return { reply, changes: [], raw: event.raw }
       break
     case 'ask-closed':
-      // The end of an ask that is not this reply's, or was missed: it is no news of a reply that is over.
+      // The ask is another reply's, or its asking was missed: that changes nothing about a reply that is over.
       if (askAt(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
   }
   // What comes late is closed at once: nothing will end it any more.
@@ -191,7 +191,7 @@ function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHe
   return summary && completedAt !== undefined && error === undefined && reply.compaction?.state === 'running'
 }
 
-/** While we abort a run, its end is told by a look at the whole tree: one idle says nothing of what its sub-agents do, and some servers go on after it. */
+/** While a run is aborted, the driver looks at the whole tree to find its end: an idle says nothing about sub-agents, and some servers go on after it. */
 function endsAtIdle(reply: Reply): boolean {
   return reply.aborting === undefined && isAtEnd(reply)
 }

@@ -1,7 +1,7 @@
 import { type Reply, reasoningOf, replay, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 
-/** As a stream tells it that was joined in mid-run, or of which only some events were kept: no session, no message, no role. */
+/** A stream that was joined in mid-run, or that kept only some events: it tells no session, message or role. */
 const ids = { sessionID: 's', messageID: 'm1' }
 const event = (type: string, properties: object) => ({ type, properties: { sessionID: 's', ...properties } })
 const delta = (partID: string, text: string, more: object = {}) =>
@@ -60,7 +60,7 @@ describe('a stream that begins in mid-run gives a reply', () => {
     expect(textOf(reply)).toBe('Done.')
   })
 
-  test('of asks that are answered, one of which was asked before, and their call', async () => {
+  test('of asks that are answered, one with its asking, and their call', async () => {
     const call = (state: object) =>
       part('c', 'tool', { tool: 'question', callID: 'c1', state: { input: {}, ...state } })
     const question = { questions: [{ header: 'Go', question: 'Go on?', options: [{ label: 'Yes' }] }] }

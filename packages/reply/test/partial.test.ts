@@ -23,7 +23,7 @@ const partial = (...turns: readonly number[]) =>
   snapshot({ status: 'idle', messages: turns.flatMap(turn), partial: true })
 
 describe('a reading that left older messages out', () => {
-  test('makes them no news when the stream tells of them late', () => {
+  test('ignores them when the stream tells of them late', () => {
     const before = run([session(), partial(8, 9)])
     expect(before.replies).toEqual([])
     const late = [
@@ -40,7 +40,7 @@ describe('a reading that left older messages out', () => {
     expect(state.waiting).toEqual([])
   })
 
-  test('makes them no news when a later reading has them', () => {
+  test('ignores them when a later reading has them', () => {
     const before = run([
       session(),
       partial(8, 9),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { redacted } from '../src/recording/redact.ts'
 import { createRedactor, redactText } from '../src/recording/redactor.ts'
 
-/** By chance, but always the same: nothing in this file is anybody's. */
+/** Random, but always the same: no secret in this file is real. */
 const letters = 'Q7wErTy9UiOp2AsDfGh4JkLzXcV6bNm1'
 const chars = (count: number, from = letters): string =>
   Array.from({ length: count }, (_, at) => from[(at * 7 + count) % from.length]).join('')

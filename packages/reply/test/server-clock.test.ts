@@ -23,7 +23,7 @@ describe('when the clock of the server is set back', () => {
     expect([answerOf(reply), textOf(reply)]).toEqual(['All green.', 'Let me look.\n\nAll green.'])
   })
 
-  test('a run that is older than its session by that clock shows its answer, and is no copy of a fork', () => {
+  test('a run that is older than its session by that clock shows its answer, and is not taken for the copy in a fork', () => {
     const { replies } = run([
       session(root, { createdAt: 9000 }),
       user('u1', { createdAt: 400 }),
@@ -50,7 +50,7 @@ describe('when the clock of the server is set back', () => {
     expect(replies.map((reply) => answerOf(reply))).toEqual(['All green.'])
   })
 
-  test('copies of a fork are still no news', () => {
+  test('copies in a fork are still ignored', () => {
     const { replies } = run([
       session(root, { createdAt: 9000 }),
       user('u1', { createdAt: 400 }),

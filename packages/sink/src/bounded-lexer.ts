@@ -170,12 +170,12 @@ function createUnderlineSearch(): (src: string) => boolean {
   }
 }
 
-/** Without tokens of marked's extensions; there are none. */
+/** Narrows the type: no extensions of marked are in use, so all tokens are its own. */
 export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
   return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
 }
 
-/** Its head has so many columns that its rows, filled up, would be much longer than they are. */
+/** Whether filling up every row to the columns of the head would make the table much longer than its text. */
 function isTableTooWide(src: string): boolean {
   const headEnd = src.indexOf('\n')
   if (headEnd < 0) return false

@@ -48,7 +48,7 @@ export interface AskContent {
   /** In Markdown, one line. */
   readonly head: string
   readonly details: readonly AskDetail[]
-  /** Diffs of more UTF-16 units go out as a file. Undefined: there are no files. */
+  /** Diffs of more UTF-16 units go out as a file. Undefined if the port takes no files. */
   readonly documentLength: number | undefined
   /** Below it, once all of it is on the screen. */
   readonly open: AskFoot
@@ -106,8 +106,8 @@ export interface AskState {
   readonly isInputKnown?: boolean | undefined
   /** When the sink first saw it, in ms since the epoch. */
   readonly seenAt?: number | undefined
-  /** Who may answer. Absent while no sink named anyone. */
+  /** Who may answer. Absent until a sink names someone. */
   readonly guard?: Guard | undefined
-  /** It says why nothing can be allowed in this chat. Of a chat's asks one does. */
+  /** It says why nothing can be allowed in this chat. Only one ask of a chat does. */
   readonly isExplained?: boolean | undefined
 }

@@ -30,7 +30,7 @@ export function closingOf(source: string, from: number, { marker }: Fence): numb
   return end < 0 ? source.length : end + 1
 }
 
-/** The line feed before that line. -1: there is none. */
+/** The index of the line feed before that line; -1 without one. */
 export function closingLine(source: string, from: number, marker: string): number {
   const closing = source.indexOf(`\n${marker}`, from - 1)
   const indented = source.slice(from - 1, closing < 0 ? source.length : closing).search(/\n {1,3}(```|~~~)/)

@@ -2,7 +2,7 @@ import type { Carry } from './carry.ts'
 import { emptyHash, type HashState, hashedTo, hashIn } from './ledger.ts'
 import { type Slice, type SplitOptions, split } from './split.ts'
 
-/** How texts are cut, beside what makes each text another one. The same objects mean the same. */
+/** How a text is cut. Compared by identity. */
 export interface Cutting extends Pick<SplitOptions, 'maxLength' | 'swells' | 'measure'> {
   readonly from: number
   /** What is carried to `from`. */

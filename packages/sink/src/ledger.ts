@@ -182,7 +182,7 @@ export function hashesOf(text: string, ends: readonly number[]): readonly string
   })
 }
 
-/** Where the hashing of a text has come to. */
+/** The state of hashing a text up to a place. */
 export interface HashState {
   readonly at: number
   readonly a: number

@@ -7,10 +7,10 @@ export const longBlock = 1200
 /** The fewest units of a piece. */
 const leastPiece = 400
 
-/** A block that has no place to be cut is cut at this many units all the same: constructs across that place are text. */
+/** A block without a place to cut is cut after this many units: constructs across the cut become text. */
 const mostPiece = 12_288
 
-/** How items of lists that nothing is before, and rows of tables, begin. */
+/** The beginnings of top-level list items and of table rows. */
 const PLACE = /\n(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)/g
 
 type Read = (text: string) => readonly Token[]
@@ -18,8 +18,8 @@ type List = Extract<Token, { readonly type: 'list' }>
 type Table = Extract<Token, { readonly type: 'table' }>
 
 /**
- * Reads a long block in pieces, and joins what is one list or one table. `read` is given texts of bounded length, fences
- * apart, each of which is the same when the block grows, the last ones apart.
+ * Reads a long block in pieces, and joins the pieces of one list or table. `read` gets texts of bounded length, except for
+ * fences. When the block grows, all of them but the last ones stay the same.
  */
 export function readLongBlock(block: string, read: Read): readonly Token[] {
   const tokens: Token[] = []

@@ -26,8 +26,8 @@ export interface OfferFacts {
 /**
  * What may be offered for a permission in this chat now, for buttons and words alike.
  *
- * Allowing takes that the call's input is known and that every message of the ask, files included, is confirmed on the
- * screen. `always` also takes patterns that it would cover. Pure.
+ * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on the
+ * screen. `always` also requires patterns that it would cover. Pure.
  */
 export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, isPress = false }: OfferFacts): Offer {
   if (!mayAllow) return refusal(words.notAllowedHere)

@@ -12,7 +12,7 @@ export interface Pacer {
 export interface ChatPace {
   /**
    * When a call of that urgency may go out, in ms since the epoch; a time that has passed: now. With `calls`: when the
-   * last of so many in a row may, as far as is known now. Default 1.
+   * last of that many calls in a row may, as far as is known now. Default 1.
    */
   readyAt(priority: Priority, calls?: number): number
   /**

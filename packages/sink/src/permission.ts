@@ -4,7 +4,7 @@ import type { Words } from './words.ts'
 
 export type { AskDetail }
 
-/** Letters of a digest: 96 bits, which cannot be met by trying. */
+/** Letters of a digest: 96 bits, too many to find a collision by trying. */
 const digestLength = 16
 
 const digests = new WeakMap<PermissionAsk, string>()
@@ -38,7 +38,7 @@ export function isInputKnown(ask: PermissionAsk): boolean {
   return knownDetails(ask) !== undefined
 }
 
-/** Boxed: that there are none is remembered, too. */
+/** Boxed, to remember also that the details are not known. */
 const details = new WeakMap<PermissionAsk, { readonly known: readonly AskDetail[] | undefined }>()
 
 function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
@@ -49,7 +49,7 @@ function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
   return known
 }
 
-/** Private letters and those that are none: each device shows something else for them, and some renderers use them. */
+/** Private-use and unassigned characters: devices show them differently, and some renderers use them. */
 const unreadable = /[\p{Co}\p{Cn}]/gu
 
 /** As `visible`, and also what no font has. */

@@ -28,7 +28,7 @@ export interface ReconcileOptions {
   readonly isPreviewing: boolean
   /** Streams that were opened before this time, in ms since the epoch, are closed. Undefined: nothing is streamed. */
   readonly openSince?: number | undefined
-  /** Whether an ask has time for so many posts before it, those that belong above it. Default: it has. */
+  /** Whether an ask can wait for this many posts that belong above it. Default: yes. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
 }
 

@@ -37,7 +37,7 @@ export interface SinkOptions {
    * person there may answer; in a shared one permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only actors who may answer; `mayAnswer`, if given, must agree as well. Default: those whom `mayAnswer` lets. */
+  /** Ids of the only actors who may answer; `mayAnswer`, if given, must agree as well. Default: everyone that `mayAnswer` accepts. */
   readonly answerers?: readonly string[] | undefined
   readonly clock?: Clock | undefined
   /** A word of so many characters that nobody can guess. Default: from the system's random source. */
@@ -57,7 +57,7 @@ export interface Sink extends ReplyObserver {
    * Words answer an ask that the chat shows whole since before they were written: `messageRef.postedAt` tells when. Without
    * that time only a reply to a message of the ask answers it. Commands, forwarded texts and replies to other messages
    * answer nothing. In a shared chat a permission takes a press or a reply; a question takes bare words too, from a person
-   * who is known to be allowed to answer. Words that fit several asks are answered by the question which.
+   * who is known to be allowed to answer. For words that fit several asks it gives an error that asks which one is meant.
    */
   take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined>
   /** All asks that it may answer, without taking it. `answerWith` asks all sinks of a chat: one text may fit asks of several. */

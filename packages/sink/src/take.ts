@@ -27,7 +27,7 @@ export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
  * - `meant`: it was pressed, or replied to.
  * - `fits`: the words are an answer to it.
  * - `maybe`: the words are an answer to it, but it is not known to be on the screen: they are not taken for it, nor for another.
- * - `unfit`: it waits for words, and these are no answer to it.
+ * - `unfit`: it waits for words, and these do not answer it.
  */
 export interface Found {
   readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
@@ -51,7 +51,7 @@ export interface TakingOptions {
 /** The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's. */
 export type Finding = (input: AskInput, actor: Actor | undefined) => Promise<readonly Found[]>
 
-/** The one ask that is meant. Words that fit several are answered by the question which. Undefined when there is none. */
+/** Takes the ask that is meant. For words that fit several, an error asks which one. Undefined without any. */
 export function pick(found: readonly Found[], words: Words): TakenAsk | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
@@ -62,7 +62,7 @@ export function pick(found: readonly Found[], words: Words): TakenAsk | undefine
 
 export function createFinding(options: TakingOptions): Finding {
   const { words, policy, chat, mayAnswer, reply, ledger, onChange, onError } = options
-  /** Secrets of asks whose answer was given, and of which the server has not told yet. */
+  /** Secrets of asks that were answered here, until the server tells so. */
   const answered = new Set<string>()
   return async (input, actor) => ('token' in input ? await pressed(input, actor) : await said(input, actor))
 

@@ -1,13 +1,12 @@
-/** Remembers what was made of texts that were asked for lately. */
+/** Remembers results for texts that were used recently. */
 export interface TextCache<T> {
-  /** What was made of this text, or what `make` makes of it now. */
+  /** The remembered result for this text, else the result of `make`. */
   get(text: string, make: (text: string) => T): T
 }
 
 /**
- * Holds texts of at most so many UTF-16 units together, in two generations: when the younger one is full, the older one
- * is forgotten, and what was used since stays. So no entry has to be searched for to make room. Texts longer than a
- * quarter of that are not kept.
+ * Two-generation cache of at most `mostUnits` UTF-16 units: entries used since the last swap survive it, so making room
+ * takes no search. Texts longer than a quarter of that are not kept.
  */
 export function createTextCache<T>(mostUnits: number): TextCache<T> {
   let young = new Map<string, { readonly made: T }>()

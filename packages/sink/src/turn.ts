@@ -22,7 +22,7 @@ export interface TurnOptions {
 export interface Turn {
   /** Tells the other replies of the chat what waits here. */
   look(ledger: Ledger, slots: readonly Slot[], isHeldBack: boolean): void
-  /** Whether the ask that waits has time for so many posts before it. */
+  /** Whether the ask that waits has time for this many posts before it. */
   hasTimeFor(posts: number): boolean
   /** Another reply's ask goes first. */
   isBehind(): boolean

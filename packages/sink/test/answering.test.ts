@@ -67,7 +67,7 @@ describe('words', () => {
     expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
   })
 
-  test('that fit several asks are answered by the question which; a reply says which', async () => {
+  test('that fit several asks get an error that asks which one; a reply says which', async () => {
     const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
     const scene = await asking(blocked(permission, second))
     expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: words.whichOne })

@@ -31,7 +31,7 @@ describe('an answer that is typed', () => {
     ['a list by lines', 'red\ngreen', several, ['Red', 'Green']],
     ['one twice', '1, red', several, ['Red']],
     ['words of its own', 'something darker', open, ['something darker']],
-    ['a number that is no option', '7', open, ['7']],
+    ['a number that is not an option', '7', open, ['7']],
     ['a list of its own', 'black, white', openSeveral, ['black, white']],
   ])('may be %s', (_, said, ask, picked) => {
     expect(answerTo(ask, said)).toEqual([picked])

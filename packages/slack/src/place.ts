@@ -6,7 +6,7 @@ export function chatOf(channel: string, thread: string | undefined): Chat {
   return { id: channel, kind, ...(thread !== undefined && { thread }) }
 }
 
-/** A `ts` is the Unix time of the message in seconds, with a counter behind the point. Absent for ids that are none, as of files. */
+/** A `ts` is the Unix time of the message in seconds, with a counter behind the point. Absent for other ids, such as those of files. */
 export function refOf(ts: string): MessageRef {
   return { id: ts, ...(/^\d+\.\d+$/.test(ts) && { postedAt: Math.floor(Number(ts) * 1000) }) }
 }

@@ -138,7 +138,7 @@ function isPassedOn({ forward_origin, forward_date, via_bot, is_from_offline }: 
 /** The service account that stands for anonymous administrators where `sender_chat` is missing. https://core.telegram.org/bots/api#message */
 const anonymousAdmin = 1_087_968_824
 
-/** Posts as a chat have no known person behind them. Undefined for what bots write. */
+/** A post as a chat does not tell who wrote it. Undefined for messages of bots. */
 function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Actor | undefined {
   const poster = as ?? (from?.id === anonymousAdmin ? chat : undefined)
   if (poster) return { ...actorOf(poster), isAnonymous: true }
@@ -148,7 +148,7 @@ function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Act
 /** In a topic each message without a reply of its own names the message that the topic began with, whose id is the topic's, as in https://github.com/banteg/takopi/pull/152. */
 function repliedIn(said: z.infer<typeof message>): MessageRef | undefined {
   const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = said
-  // Not a message of this chat, so it is none of ours.
+  // Not a message of this chat, so not one of ours.
   if (external || said.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
   if (!replied || (is_topic_message === true && replied.message_id === message_thread_id)) return undefined
   return { id: String(replied.message_id) }

@@ -103,7 +103,7 @@ describe('a person has one id', () => {
   })
 })
 
-test('a message of a group that names no participant is from nobody known', async () => {
+test('a message of a group that names no participant has an anonymous actor', async () => {
   const { clock, heard, channel, texts } = listen()
   const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
   const { baileys } = listen()

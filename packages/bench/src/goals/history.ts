@@ -26,7 +26,7 @@ export const historyGoals: readonly Goal[] = [
   },
 ]
 
-/** As servers from 1.2 on do: the newest so many, or those before a cursor. */
+/** Pages as servers from 1.2 on give them: the newest messages, or those before a cursor. */
 function paged({ messages }: History): Answer {
   return (query) => {
     const end = Number(query.get('before') ?? messages.length)

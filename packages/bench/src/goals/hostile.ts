@@ -27,7 +27,7 @@ function ratio(path: Path, units: number, size: string): Goal {
   }
 }
 
-/** Which pattern it was belongs to the progress, not to the figure. */
+/** The name of the slowest pattern goes to the progress output, not into the figure. */
 function told({ id, value }: Finding): number {
   process.stderr.write(`(${id}) `)
   return value

@@ -10,7 +10,7 @@ export interface Finding {
 /** Units that a text grows by from flush to flush. */
 const step = 1024
 
-/** Times a text is tried at most: what the machine did meanwhile is in some of them. */
+/** The most tries of a text. Other work on the machine slows some of them down. */
 const tries = 4
 
 let round = 0
@@ -63,7 +63,7 @@ function grow(path: Path, pattern: Pattern, units: number): readonly number[] {
   return times
 }
 
-/** CPU time, as other work on the machine is not in it. */
+/** CPU time, which leaves out other work on the machine. */
 function cpuMs(run: () => void): number {
   const before = process.cpuUsage()
   run()

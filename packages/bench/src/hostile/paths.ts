@@ -4,7 +4,7 @@ import { renderSlack, slackLimits } from '@reply/slack'
 import { renderHtml, renderRich } from '@reply/telegram'
 import { cloudLimits, renderWhatsApp } from '@reply/whatsapp'
 
-/** One way of a text to a reader. */
+/** One way in which a text reaches a reader. */
 export interface Path {
   readonly id: string
   /** A text that grows: each call is one flush, given the whole text so far. */
@@ -36,7 +36,7 @@ function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
   }
 }
 
-/** As a platform that takes everything at once. */
+/** Like a platform that takes everything in one message. */
 function shownIn(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
   const entries = slots
     .filter(({ isGrowing }) => mode === 'live' || !isGrowing)

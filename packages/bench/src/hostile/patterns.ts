@@ -1,7 +1,7 @@
 /** A text that a model could write and that costs a reader of Markdown more than its length. */
 export interface Pattern {
   readonly id: string
-  /** The text, of at least so many units. `round` makes it another one each time, so that no cache has seen it. */
+  /** The text, of at least `units` UTF-16 units. Each `round` gives a different text, so that no cache has seen it. */
   write(units: number, round: number): string
 }
 

@@ -14,7 +14,7 @@ function begun(): readonly ReplyEvent[] {
   ]
 }
 
-/** One message of so many parts: steps' ends, calls and texts in turn. */
+/** One message with this many parts: ends of steps, calls and texts in turn. */
 export function eventsOfParts(count: number): readonly ReplyEvent[] {
   return [...begun(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
 }
@@ -39,7 +39,7 @@ function partEvents(index: number): readonly SessionScopedEvent[] {
   ]
 }
 
-/** So many permissions, all pending at once, answered in the order of the asking. */
+/** This many permissions, all pending at once, answered in the order in which they were asked. */
 export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   const ids = Array.from({ length: count }, (_, index) => `per_${String(index).padStart(8, '0')}`)
   const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const

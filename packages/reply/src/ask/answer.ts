@@ -45,7 +45,7 @@ export function readPermissionAnswer(typed: string, { canAlways, labels }: Permi
   return { type: 'error', reason: 'unclear' }
 }
 
-/** What follows the refusal; undefined where the text is none. */
+/** The text after the refusal; undefined if the text is not a refusal. */
 function reasonOf(typed: string, word: string): string | undefined {
   const text = typed.trim().replace(/^#(?=\d)/, '')
   const start = text.slice(0, word.length)

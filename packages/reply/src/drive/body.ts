@@ -17,7 +17,7 @@ export async function readBody(response: Response, maxBytes: number): Promise<Ui
     isTooLarge = length > maxBytes
     if (!isTooLarge) pieces.push(value)
   }
-  // A server that goes on sending is not waited for.
+  // Does not wait for a server that goes on sending.
   void reader.cancel().catch(() => {})
   throw new ReplyError('too-large', `more than ${maxBytes} bytes`)
 }

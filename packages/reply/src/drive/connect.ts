@@ -50,7 +50,7 @@ export interface OpenCode {
   /** Refuses it. With a message, OpenCode hands that to the model and goes on. Only permissions take one. */
   reject(ask: Ask, message?: string): Promise<void>
   /**
-   * Ends whatever runs in a session and its sub-agents, whoever started it, also before a restart of this program; see `StopTarget`.
+   * Ends what runs in a session and its sub-agents, also if another client or an earlier run of this program started it; see `StopTarget`.
    * From the call on none of their asks can be answered. Resolves when the server was seen to rest with nothing pending, also when
    * it did before. Rejects with `not-stopped` when it wasn't seen to within 30 s, with `gone` when it doesn't know the session.
    */

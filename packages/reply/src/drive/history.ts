@@ -16,7 +16,7 @@ export interface Reach {
 export interface History {
   /** In the server's order. */
   readonly messages: SnapshotEvent['messages']
-  /** Nothing older is left unread. */
+  /** It has all messages of the session. */
   readonly isWhole: boolean
 }
 
@@ -28,7 +28,7 @@ export interface HistoryOptions {
 /** Most runs have fewer messages. */
 const firstPage = 20
 
-/** A page of so many is parsed in some milliseconds. */
+/** A page of this size takes a few milliseconds to parse. */
 const largestPage = 160
 
 /** This many messages are decoded at a time; in between others have their turn. */
@@ -36,7 +36,7 @@ const slice = 100
 
 /**
  * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. In pages
- * from 1.2 on; servers before it give only the newest so many, and are asked for ever more.
+ * from 1.2 on. Older servers only take a limit: they are asked again with a larger one.
  */
 export async function readHistory({ rest, onError }: HistoryOptions, place: Place, reach: Reach): Promise<History> {
   let messages: SnapshotEvent['messages'] = []

@@ -108,7 +108,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     if (live) void abort()
   }
 
-  /** The run is somebody else's: another prompt began it. */
+  /** Another prompt began the run. */
   function isShared(): boolean {
     if (source.stream.joined) return true
     const first = live?.reply().promptIDs[0]
@@ -167,7 +167,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     return opened
   }
 
-  /** Its reply is over when the server has the message; a run that goes on in the session is none of it. */
+  /** Its reply is over when the server has the message, also while a run goes on in the session. */
   async function note(place: Place): Promise<void> {
     const { sessionID } = place
     const own = engine.openReply(sessionID) ? undefined : announce(sessionID)

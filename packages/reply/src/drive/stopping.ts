@@ -10,7 +10,7 @@ export interface Stop {
   end(isStopped: boolean): void
 }
 
-/** Whom an answer would go to. */
+/** The ask that an answer would go to. */
 export interface Addressee {
   readonly requestID: string
   /** The session that asks and those above it, as far as they are known. */
@@ -52,7 +52,7 @@ interface Sending {
 /** How many rejected asks are remembered. Servers up to 1.14 take answers to them, without effect. */
 const maxClosed = 1000
 
-/** Who may still be answered: the one place that knows which sessions are being stopped. */
+/** Decides which asks can still be answered: the one place that knows which sessions are being stopped. */
 export function createStopping(options: {
   /** The session above, over REST; undefined for a root. */
   readonly parentOf: (place: Place) => Promise<string | undefined>

@@ -7,8 +7,8 @@ import { createChangeQueue } from './queue.ts'
 import type { LiveReply } from './replies.ts'
 
 /**
- * One reply as it comes about. Reading it and waiting for it are independent: the reply goes on whether or not anybody
- * iterates, and `break` stops nothing. Each iterator reads at its own speed and arrives at the same reply: one that begins
+ * One reply as it comes about. Reading it and waiting for it are independent: the reply goes on without an
+ * iterator, and `break` stops nothing. Each iterator reads at its own speed and arrives at the same reply: one that begins
  * late or falls far behind gets the difference to the newest state instead of each change.
  */
 export interface ReplyStream extends AsyncIterable<Change> {

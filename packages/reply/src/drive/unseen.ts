@@ -22,8 +22,8 @@ export const unseenMs = 1000
 const maxWaitMs = 30_000
 
 /**
- * Reads the message of a permission whose call's input the stream has not told: until it is known, nobody can say what
- * would run. Reads again as long as the permission is pending. One that names no message and call is left alone.
+ * Reads the message of a permission whose call's input the stream has not told: until then, it is not known what
+ * would run. Reads again while the permission is pending. Leaves permissions alone that name no message or call.
  * Returns the stop.
  */
 export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOptions): () => void {

@@ -27,7 +27,7 @@ const begun = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
 
 /**
  * A private key, from its first line to its last, of any length; without a last line, to where nothing like a key follows.
- * The first line alone, as in a text about keys, is no secret.
+ * The first line alone, as in a text about keys, is not a secret.
  */
 export function readPrivateKey(text: string, { from, at, isEnd }: Span): Verdict {
   const afterLabel = at + lengthOf(label, text, at)

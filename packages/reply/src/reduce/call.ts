@@ -13,7 +13,7 @@ export function withCall(reply: Reply, ask: Ask): Ask {
   return call ? { ...ask, call } : ask
 }
 
-/** The calls of one message may have ids that those of another have, too: some providers count them anew for each step. */
+/** Calls of two messages may have the same id: some providers number them anew in each step. */
 function callOf(reply: Reply, { callID, messageID }: PermissionAsk): AskCall | undefined {
   if (callID === undefined) return undefined
   const at = messageID === undefined ? -1 : messageAt(reply.messages, messageID)

@@ -111,7 +111,7 @@ function isFromBelow(child: Child, change: Change): boolean {
   return 'ask' in change && change.ask.sessionID !== child.reply.sessionID
 }
 
-/** A child's asks are only ever replaced in their places, or added: what stands where it stood is no news. */
+/** A child's asks are only replaced in place or appended, so an ask in the same place has not changed. */
 function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask[], changes: Change[]): Reply {
   let next = reply
   for (const [index, ask] of after.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Where things are in lists that grow at their end, each list being a value of its own. One index serves a list and all
- * that are made of it: an append adds to it, a replacement changes nothing, and what it says is checked against the list.
+ * Positions of items in immutable lists that grow at their end. One index serves a list and all lists made from it: an append
+ * adds to it, a replacement leaves it as it is, and each result is checked against the list.
  */
 export interface Positions<T> {
   /** -1 without it. */
@@ -9,7 +9,7 @@ export interface Positions<T> {
   carry(list: readonly T[], next: readonly T[]): void
 }
 
-/** News are nearly always of the last items: so many are looked at before an index is. */
+/** Most events are about the last items: this many are searched before an index is used. */
 const nearEnd = 32
 
 export function createPositions<T>(idOf: (item: T) => string): Positions<T> {

@@ -10,7 +10,7 @@ import { changeCell, type Draft, getCell } from './state.ts'
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   // What has just been adopted goes in before the end; one end does not wait for another.
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
-  // What is adopted may open a reply, of which no idle was heard yet.
+  // Adopting may open a reply that has not heard an idle yet.
   const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'heard'
   const again = event.by === 'end' ? { ...event, idle } : event
   const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)

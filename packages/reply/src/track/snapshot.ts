@@ -28,8 +28,8 @@ export function placeSnapshot(draft: Draft, path: readonly string[], given: Snap
 }
 
 /**
- * Notes where the first partial reading of a session began. What a later one brings from before that is no news, so it is
- * left out.
+ * Notes where the first partial reading of a session began. Leaves out older messages that a later
+ * reading brings.
  */
 function fromReadFrom(draft: Draft, event: SnapshotEvent): SnapshotEvent {
   const cell = getCell(draft, event.sessionID)

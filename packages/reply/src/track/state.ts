@@ -43,7 +43,7 @@ export interface Cell {
   readonly createdAt?: number | undefined
   /** It was read over REST: its history is known. */
   readonly read?: true | undefined
-  /** Older messages than this one were never read: what is heard of them is no news. */
+  /** Messages older than this one were never read. Events about them are ignored. */
   readonly readFrom?: ReadFrom | undefined
   /** It was deleted: nothing that is heard of it later opens a reply. */
   readonly removed?: true | undefined

@@ -21,7 +21,7 @@ describe('an answer to a permission', () => {
     expect(readPermissionAnswer(typed, { canAlways: true })).toEqual(read)
   })
 
-  test('has fixed numbers: 2 is no refusal where "always" is not offered', () => {
+  test('has fixed numbers: 2 is an error where "always" is not offered', () => {
     const error = { type: 'error', reason: 'always-not-offered' }
     expect(readPermissionAnswer('2', { canAlways: false })).toEqual(error)
     expect(readPermissionAnswer('always', { canAlways: false })).toEqual(error)

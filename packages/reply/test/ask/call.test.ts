@@ -146,7 +146,7 @@ describe('a request that is told again', () => {
     expect(typesOf(told)).toEqual(['childChanged', 'askChanged'])
   })
 
-  test('is no news once it is closed', () => {
+  test('changes nothing once it is closed', () => {
     const known = run([...running, asked, closed('p1', { type: 'permission', reply: 'once' })])
     expect(run([permission('p1', root, { patterns: ['rm'] })], known).changes).toEqual([])
   })

@@ -43,7 +43,7 @@ test('a reconnect asks as much after runs in 1,000 directories as after one', as
   expect(counts[1]).toBeLessThan(20)
 })
 
-/** How many requests a reconnect makes when so many runs have ended, each in a directory of its own. */
+/** How many requests a reconnect makes after this many runs, each in a directory of its own. */
 async function requestsAfter(count: number): Promise<number> {
   const streams: ReadableStreamDefaultController<Uint8Array>[] = []
   const clock = createHandClock()

@@ -27,7 +27,7 @@ interface Page {
   readonly before?: string | undefined
 }
 
-/** Servers from 1.2 on give pages; those before it only the newest so many; some nothing but all. */
+/** Servers from 1.2 on give pages, older ones the newest messages up to a limit, some always everything. */
 function serve(kind: 'pages' | 'limit' | 'all', all: readonly Wire[]) {
   const asks: Page[] = []
   const messages = async (_: object, { limit, before }: Page) => {

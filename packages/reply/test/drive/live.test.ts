@@ -135,7 +135,7 @@ describe('an ask', () => {
     expect(existsSync(join(stage.server.directory, 'asked-for.txt'))).toBe(false)
   })
 
-  test('shows the whole command, of which the patterns tell a harmless part', async () => {
+  test('shows the whole command; the patterns tell only a harmless part', async () => {
     const stream = prompt('hidden')
     const ask = await seenPermission(stream)
     expect(ask.patterns).toEqual(['ls'])

@@ -24,7 +24,7 @@ function server(version: string, { sessions = {}, link }: { sessions?: Record<st
   return { places: createPlaces(rest), asked }
 }
 
-describe('a session of which only the id is known', () => {
+describe('a session known only by its id', () => {
   const place = { sessionID: 'ses_1', directory: undefined }
 
   test.each(['1.1.65', '1.2.27', '1.18.33'])('is found in its project (%s)', async (version) => {

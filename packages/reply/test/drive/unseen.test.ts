@@ -86,7 +86,7 @@ test('without a stream nothing is read, and with it the reading goes on', async 
   expect(reads).toEqual([`3000 ${root} m1`])
 })
 
-test('a message that is not stored yet is no error; any other failure is told once', async () => {
+test('a message that is not stored yet is not reported; any other failure is reported once', async () => {
   const refuse = (type: 'gone' | 'refused') => () => {
     throw new ReplyError(type, 'No.')
   }

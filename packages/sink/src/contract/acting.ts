@@ -4,7 +4,7 @@ import type { Delivery } from '../reconcile.ts'
 import { createSink, type Sink, type SinkOptions } from '../sink.ts'
 import { must, type Stage, until } from './stage.ts'
 
-/** How long a reply may take to be shown, in ms: platforms make one wait. */
+/** How long a reply may take to be shown, in ms: platforms limit rates. */
 export const patienceMs = 120_000
 
 const policy: Partial<Policy> = { firstFlushMs: 0, statusAfterMs: 0, notifyAfterMs: 3_600_000 }

@@ -98,7 +98,7 @@ export const asking = [
   },
 ] as const satisfies readonly Demand[]
 
-/** All of it can be read once it can be allowed, and it comes to that wherever there is room for it. */
+/** All of it is readable once it can be allowed, and it can be allowed wherever it fits. */
 async function readable(
   stage: Stage,
   given: Permitting & { readonly sessionID: string },

@@ -12,7 +12,7 @@ export interface SeenMessage {
   readonly replyTo?: string | undefined
   /** The name of the file that it carries. */
   readonly fileName?: string | undefined
-  /** What a person reads who opens the file. */
+  /** What a person who opens the file reads. */
   readonly fileText?: string | undefined
 }
 

@@ -83,7 +83,7 @@ export const whole = [
         must(stage.notifications() === 1, `The ask rang ${stage.notifications()} times.`)
         const taken = await sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
         must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
-        must((await sink.take({ token: 'somebody.else' })) === undefined, 'It takes a token that is not its own.')
+        must((await sink.take({ token: 'another.token' })) === undefined, 'It takes a token that is not its own.')
         const ask = askOf({ status: 'answered', answers: [['Blue']] })
         go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
         await ended(stage, sink)

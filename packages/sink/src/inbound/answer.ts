@@ -23,7 +23,7 @@ export interface AnswerOptions {
 
 /**
  * Answers what the agent asked with what a person pressed or typed, and aborts at the Stop button. It resolves with false for
- * what is none of that: another prompt, a command. Who may answer is the host's to say, before. The person is told of an
+ * anything else, such as another prompt or a command. The host decides before who may answer. The person is told of an
  * answer that failed. Only a Stop rejects: with `not-stopped` when the server was not seen to stop, which the sink shows too.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {

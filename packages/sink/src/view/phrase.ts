@@ -20,7 +20,7 @@ export function toolLabel(name: string): string {
   return name.replace(/\bmcp__[^_\s]+(?:_[^_\s]+)*__/g, '')
 }
 
-/** Text of the outside, as Markdown that shows it as it is, in one line, with what it hides made visible. */
+/** Foreign text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
 export function literal(text: string): string {
   return visible(text.replace(/\s+/g, ' ').trim()).replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
 }

@@ -9,7 +9,7 @@ export interface Identities {
   personOf(jid: string, alt: string | undefined): Promise<string>
 }
 
-/** So many LIDs are remembered; the login itself knows of others. */
+/** How many LIDs are remembered; the login itself knows more. */
 const most = 1000
 
 export function createIdentities(socket: () => BaileysSocket | undefined): Identities {

@@ -124,12 +124,12 @@ export function toHeard(
   }
 }
 
-/** Whom it is from and where, once people are known by one id. */
+/** Its chat and actor, with one id for each person. */
 export async function placed(
   { jid, author, ...heard }: BaileysHeard,
   identities: Identities,
 ): Promise<Text & Pick<BaileysHeard, 'quoted'>> {
-  // A group's message that names no participant is from nobody who could be known again.
+  // A group's message that names no participant does not tell who wrote it.
   const person = author.jid === undefined ? undefined : await identities.personOf(author.jid, author.alt)
   const id = person ?? jid
   const actor = { id, name: author.name ?? id, ...(person === undefined && { isAnonymous: true as const }) }

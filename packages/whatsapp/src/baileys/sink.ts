@@ -40,7 +40,7 @@ export interface BaileysSinkOptions {
   readonly clock?: Clock | undefined
 }
 
-/** There are no buttons, and in a group only a reply to the message answers. The numbers are the same everywhere. */
+/** Without buttons, people answer by number; in a group only by a reply to the message. The numbers are the same everywhere. */
 export const baileysWords: Partial<Words> = {
   replyPermission: (always) =>
     `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write reject and why.`,

@@ -24,7 +24,7 @@ export interface CloudServerOptions {
   readonly token: string
   readonly phoneNumberId: string
   readonly plan: CloudFaultPlan
-  /** Its time is in the `Date` header of each answer. Undefined: there is no such header. */
+  /** Its time is in the `Date` header of each answer. Undefined: answers have no such header. */
   readonly clock: Clock | undefined
   /** Every call is put here, and replaced when it is answered. */
   readonly calls: WhatsAppCall[]

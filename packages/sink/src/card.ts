@@ -71,6 +71,8 @@ export interface Shown {
   readonly breaks: readonly Break[]
   /** Cards of which a message was posted. */
   readonly posted: ReadonlySet<string>
+  /** Cards of which every message was refused. */
+  readonly lost?: ReadonlySet<string> | undefined
   /** Calls that notices told, as `partID:status`. */
   readonly told: ReadonlySet<string>
   readonly noticeAt?: number | undefined

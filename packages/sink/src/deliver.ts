@@ -64,7 +64,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const typing = createTyping({ port, chat, clock, pace, signal })
   const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
-  const turn = createTurn({ pace, chat, perChat: limits.perChat })
+  const turn = createTurn({ pace, chat, perChat: limits.perChat, hasButtons: limits.buttons !== undefined })
   const keeper = createKeeper(options)
   const find = createFinding({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
   let ledger: Ledger = emptyLedger
@@ -136,6 +136,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         // It may have been stopped, or be another reply by now.
         continue
       }
+      turn.hold(reply, ledger)
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       typing.set(isTyping, doing)
       turn.look(ledger, slots, schedule.isHeldBack())
@@ -145,6 +146,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         waiting = operations.length > 0 ? reply : undefined
+        if (turn.isHeld()) pace.onFree(work)
         return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), ...operations.map(schedule.readyAt)))
       }
       const leave = turn.isBehind() ? undefined : pace.enter()
@@ -166,7 +168,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   function pictureOf(of: Reply, now: number): Picture {
-    return picture(of, { ...options, mode, native, ledger, now, canEdit: optionsOf(of).canEdit })
+    return picture(of, { ...options, mode, native, ledger, now, canEdit: optionsOf(of).canEdit, isHeld: turn.isHeld() })
   }
 
   function optionsOf({ phase }: Reply): ReconcileOptions {

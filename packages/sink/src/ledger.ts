@@ -140,9 +140,11 @@ export function memoryStore(): LedgerStore {
 /** What a view has to know of it. */
 export function shownOf(ledger: Ledger): Shown {
   const there = ledger.entries.filter(isThere)
+  const posted = new Set(there.map((entry) => entry.card))
   return {
     breaks: ledger.breaks,
-    posted: new Set(there.map((entry) => entry.card)),
+    posted,
+    lost: new Set(ledger.entries.flatMap(({ card, state }) => (state === 'failed' && !posted.has(card) ? [card] : []))),
     told: new Set(ledger.told),
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,

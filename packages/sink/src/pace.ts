@@ -22,14 +22,24 @@ export interface ChatPace {
   claim(owner: object, since: number | undefined): void
   /** Another owner's ask goes first: it waits longer than the owner's, if that has one. `onFree` tells when to look again. */
   isBehind(owner: object): boolean
+  /** The owner has a permission that people answer in words: such are shown one at a time in a chat and thread. Undefined: it has none. */
+  hold(owner: object, held: Held | undefined): void
+  /** Another owner's permission is answered first: one that is shown, else the one that waits longest. `onFree` tells when to look again. */
+  isHeld(owner: object): boolean
   /** A call goes out. Undefined while another one is on its way. */
   enter(): (() => void) | undefined
-  /** Once, when the call on its way is over. */
+  /** Once, when the call on its way is over, or an ask that others waited for. */
   onFree(listener: () => void): void
   /** The platform wants to hear nothing for a while. */
   freeze(forMs: number, scope: 'chat' | 'client'): void
   /** True the first time that this process asks for the topic: for what a chat is told once. */
   isFirst(topic: string): boolean
+}
+
+export interface Held {
+  /** In ms since the epoch. */
+  readonly since: number
+  readonly isShown: boolean
 }
 
 /** What each kind leaves of a budget for those above it. */
@@ -46,6 +56,7 @@ interface ChatCalls extends Calls {
   waiting: (() => void)[]
   /** Since when the ask of each owner waits. */
   readonly claims: Map<object, number>
+  readonly held: Map<object, Held & { readonly thread: string | undefined }>
   /** What the chat was told once. */
   readonly told: Set<string>
 }
@@ -57,7 +68,7 @@ interface Room {
 }
 
 function newChat(): ChatCalls {
-  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), told: new Set() }
+  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), held: new Map(), told: new Set() }
 }
 
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
@@ -84,6 +95,16 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       },
       isBehind: (owner) => {
         const [first] = [...calls.claims].toSorted(([, a], [, b]) => a - b)
+        return first !== undefined && first[0] !== owner
+      },
+      hold: (owner, held) => {
+        const isOver = held === undefined && calls.held.delete(owner)
+        if (held) calls.held.set(owner, { ...held, thread: place.thread })
+        if (isOver) tell(calls)
+      },
+      isHeld: (owner) => {
+        const here = [...calls.held].filter(([, { thread }]) => thread === place.thread)
+        const [first] = here.toSorted(([, a], [, b]) => Number(b.isShown) - Number(a.isShown) || a.since - b.since)
         return first !== undefined && first[0] !== owner
       },
       enter: () => {

@@ -12,6 +12,7 @@ export interface PictureOptions extends DeliverOptions {
   readonly ledger: Ledger
   readonly now: number
   readonly canEdit: boolean
+  readonly isHeld: boolean
 }
 
 /** What the chat is to show, as messages. */
@@ -21,13 +22,13 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
 
 /** View and layout of a reply for one chat. Pure. */
 export function picture(reply: Reply, options: PictureOptions): Picture {
-  const { port, render, policy, words, mode, native, ledger, now, canEdit: edits } = options
+  const { port, render, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
   const { limits } = port
   const { buttons, forms, typingTells } = limits
   const { streaming: stream } = native
   const shown = shownOf(ledger)
   const { cards, flow, ...rest } = view(reply, {
-    ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells },
+    ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld },
     uploads: port.upload !== undefined,
     mayAllow: (state) => mayAllow(state, options),
     isStreaming: stream !== undefined,

@@ -1,8 +1,9 @@
+import { pendingAsks, type Reply } from '@reply/core'
 import type { Slot } from './layout.ts'
-import type { Ledger } from './ledger.ts'
+import { type Ledger, shownOf } from './ledger.ts'
 import type { Budget } from './limits.ts'
 import type { ChatPace } from './pace.ts'
-import { requestOf } from './permission.ts'
+import { permissionKey, requestOf } from './permission.ts'
 import type { Chat } from './port.ts'
 import { waitingAsk } from './reconcile.ts'
 
@@ -16,10 +17,19 @@ export interface TurnOptions {
   readonly pace: ChatPace
   readonly chat: Chat
   readonly perChat: Budget
+  /** Permissions are answered by buttons. */
+  readonly hasButtons: boolean
 }
 
-/** Whose turn it is: the chat's oldest ask goes before all other calls of all its replies. */
+/**
+ * Whose turn it is: the chat's oldest ask goes before all other calls of all its replies. Where there are no buttons, a chat
+ * shows one permission at a time: another one's "1" would be read as an answer to it.
+ */
 export interface Turn {
+  /** Tells the other replies of the chat which permission people are to answer here. */
+  hold(reply: Reply, ledger: Ledger): void
+  /** Another reply's permission is answered first. */
+  isHeld(): boolean
   /** Tells the other replies of the chat what waits here. */
   look(ledger: Ledger, slots: readonly Slot[], isHeldBack: boolean): void
   /** Whether the ask that waits has time for this many posts before it. */
@@ -29,11 +39,20 @@ export interface Turn {
   leave(): void
 }
 
-export function createTurn({ pace, chat, perChat }: TurnOptions): Turn {
+export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Turn {
   const owner = {}
   const withinMs = Math.max(askWithinMs[chat.kind ?? 'shared'], perChat.perMs / perChat.calls + 1000) - callMs
   let since: number | undefined
   return {
+    hold: (reply, ledger) => {
+      if (hasButtons) return
+      const { posted, lost } = shownOf(ledger)
+      const waiting = pendingAsks(reply).filter((ask) => ask.type === 'permission' && !lost?.has(permissionKey(ask)))
+      const [first] = waiting
+      const isShown = waiting.some(({ requestID }) => [...posted].some((card) => requestOf(card) === requestID))
+      pace.hold(owner, first && { since: ledger.asks[first.requestID]?.seenAt ?? 0, isShown })
+    },
+    isHeld: () => !hasButtons && pace.isHeld(owner),
     look: (ledger, slots, isHeldBack) => {
       const ask = waitingAsk(ledger, slots)
       since = ask && (ledger.asks[requestOf(ask.card.key) ?? '']?.seenAt ?? 0)
@@ -41,6 +60,9 @@ export function createTurn({ pace, chat, perChat }: TurnOptions): Turn {
     },
     hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', posts + 1) <= since + withinMs,
     isBehind: () => pace.isBehind(owner),
-    leave: () => pace.claim(owner, undefined),
+    leave: () => {
+      pace.hold(owner, undefined)
+      pace.claim(owner, undefined)
+    },
   }
 }

@@ -31,6 +31,8 @@ export interface ViewOptions {
   readonly edits?: boolean | undefined
   /** People here may allow that ask: it is known who may answer it. Default: they may. */
   readonly mayAllow?: ((state: AskState) => boolean) | undefined
+  /** Another reply's permission is answered first, where people answer in words: none of this one's is shown before. */
+  readonly isHeld?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
   /** What grows is streamed: the stream tells what is being done. */

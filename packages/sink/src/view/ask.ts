@@ -1,7 +1,7 @@
 import { type Ask, type QuestionAsk, type Reply, visible } from '@reply/core'
 import { formOf, tokens } from '../asks.ts'
-import type { AskCard, AskState } from '../card.ts'
-import { requestOf } from '../permission.ts'
+import type { AskCard, AskState, Shown } from '../card.ts'
+import { permissionKey, requestOf } from '../permission.ts'
 import type { Button, Form } from '../port.ts'
 import { earliest, type ViewOptions } from '../view.ts'
 import { permissionCards, retiredCard } from './permission.ts'
@@ -16,7 +16,7 @@ export interface AskView {
 
 /** Several questions come one after another; so do permissions where there are no buttons. */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
-  const { shown, buttons, words } = options
+  const { shown, buttons, words, isHeld = false } = options
   const cards: AskCard[] = []
   let nextAt: number | undefined
   let isWaiting = false
@@ -29,14 +29,23 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
       continue
     }
     const view = permissionCards(ask, state, options)
+    const isPending = ask.status === 'pending'
+    const isBehind: boolean = isWaiting || (isHeld && isPending && !isBegun(ask, shown))
     // What comes after it keeps its place.
-    cards.push(...view.cards.filter(({ key }) => !isWaiting || shown.posted.has(key)))
-    nextAt = earliest(nextAt, isWaiting ? undefined : view.shownAt)
-    isWaiting ||= view.shownAt !== undefined || (!buttons && ask.status === 'pending')
+    cards.push(...view.cards.filter(({ key }) => !isBehind || shown.posted.has(key)))
+    nextAt = earliest(nextAt, isBehind ? undefined : view.shownAt)
+    // One that the chat refused is waited for by none.
+    const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionKey(ask))
+    isWaiting ||= isBehind || view.shownAt !== undefined || isAnsweredAlone
   }
   const known = new Set(reply.asks.map(({ requestID }) => requestID))
   const lost = (shown.outdated ?? []).filter((card) => shown.posted.has(card) && !known.has(requestOf(card) ?? ''))
   return { cards: [...cards, ...lost.map((card) => retiredCard(card, `❓ ${literal(words.superseded)}`))], nextAt }
+}
+
+/** The chat shows something of it, be it as it was before. */
+function isBegun({ requestID }: Ask, { posted }: Shown): boolean {
+  return [...posted].some((card) => requestOf(card) === requestID)
 }
 
 function questionCard(

@@ -170,18 +170,9 @@ function latest(entries: readonly Entry[]): number | undefined {
   return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
 }
 
-/** 53 bits that tell two texts apart; nobody is to be kept out by it. */
+/** 53 bits that tell two texts apart. Not for security. */
 export function hashOf(text: string): string {
-  return hashesOf(text, [text.length]).join('')
-}
-
-/** Of the text up to each of these places, which are in their order: read once, however many they are. */
-export function hashesOf(text: string, ends: readonly number[]): readonly string[] {
-  let state = emptyHash
-  return ends.map((end) => {
-    state = hashedTo(end, text, state)
-    return hashIn(state)
-  })
+  return hashIn(hashedTo(text.length, text, emptyHash))
 }
 
 /** The state of hashing a text up to a place. */
@@ -193,7 +184,7 @@ export interface HashState {
 
 export const emptyHash: HashState = { at: 0, a: 0xdeadbeef, b: 0x41c6ce57 }
 
-/** Hashes a text on, up to a place that is not before the state's. */
+/** Continues to hash a text up to `end`, which must not be before the state's place. */
 export function hashedTo(end: number, text: string, state: HashState): HashState {
   let { at, a, b } = state
   for (; at < end; at++) {

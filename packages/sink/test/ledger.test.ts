@@ -12,7 +12,7 @@ import {
   SinkError,
   shownOf,
 } from '../src/index.ts'
-import { hashesOf, hashOf } from '../src/ledger.ts'
+import { emptyHash, hashedTo, hashIn, hashOf } from '../src/ledger.ts'
 import { replyWith, settledWith, text } from './make.ts'
 import { createScene } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -133,9 +133,14 @@ test.each([
   expect(make).toThrow(field)
 })
 
-test('what is hashed in one go is hashed as each of its beginnings', () => {
+test('a text that is hashed in steps has the hash of each of its beginnings', () => {
   const words = 'One 👍 two. '.repeat(20)
   const ends = [0, 3, 5, 5, 100, words.length]
-  expect(hashesOf(words, ends)).toEqual(ends.map((end) => hashOf(words.slice(0, end))))
-  expect(new Set(hashesOf(words, ends)).size).toBe(ends.length - 1)
+  let state = emptyHash
+  const hashes = ends.map((end) => {
+    state = hashedTo(end, words, state)
+    return hashIn(state)
+  })
+  expect(hashes).toEqual(ends.map((end) => hashOf(words.slice(0, end))))
+  expect(new Set(hashes).size).toBe(ends.length - 1)
 })

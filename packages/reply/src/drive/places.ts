@@ -2,6 +2,7 @@ import { toReadDirectory, toReadVersion, toReadWorktrees } from '../decode/rest.
 import { ReplyError } from '../error.ts'
 import type { Place } from '../place.ts'
 import type { Rest } from './rest.ts'
+import { isBeforeOneTwo } from './version.ts'
 
 export interface Places {
   /** Reads a session, also where its directory is not known. Rejects with `gone` when no project of the server has it. */
@@ -44,10 +45,6 @@ export function createPlaces(rest: Pick<Rest, 'session' | 'path' | 'projects' | 
     const version = toReadVersion(await rest.health().catch(() => undefined))
     return version !== undefined && isBeforeOneTwo(version)
   }
-}
-
-export function isBeforeOneTwo(version: string): boolean {
-  return /^(0|1\.[01])\./.test(version)
 }
 
 /** Servers before 1.2 give back what they are given, links and all. Only what its own text tells can be mended here. */

@@ -6,7 +6,6 @@ import type { Rest } from './rest.ts'
 
 /** A session and all sub-agents below it, found over REST. It only grows. */
 export interface Tree {
-  readonly sessionIDs: ReadonlySet<string>
   /** Adds sessions that are known to belong to it. */
   add(sessionIDs: Iterable<string>): void
   /** Lists the children of each session that it has, down to the last. Rejects with `gone` when the server doesn't know the topmost. */
@@ -28,7 +27,7 @@ export interface TreeOptions {
 export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tree {
   const topID = place.sessionID
   const sessionIDs = new Set([topID])
-  return { sessionIDs, add, walk, holds }
+  return { add, walk, holds }
 
   function add(found: Iterable<string>): void {
     const ids = [...found].filter((id) => !sessionIDs.has(id))

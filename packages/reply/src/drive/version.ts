@@ -1,5 +1,3 @@
-import { isBeforeOneTwo } from './places.ts'
-
 /**
  * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message: an id
  * that is not the newest of its session is never answered, one ahead of the server's clock is answered for ever (measured
@@ -8,6 +6,11 @@ import { isBeforeOneTwo } from './places.ts'
 export function takesMessageIDs(version: string | undefined): boolean {
   const [major = 0, minor = 0, patch = 0] = numbersOf(version)
   return major > 1 || (major === 1 && (minor > 18 || (minor === 18 && patch >= 15)))
+}
+
+/** Servers before 1.2 keep the sessions of each project apart, do not page messages and send fewer heartbeats. */
+export function isBeforeOneTwo(version: string): boolean {
+  return /^(0|1\.[01])\./.test(version)
 }
 
 /** How long a stream may be silent: servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */

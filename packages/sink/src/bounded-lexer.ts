@@ -1,4 +1,12 @@
 import { Lexer, type Token as MarkedOrOther, type MarkedToken, Tokenizer, type Tokens } from 'marked'
+import {
+  createHeadingLimit,
+  createTableLimit,
+  createUnderlineSearch,
+  lazyStretch,
+  MARKED_LINE,
+} from './block-limits.ts'
+import { boundedAddresses, isMark } from './span-limits.ts'
 
 /** A token of Markdown. Tokens inside it are typed more widely by marked: `known` narrows them. */
 export type Token = MarkedToken
@@ -10,11 +18,11 @@ const mostDepth = 12
 const mostSpans = 8
 
 /** How many units the search for the ends of emphasis may read for each unit of a line, and for the line itself. */
-const readsPerUnit = 10
+const readsPerUnit = 8
 const readsPerRun = 2000
 
-/** Cells of a table for each unit that it is written with: marked fills up every row to the length of the head. */
-const cellsPerUnit = 1
+/** What a mark counts once that limit is reached. As many units as the line has, and what follows is one text. */
+const unitsPerMark = 30
 
 /** How many units of lists and quotes may be read, those inside others again, for each unit of the text. */
 const nestedReadsPerUnit = 4
@@ -29,17 +37,42 @@ const nestedReadsPerUnit = 4
 export function readMarkdown(source: string): readonly Token[] {
   const tokenizer = new Tokenizer()
   const lexer = new Lexer({ gfm: true, breaks: false, pedantic: false, tokenizer })
-  limitBlocks(tokenizer, lexer, nestedReadsPerUnit * source.length + readsPerRun)
+  const rest = createRest(tokenizer, lexer)
+  limitContainers(tokenizer, lexer, { mostReads: nestedReadsPerUnit * source.length + readsPerRun, rest })
+  limitTables(tokenizer, source.length)
+  limitHeadings(tokenizer, source.length, rest)
   limitSpans(tokenizer, lexer)
   return known(lexer.lex(source))
 }
 
+/** What follows where the limit of a text is reached. */
+interface Rest {
+  /** Lists, quotes and headings are paragraphs, and no line of them ends a paragraph. */
+  readonly isPlain: () => boolean
+  makePlain(): void
+}
+
+/** The rule for paragraphs is replaced when it has to be: marked joins paragraphs only while it is its own. */
+function createRest(tokenizer: Tokenizer, lexer: Lexer): Rest {
+  let isPlain = false
+  return {
+    isPlain: () => isPlain,
+    makePlain() {
+      isPlain = true
+      tokenizer.paragraph = (src) => plainBlock(src, lexer)
+    },
+  }
+}
+
 /** Lists and quotes that are too deep, or read too often, are paragraphs. */
-function limitBlocks(tokenizer: Tokenizer, lexer: Lexer, mostReads: number): void {
+function limitContainers(
+  tokenizer: Tokenizer,
+  lexer: Lexer,
+  { mostReads, rest }: { readonly mostReads: number; readonly rest: Rest },
+): void {
   const readQuote = tokenizer.blockquote.bind(tokenizer)
   const readList = tokenizer.list.bind(tokenizer)
-  const readTable = tokenizer.table.bind(tokenizer)
-  let [depth, reads] = [0, 0]
+  let [depth, reads, unseen] = [0, 0, Number.POSITIVE_INFINITY]
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
   const isUnderlineNext = createUnderlineSearch()
   tokenizer.html = () => undefined
@@ -49,18 +82,23 @@ function limitBlocks(tokenizer: Tokenizer, lexer: Lexer, mostReads: number): voi
     if (token === undefined && depth > 0) charge(src.length)
     return token
   }
-  tokenizer.table = (src) => (isTableTooWide(src) ? undefined : readTable(src))
   tokenizer.blockquote = (src) => (depth === 0 ? outermost(src, readQuote) : nested(src, readQuote))
   tokenizer.list = (src) => (depth === 0 ? outermost(src, readList) : nested(src, readList))
 
   function outermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
+    if (!MARKED_LINE.test(src)) return undefined
+    if (src.length <= unseen) {
+      const { end, isTooLazy } = lazyStretch(src)
+      unseen = src.length - end
+      if (isTooLazy) rest.makePlain()
+    }
     const queued = lexer.inlineQueue.length
     const { top, lastToken } = lexer.state
     try {
-      return reads > mostReads ? undefined : nested(src, read)
+      return rest.isPlain() ? undefined : nested(src, read)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      reads = Number.POSITIVE_INFINITY
+      rest.makePlain()
       depth = 0
       lexer.inlineQueue.length = queued
       Object.assign(lexer.state, { top, lastToken })
@@ -84,22 +122,56 @@ function limitBlocks(tokenizer: Tokenizer, lexer: Lexer, mostReads: number): voi
   }
 }
 
+/** Tables that are too wide, or looked for too often, are paragraphs. */
+function limitTables(tokenizer: Tokenizer, units: number): void {
+  const readTable = tokenizer.table.bind(tokenizer)
+  const limit = createTableLimit(units)
+  tokenizer.table = (src) => {
+    if (!limit.isLikely(src)) return undefined
+    const table = readTable(src)
+    if (table === undefined) limit.missed(src)
+    return table
+  }
+}
+
+/** Headings that are too many are paragraphs. */
+function limitHeadings(tokenizer: Tokenizer, units: number, rest: Rest): void {
+  const readHeading = tokenizer.heading.bind(tokenizer)
+  const readUnderlined = tokenizer.lheading.bind(tokenizer)
+  const mayBeMore = createHeadingLimit(units)
+  tokenizer.heading = (src) => limited(src, readHeading)
+  tokenizer.lheading = (src) => limited(src, readUnderlined)
+
+  function limited(src: string, read: typeof readHeading): Tokens.Heading | undefined {
+    const heading = rest.isPlain() ? undefined : read(src)
+    if (heading === undefined || mayBeMore()) return heading
+    rest.makePlain()
+    return undefined
+  }
+}
+
 /** Spans that are too deep, or whose ends are looked for too often, are text. */
 function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readSpans = lexer.inlineTokens.bind(lexer)
   const readEmphasis = tokenizer.emStrong.bind(tokenizer)
   const readDeleted = tokenizer.del.bind(tokenizer)
   const readReference = tokenizer.reflink.bind(tokenizer)
-  let [depth, left] = [0, 0]
+  let [depth, left, least] = [0, 0, 0]
   let isBracketClosed = true
   const { rules } = tokenizer
   tokenizer.rules = { ...rules, inline: { ...rules.inline, ...boundedAddresses(rules.inline) } }
+  // marked asks for an escape first, wherever it stands.
+  const readEscape = tokenizer.escape.bind(tokenizer)
+  tokenizer.escape = (src) => (left < least ? plainRest(src) : readEscape(src))
   tokenizer.reflink = (src, links) => (isBracketClosed ? readReference(src, links) : openBrackets(src))
-  tokenizer.emStrong = (src, masked, before) => metered(src, () => readEmphasis(src, masked, before))
-  tokenizer.del = (src, masked, before) => metered(src, () => readDeleted(src, masked, before))
+  tokenizer.emStrong = (src, masked, before) =>
+    isMark(src, before) ? metered(src, () => readEmphasis(src, masked, before)) : undefined
+  tokenizer.del = (src, masked, before) =>
+    src.startsWith('~') ? metered(src, () => readDeleted(src, masked, before)) : undefined
   lexer.inlineTokens = (src, tokens = []) => {
     if (depth === 0) {
       left = readsPerRun + readsPerUnit * src.length
+      least = -500 - src.length
       isBracketClosed = src.includes(']')
     }
     left -= src.length
@@ -114,12 +186,26 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   }
 
   function metered<T extends { readonly raw: string }>(src: string, read: () => T | undefined): T | undefined {
-    if (!/^[*_~]/.test(src)) return undefined
-    if (left < 0) return undefined
+    if (left < 0) {
+      left -= unitsPerMark
+      return undefined
+    }
     const token = read()
     if (token === undefined && /^[*_~]+\S/.test(src)) left -= src.length
     return token
   }
+}
+
+/** The rest of a line whose limit is reached: one text. marked takes an escape as it is, whatever its type. */
+function plainRest(src: string): Tokens.Escape {
+  return { type: 'escape', raw: src, text: src }
+}
+
+/** All up to the next blank line is one paragraph, whatever its lines begin with. */
+function plainBlock(src: string, lexer: Lexer): Tokens.Paragraph {
+  const raw = /^[\s\S]*?(?:\n(?=[ \t]*(?:\n|$))|$)/.exec(src)?.[0] ?? src
+  const text = raw.replace(/\n$/, '')
+  return { type: 'paragraph', raw, text, tokens: lexer.inline(text) }
 }
 
 /** Brackets where none is closed: marked would look for a link at each of them. */
@@ -128,62 +214,9 @@ function openBrackets(src: string): Tokens.Text | undefined {
   return raw === undefined ? undefined : { type: 'text', raw, text: raw }
 }
 
-/** Units before the @ of an address: RFC 5321 takes 64, and 254 in all. Without a bound each word is read to its end from each mark in it. */
-const addressLength = 254
-
-function boundedAddresses({ text, url }: { readonly text: RegExp; readonly url: RegExp }): {
-  text: RegExp
-  url: RegExp
-} {
-  return { text: bounded(text), url: bounded(url) }
-}
-
-const boundedRules = new Map<RegExp, RegExp>()
-
-function bounded(rule: RegExp): RegExp {
-  const known = boundedRules.get(rule)
-  if (known) return known
-  const source = rule.source.replace(/\]\+(?=\(?@)/g, `]{1,${addressLength}}`)
-  const one = new RegExp(source, rule.flags)
-  boundedRules.set(rule, one)
-  return one
-}
-
-/**
- * Tells whether the paragraph at the beginning of a text has an underline, which makes it a heading. It is asked for
- * one text again and again, each time without its first lines: what was found is remembered.
- */
-function createUnderlineSearch(): (src: string) => boolean {
-  let text = ''
-  let end = -1
-  let isUnderline = false
-  return (src) => {
-    const passed = text.length - src.length
-    const isKnown = passed >= 0 && passed <= end && text.endsWith(src)
-    if (!isKnown) {
-      const found = /\n(?: {0,3}(?<line>=+|-+)[ \t]*(?=\n|$)|[ \t]*(?=\n|$))/.exec(src)
-      text = src
-      end = found?.index ?? src.length
-      isUnderline = found?.groups?.line !== undefined
-    }
-    return isUnderline
-  }
-}
-
 /** Narrows the type: no extensions of marked are in use, so all tokens are its own. */
 export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
   return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
-}
-
-/** Whether filling up every row to the columns of the head would make the table much longer than its text. */
-function isTableTooWide(src: string): boolean {
-  const headEnd = src.indexOf('\n')
-  if (headEnd < 0) return false
-  const columns = src.slice(0, headEnd).split('|').length
-  if (columns < 50) return false
-  const blank = /\n[ \t]*\n/.exec(src)
-  const table = blank ? src.slice(0, blank.index) : src
-  return columns * table.split('\n').length > cellsPerUnit * table.length
 }
 
 const kinds = new Set<string>([

@@ -57,9 +57,9 @@ function isSame(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | 'slic
   )
 }
 
-/** Up to where the last slice begins, which alone may become another one. */
+/** Up to where the last slice begins, which alone may become another one. A shorter text may need fewer slices. */
 function beginsAlike({ slices, source: before }: Cut, source: string): boolean {
   if (before === source) return true
   const end = slices.at(-2)?.to
-  return end !== undefined && source.length >= end && source.startsWith(before.slice(0, end))
+  return end !== undefined && source.length > before.length && source.startsWith(before.slice(0, end))
 }

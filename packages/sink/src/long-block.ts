@@ -64,10 +64,15 @@ function pieceAt(
   return { end: closing, found: readTo(closing), goesOn: undefined }
 }
 
+/** After a blank line, or else after a line, with a line behind it that is not indented, if there is one. */
 function forcedEnd(block: string, start: number): number {
   if (block.length - start <= mostPiece) return block.length
-  const line = block.lastIndexOf('\n', start + mostPiece - 1) + 1
-  if (line >= start + leastPiece) return line
+  const room = block.slice(start, start + mostPiece)
+  for (const place of [/\n[ \t\r]*\n(?=\S)/g, /\n(?=[^\s=-])/g, /\n/g]) {
+    const found = [...room.matchAll(place)].at(-1)
+    const end = found === undefined ? 0 : found.index + found[0].length
+    if (end >= leastPiece) return start + end
+  }
   const isPair = /[\ud800-\udbff]/.test(block.charAt(start + mostPiece - 1))
   return start + mostPiece - (isPair ? 1 : 0)
 }

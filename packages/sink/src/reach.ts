@@ -1,3 +1,5 @@
+import { widestColumn } from './table.ts'
+
 /** A line of a text: `[start, end)`, its line feed included. */
 export interface Row {
   readonly start: number
@@ -109,6 +111,7 @@ function extra(line: string, swells: RegExp | undefined): number {
 /** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */
 interface Cells {
   readonly head: string
+  /** UTF-16 units of the lines, without what stands out of their columns. */
   readonly raw: number
   /** 0 while it is none. */
   readonly rows: number
@@ -125,10 +128,13 @@ function withLine(table: Cells, line: string): Cells {
 
 function withRow({ head, raw, rows, widths }: Cells, line: string): Cells {
   const wider = [...widths]
+  let standingOut = 0
   for (const [column, cell] of line.split('|').entries()) {
-    wider[column] = Math.max(wider[column] ?? 0, cell.trim().length)
+    const width = cell.trim().length
+    wider[column] = Math.max(wider[column] ?? 0, Math.min(width, widestColumn))
+    standingOut += Math.max(0, width - widestColumn)
   }
-  return { head, raw: raw + line.length, rows: rows + 1, widths: wider }
+  return { head, raw: raw + line.length - standingOut, rows: rows + 1, widths: wider }
 }
 
 function excess({ raw, rows, widths }: Cells): number {

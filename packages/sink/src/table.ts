@@ -5,10 +5,13 @@ export interface Table {
   readonly align: readonly ('left' | 'right' | 'center' | null)[]
 }
 
+/** Columns are no wider, in UTF-16 units: what is longer stands out, so that one long cell does not widen all rows. */
+export const widestColumn = 100
+
 /** A table for those who know none, in columns of letters of one width: counted in UTF-16 units, as an emoji is two wide. */
 export function tableText({ header, rows, align }: Table): string {
   const all = [header, ...rows]
-  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))
+  const widths = header.map((_, column) => columnWidth(all, column))
   const lines = all.map((row) =>
     widths
       .map((width, column) => padded(row[column] ?? '', width, align[column]))
@@ -17,6 +20,11 @@ export function tableText({ header, rows, align }: Table): string {
   )
   const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
   return [...lines.slice(0, 1), rule, ...lines.slice(1)].join('\n')
+}
+
+function columnWidth(rows: Table['rows'], column: number): number {
+  const widest = rows.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0)
+  return Math.min(widestColumn, widest)
 }
 
 function padded(text: string, width: number, align: Table['align'][number] | undefined): string {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { createTableLimit } from '../src/block-limits.ts'
 import { readMarkdown, type Token } from '../src/bounded-lexer.ts'
 import { createGrowingSplit } from '../src/growing-split.ts'
 import { emptyLedger, fakeLimits, fakeRender, heal, layout, lex, renderMarkdown, words } from '../src/index.ts'
@@ -87,6 +88,57 @@ test('a text that grows is cut and rendered at its end alone', () => {
   }
 })
 
+test('what is cut where nothing else is possible is cut between paragraphs', () => {
+  const source = numbers(1000)
+    .map((at) => `${at}.0.1 of a day\n===\n\n  * item\n\n`)
+    .join('')
+  const told = renderMarkdown(source, { ...verbatim, heading: (content) => `[${content}]` })
+  expect(told).not.toContain('===')
+})
+
+test('one long cell does not widen all rows of a table: they do not take hundreds of messages', () => {
+  const card = { type: 'answer', key: 'answer', source: wideCell(2000), isOpen: false } as const
+  const limits = { ...fakeLimits, maxLength: 4000 }
+  const slots = layout([card], { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger })
+  expect(slots.length).toBeLessThan(120)
+})
+
+describe('twice the text takes at most about twice the matches', () => {
+  test.each<[string, string]>([
+    ['emphasis', '_a*'],
+    ['lazy items in quotes', '> - a\nb\n'],
+    ['lazy quotes', '> > a\nb\n'],
+    ['headings', '# a\n'],
+    ['underlined headings', 'a\n-\n'],
+    ['strikes', '~~a '],
+  ])('%s', (_, unit) => {
+    const matches = (units: number): number => {
+      const exec = vi.spyOn(RegExp.prototype, 'exec')
+      try {
+        readMarkdown(unit.repeat(units / unit.length))
+        return exec.mock.calls.length
+      } finally {
+        exec.mockRestore()
+      }
+    }
+    expect(matches(8000)).toBeLessThan(2.5 * matches(4000))
+    expect(matches(8000)).toBeLessThan(60_000)
+  })
+})
+
+test.each([
+  ['setext headings', 'a\n-\n', false],
+  ['a table', '| a | b |\n|---|---|\n| 1 | 2 |\n', true],
+  ['a table without outer bars', 'a | b\n--|--\n', true],
+])('%s: whether it may be a table is seen by its second line', (_, source, expected) => {
+  expect(createTableLimit(1000).isLikely(source)).toBe(expected)
+})
+
+test('names with underscores do not use up what the search for emphasis may read', () => {
+  const told = renderMarkdown(`${'a_b_c '.repeat(600)}\`code\``, { ...verbatim, codespan: (text) => `[${text}]` })
+  expect(told).toContain('[code]')
+})
+
 describe('a text that would be read again and again', () => {
   test.each<[string, string]>([
     ['emphasis', '_a*'.repeat(3000)],
@@ -133,7 +185,8 @@ test('a layout of the same text is the same, whatever was laid out before', () =
   } as const
   const text = list(60)
   const fresh = layout([card(text)], { ...options, render: (source) => fakeRender(source) })
-  for (const length of [10, 700, 90, 1200, text.length, 650]) layout([card(text.slice(0, length))], options)
+  for (const length of [10, 700, 90, 1200, text.length, 2 * text.length, 650])
+    layout([card((text + text).slice(0, length))], options)
   layout([card(`other ${text}`)], options)
   const known = layout([card(text)], options)
   expect(known.map(({ key, body, piece }) => ({ key, body, piece }))).toEqual(
@@ -141,6 +194,20 @@ test('a layout of the same text is the same, whatever was laid out before', () =
   )
 })
 
+test('a text that has become shorter is cut like any other', () => {
+  const card = (source: string) => ({ type: 'answer', key: 'answer', source, isOpen: true }) as const
+  const limits = { ...fakeLimits, maxLength: 1000 }
+  const options = { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger } as const
+  const text = '- an item of some words\n'.repeat(60)
+  for (let length = 1; length < 900; length += 50) {
+    const fresh = layout([card(text.slice(0, length))], { ...options, render: (source) => fakeRender(source) })
+    layout([card(text)], options)
+    const known = layout([card(text.slice(0, length))], options)
+    expect(known.map(({ piece }) => piece)).toEqual(fresh.map(({ piece }) => piece))
+  }
+})
+
+const wideCell = (rows: number): string => `|${'a'.repeat(900)}|\n|-|\n${'|a|\n'.repeat(rows)}`
 const same = (content: string): string => content
 const verbatim = {
   text: same,

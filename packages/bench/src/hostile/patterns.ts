@@ -5,8 +5,8 @@ export interface Pattern {
   write(units: number, round: number): string
 }
 
-/** Plain words: what every pattern is compared with. */
-export const plainText: Pattern = lines('plain', (at, round) => `${sentence(at, round)}\n\n`)
+/** What every pattern is compared with: paragraphs of three lines of about 100 units, with one word in bold in each line. */
+export const plainText: Pattern = lines('plain', (at, round) => `${sentence(at, round)}\n${at % 3 === 2 ? '\n' : ''}`)
 
 export const patterns: readonly Pattern[] = [
   repeated('emphasis', '_N*'),
@@ -49,6 +49,9 @@ export const patterns: readonly Pattern[] = [
   repeated('mail', 'N.N-N_'),
   repeated('mentions', '@N <@N> <!here> '),
   lines('table', (at, round) => (at === 0 ? '| a | b |\n| --- | --- |\n' : `| cell ${at} | ${round} |\n`)),
+  lines('table-wide-cell', (at) => (at === 0 ? `|${'N'.repeat(900)}|\n|-|\n` : '|N|\n')),
+  lines('headings', () => '# N\n'),
+  lines('setext', () => 'N\n-\n'),
   lines('table-wide', (at) => `${(at === 1 ? '| - ' : '| N ').repeat(400)}|\n`),
   repeated('bars', '|N'),
   lines('definitions', (at, round) => `[N${at}]: http://n${round} "x"\n[N${at}] `),
@@ -86,7 +89,5 @@ function lines(id: string, line: (at: number, round: number) => string): Pattern
 }
 
 function sentence(at: number, round: number): string {
-  return `Sentence ${at} of round ${round} says what was found, and where it was found, in words that mean nothing at all. `.repeat(
-    3,
-  )
+  return `Sentence ${at} of round ${round} says **what** was found, and where it was found, in words that mean nothing.`
 }

@@ -1,0 +1,28 @@
+/** It may begin emphasis: an underscore between letters does not. */
+export function isMark(src: string, before = ''): boolean {
+  return (
+    src.startsWith('*') || (src.startsWith('_') && !(/^_+[\p{L}\p{N}]/u.test(src) && /[\p{L}\p{N}]$/u.test(before)))
+  )
+}
+
+/** Units before the @ of an address: RFC 5321 takes 64, and 254 in all. Without a bound each word is read to its end from each mark in it. */
+const addressLength = 254
+
+/** The rules for text and addresses, their search for an @ bounded. */
+export function boundedAddresses({ text, url }: { readonly text: RegExp; readonly url: RegExp }): {
+  text: RegExp
+  url: RegExp
+} {
+  return { text: bounded(text), url: bounded(url) }
+}
+
+const boundedRules = new Map<RegExp, RegExp>()
+
+function bounded(rule: RegExp): RegExp {
+  const known = boundedRules.get(rule)
+  if (known) return known
+  const source = rule.source.replace(/\]\+(?=\(?@)/g, `]{1,${addressLength}}`)
+  const one = new RegExp(source, rule.flags)
+  boundedRules.set(rule, one)
+  return one
+}

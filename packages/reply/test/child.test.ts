@@ -82,7 +82,7 @@ describe('a sub-agent', () => {
 
   test('is aborted with the root', () => {
     const abort = { type: 'abort-requested', reason: 'requested', at: 1, sessionID: root } as const
-    expect(childOf(run([...delegated, abort, ended('m1'), idle()]).reply).outcome).toBe('aborted')
+    expect(childOf(run([...delegated, abort, ended('m1'), settle('rest')]).reply).outcome).toBe('aborted')
   })
 
   test('tells its changes to the root, each once and as its own', () => {

@@ -90,7 +90,7 @@ beforeAll(async () => {
   whatsapp = await startWhatsApp({ token, clock })
   const { url: apiUrl, phoneNumberId, appSecret } = whatsapp
   // The server's clock is another one: it would be said that nothing has come for hours.
-  const policy = { heartbeatMs: 86_400_000 }
+  const policy = { heartbeatMs: 86_400_000, notifyAfterMs: 86_400_000 }
   const options = { clock, policy, onError: (error: Error) => void errors.push(error) }
   const client = createCloudClient({ token, phoneNumberId, apiUrl })
   const secrets = { appSecret, verifyToken: 'a-verify-token' }

@@ -197,7 +197,7 @@ describe('an abort', () => {
 
 describe('watching', () => {
   test('sees what another client starts, and what is under way', async () => {
-    const mine = prompt('pause')
+    const mine = prompt('watched')
     await until(mine, (reply) => textOf(reply).startsWith('One'))
     const other = stage.open()
     let [started, begin] = [0, () => {}]
@@ -216,7 +216,7 @@ describe('watching', () => {
     })
     // What is over before it was read is nobody's news.
     await begun
-    stage.model.release('pause')
+    stage.model.release('watched')
     const seen = await settled
     expect([textOf(seen), started]).toEqual([textOf(await mine.result), 1])
     await other.close()

@@ -15,6 +15,8 @@ import { type ConnectOptions, connect, type OpenCode, type ReplyError } from '..
 const scripts: Scripts = {
   plain: { steps: [[reasoning('Hm.'), text('Hello there.')]] },
   pause: { steps: [[text('One '), hold('pause'), text('two.')]] },
+  // A gate that was released stays open.
+  watched: { steps: [[text('One '), hold('watched'), text('two.')]] },
   forever: { steps: [[text('This never ends, '), hold('forever'), text('never.')]] },
   question: {
     steps: [

@@ -151,6 +151,8 @@ export interface Scene {
   readonly stream: ReplyStream
   readonly proxy: FaultProxy
   readonly opencode: OpenCode
+  /** What `onError` was told so far. */
+  readonly errors: readonly ReplyError[]
 }
 
 export interface LivePlayed extends Judged {
@@ -197,7 +199,7 @@ export async function playLive({ server }: Faulty, plan: LivePlan): Promise<Live
     const words = () => `no end; its newest: ${JSON.stringify(brief(stream.reply))}`
     const [reply] = await Promise.all([
       within(hangsAfterMs, stream.result, words),
-      plan.act?.({ stream, proxy, opencode }),
+      plan.act?.({ stream, proxy, opencode, errors }),
     ])
     // What an aborted run is told of after its end amends the reply, and so does what REST could not tell before it.
     await eventually(settlesWithinMs, async () => {

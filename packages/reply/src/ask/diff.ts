@@ -24,8 +24,15 @@ export function tellsText(diff: string, sign: '+' | '-', text: string, { isWhole
   )
 }
 
-/** Whether each line that a diff adds or removes is a line of the other text as well, indentation aside. */
+/** What stands in a diff beside the lines of files: what names those, and where a hunk is. Else a line begins with a sign. */
+const diffLine = /^(?:[ +\-\\].*|@@ .*|Index: .*|={3,}|(?:diff|index|old|new|deleted|similarity|rename) .*|)$/
+
+/**
+ * Whether each line that a diff adds or removes is a line of the other text as well, indentation aside. A text that has
+ * lines of no diff is not told.
+ */
 export function isToldBy(diff: string, told: string): boolean {
+  if (!diff.split('\n').every((line) => diffLine.test(line))) return false
   const known = new Set(told.split('\n').map(bare))
   return bodyOf(diff).every((line) => (line[0] !== '+' && line[0] !== '-') || known.has(bare(line)))
 }

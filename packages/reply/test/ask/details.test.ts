@@ -118,6 +118,17 @@ describe('the details of an edit', () => {
     expect(details.map(({ label }) => label)).toEqual(['File', 'Change', "The server's diff", 'replaceAll'])
   })
 
+  test('have what a diff or another text of the metadata says beside the change', () => {
+    const edit = { ...input, oldString: 'a', newString: 'b' }
+    const hunk = '@@ -1 +1 @@\n-a\n+b'
+    const told = detailsOf('edit', edit, { metadata: { diff: hunk, note: hunk } })
+    expect(told.map(({ label }) => label)).toEqual(['File', 'Change'])
+    for (const metadata of [{ diff: hunk, note: `${hunk}\nthen rm -r .` }, { diff: `${hunk}\nthen rm -r .` }]) {
+      const texts = detailsOf('edit', edit, { metadata }).map(({ text }) => text)
+      expect(texts.join('\n')).toContain('then rm -r .')
+    }
+  })
+
   test('of a file that is written are its lines, with the lines that it loses', () => {
     const diff = `${head}@@ -1,2 +1,1 @@\n keep\n-lost\n`
     const written = detailsOf('write', { filePath: 'a', content: 'keep\nmany\n' }, { metadata: { diff } })

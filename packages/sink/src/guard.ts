@@ -46,7 +46,8 @@ export interface AllowFacts {
 
 /** People here may allow something: the chat is private, or it is known who may answer and how to ask. */
 export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }: AllowFacts): boolean {
-  return guard ? !guard.hasMayAnswer || mayAnswer !== undefined : chat.kind === 'private'
+  if (!guard) return chat.kind === 'private'
+  return guard.answerers?.length !== 0 && (!guard.hasMayAnswer || mayAnswer !== undefined)
 }
 
 /** Lets the first ask of a chat in which nothing can be allowed say why. The same object if nothing changed. */

@@ -132,9 +132,13 @@ export function createFinding(options: TakingOptions): Finding {
   }
 
   async function mayTake(ask: Ask, actor: Actor | undefined): Promise<boolean> {
-    const guard = ledger().asks[ask.requestID]?.guard
+    const state = ledger().asks[ask.requestID]
+    const guard = state?.guard
     if (actor?.isAnonymous) return false
     if (!guard) return true
+    // Who could allow it is not here. It would wait for ever if it could not be rejected either.
+    if (ask.type === 'permission' && !mayAllow(state, options))
+      return !guard.answerers?.length || (actor !== undefined && guard.answerers.includes(actor.id))
     if (!actor || (guard.answerers && !guard.answerers.includes(actor.id))) return false
     if (!guard.hasMayAnswer) return true
     try {

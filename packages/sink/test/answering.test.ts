@@ -117,15 +117,46 @@ describe('who may answer', () => {
     }
   })
 
+  test.each<[string, Partial<SinkOptions>, Partial<SinkOptions>]>([
+    ['an ask that nobody may answer', { answerers: [] }, { answerers: [] }],
+    ['an ask whose mayAnswer is missing after a restart', { mayAnswer: () => true }, {}],
+  ])('%s offers only to reject it, which anyone may', async (_, before, after) => {
+    const scene = await asking(blocked(permission), { chat: group, ...before })
+    const { store, clock } = scene
+    const options = { store, chat: group, port: scene.fake.port, secret: () => 'another', ...after }
+    const later = createScene({ clock, sink: options })
+    later.show(blocked(permission))
+    await later.pass(5000)
+    const labels = scene.fake.screen().flatMap(({ buttons }) => buttons.flat().map(({ label }) => label))
+    expect(labels).toEqual(['Reject'])
+    const token = tokenOf(scene, 'Reject')
+    expect(await later.sink().take({ token: token.replace('reject', 'once') }, ada)).toMatchObject({ type: 'error' })
+    expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'reject' })
+  })
+
+  test('of which one is missing after a restart still names who may reject', async () => {
+    const scene = await asking(blocked(permission), { answerers: ['ada'], mayAnswer: () => true })
+    const later = createScene({ clock: scene.clock, sink: { store: scene.store, chat: here, port: scene.fake.port } })
+    later.show(blocked(permission))
+    await later.pass(5000)
+    const token = tokenOf(scene, 'Reject')
+    expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
+    expect(await later.sink().take({ token }, ada)).toMatchObject({ type: 'reject' })
+  })
+
   test('is kept in the ledger: a restart opens nothing', async () => {
-    for (const guard of [{ answerers: ['ada'] }, { mayAnswer: () => true }]) {
+    const cases = [
+      [{ answerers: ['ada'] }, words.notForYou],
+      [{ mayAnswer: () => true }, words.notAllowedHere],
+    ] as const
+    for (const [guard, error] of cases) {
       const scene = await asking(blocked(permission), guard)
       const token = tokenOf(scene, 'Allow once')
       const { store, clock } = scene
       const later = createScene({ clock, sink: { store, chat: here, port: scene.fake.port } })
       later.show(blocked(permission))
       await later.pass(5000)
-      expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
+      expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'error', error })
     }
   })
 

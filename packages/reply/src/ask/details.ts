@@ -1,4 +1,5 @@
 import type { PermissionAsk } from '../ask.ts'
+import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
 import { visible } from '../visible.ts'
 import { editLayout } from './edit.ts'
@@ -47,7 +48,7 @@ export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined
   return [...detail('Patterns', patterns.join('\n')), ...all, ...(all.length === 0 ? detail('Tool', call.tool) : [])]
 }
 
-function layoutOf({ metadata }: PermissionAsk, tool: string, input: Readonly<Record<string, unknown>>): Layout {
+function layoutOf({ metadata }: PermissionAsk, tool: string, input: Fields): Layout {
   switch (tool) {
     case 'bash':
       return bashLayout(input)
@@ -64,7 +65,7 @@ function layoutOf({ metadata }: PermissionAsk, tool: string, input: Readonly<Rec
   }
 }
 
-function bashLayout({ command, workdir }: Readonly<Record<string, unknown>>): Layout {
+function bashLayout({ command, workdir }: Fields): Layout {
   const details: AskDetail[] = []
   const told: string[] = []
   if (isText(command)) {
@@ -79,7 +80,7 @@ function bashLayout({ command, workdir }: Readonly<Record<string, unknown>>): La
 }
 
 /** Each field by its name. An empty string says nothing. */
-function fieldDetails(fields: Readonly<Record<string, unknown>>, told: ReadonlySet<string>): readonly AskDetail[] {
+function fieldDetails(fields: Fields, told: ReadonlySet<string>): readonly AskDetail[] {
   return Object.entries(fields).flatMap(([name, value]) =>
     told.has(name) || value === undefined ? [] : detail(visible(name), readable(value)),
   )
@@ -92,8 +93,4 @@ function detail(label: string, text: string): readonly AskDetail[] {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function textIn(value: unknown): string {
-  return isText(value) ? value : ''
 }

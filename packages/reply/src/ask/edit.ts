@@ -1,8 +1,7 @@
+import { type Fields, isFields, textIn } from '../fields.ts'
 import { visible } from '../visible.ts'
 import type { AskDetail, Layout } from './details.ts'
 import { isToldBy, linesOf, tellsText } from './diff.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** One replacement; without `before` the whole file is written. Or a patch, which is a diff already. */
 type Edit = { readonly title?: string | undefined } & (
@@ -118,12 +117,4 @@ function toldDiffs(metadata: Fields, told: string): readonly string[] {
 
 function diff(label: string, text: string): AskDetail {
   return { label, format: 'diff', text: visible(text) }
-}
-
-function textIn(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { AskCall, PermissionAsk, QuestionAsk } from '../ask.ts'
+import { isFields } from '../fields.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
 
 /** Where and when an ask was read. */
@@ -47,10 +48,6 @@ function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permi
   if (permission !== 'doom_loop' || place) return {}
   const { tool, input } = metadata ?? {}
   return typeof tool === 'string' && isFields(input) ? { call: { tool, input } } : {}
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The form of servers up to 1.0.223. */

@@ -1,4 +1,5 @@
-import { type Fields, fieldsOf, redactFields, redactValue } from './redact.ts'
+import type { Fields } from '../fields.ts'
+import { fieldsOf, redactFields, redactValue } from './redact.ts'
 import { createRedactor, type Redactor, redactText } from './redactor.ts'
 
 export interface FrameRedactor {

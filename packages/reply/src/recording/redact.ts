@@ -1,7 +1,6 @@
+import { type Fields, isFields } from '../fields.ts'
 import { redactText } from './redactor.ts'
 import { secretMark } from './run.ts'
-
-export type Fields = Readonly<Record<string, unknown>>
 
 /** Keys whose values are secrets, whatever they look like. */
 const secretKey =
@@ -48,8 +47,4 @@ function redactSecret(value: unknown, depth: number): unknown {
 
 export function fieldsOf(value: unknown): Fields | undefined {
   return isFields(value) ? value : undefined
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -70,9 +70,26 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
       ? [{ label: words.patterns, format: 'text' as const, text: patterns.map(readable).join('\n') }]
       : []),
     ...(Object.keys(metadata).length > 0
-      ? [{ label: words.metadata, format: 'code' as const, text: readable(JSON.stringify(metadata, undefined, 2)) }]
+      ? [
+          {
+            label: words.metadata,
+            format: 'code' as const,
+            text: readable(JSON.stringify(cutOff(metadata), undefined, 2)),
+          },
+        ]
       : []),
   ]
+}
+
+/** Levels of metadata that are shown while the input is not known. */
+const shownLevels = 64
+
+/** What is deeper is left out: indented, it would grow with the square of its depth. */
+function cutOff(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= shownLevels) return '…'
+  if (Array.isArray(value)) return value.map((one) => cutOff(one, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutOff(field, depth + 1)]))
 }
 
 /** Levels of a value that tell it from others; deeper ones have no details, so they are allowed unseen or not at all. */

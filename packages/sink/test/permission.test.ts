@@ -1,6 +1,7 @@
 import type { PermissionAsk, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger, offerOf, toPolicy, words } from '../src/index.ts'
+import { detailsOf } from '../src/permission.ts'
 import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 
@@ -268,4 +269,14 @@ test('tool lines show what hides', () => {
   const [line] = saidIn(viewOf(replyWith([hidden]), { mode: 'sealed' }), 'notice')
   expect(line).toContain('ls \\\\u200b')
   expect(line).toContain('no \\\\u202e way')
+})
+
+test('metadata of any depth is shown at once, and cut off where no one could read on', () => {
+  let metadata: Readonly<Record<string, unknown>> = { deepest: true }
+  for (let depth = 0; depth < 20_000; depth++) metadata = { a: metadata }
+  const details = detailsOf(permits({ call: undefined, metadata: { first: 'here', metadata } }), words)
+  const text = details.map((detail) => detail.text).join('\n')
+  expect(text).toContain('"first": "here"')
+  expect(text).toContain('…')
+  expect(text.length).toBeLessThan(20_000)
 })

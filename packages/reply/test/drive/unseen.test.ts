@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createEngine } from '../../src/drive/engine.ts'
 import { createUnseen, unseenMs } from '../../src/drive/unseen.ts'
 import { type PermissionAsk, type Place, type Reply, ReplyError } from '../../src/index.ts'
-import { closed, permission, root, running, tool } from '../make.ts'
+import { closed, delegated, permission, root, running, tool } from '../make.ts'
 
 const asked = permission('p1', root, { callID: 'call', messageID: 'm1' })
 const input = { command: '[[ -v a ]]; ls' }
@@ -96,4 +96,18 @@ test('a message that is not stored yet is not reported; any other failure is rep
   await broken.advance(60_000)
   expect(early.errors).toEqual([])
   expect(broken.errors).toMatchObject([{ type: 'refused', message: expect.stringContaining('permission p1') }])
+})
+
+test("a sub-agent's is read, too, once", async () => {
+  const part = { ...stored({ status: 'running', input }).parts[0], id: 'c1.call', sessionID: 'child', messageID: 'c1' }
+  const info = { id: 'c1', sessionID: 'child', role: 'assistant', time: { created: 1 } }
+  const { reads, advance, engine } = stage(() => ({ info, parts: [part] }))
+  engine.apply([closed('p1', { type: 'permission', reply: 'once' }), ...delegated])
+  engine.apply([permission('p2', 'child', { callID: 'call', messageID: 'c1' })])
+  await advance(unseenMs)
+  expect(reads).toEqual(['1000 child c1'])
+  const known = engine.newestReply(root)?.asks.find(({ requestID }) => requestID === 'p2')
+  expect(known).toMatchObject({ status: 'pending', call: { input } })
+  await advance(100_000)
+  expect(reads).toHaveLength(1)
 })

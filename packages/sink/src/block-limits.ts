@@ -65,7 +65,7 @@ function isTooWide(src: string): boolean {
   return columns * table.split('\n').length > cellsPerUnit * table.length
 }
 
-/** Failed attempts may read so many units for each unit of the text, and some more. */
+/** How many units failed attempts may read for each unit of the text, and in addition to that. */
 const tableReadsPerUnit = 4
 const tableReads = 8000
 
@@ -84,7 +84,7 @@ export function createTableLimit(units: number): { isLikely(src: string): boolea
 const unitsPerHeading = 30
 const headings = 60
 
-/** Tells whether a text of so many units may have one more heading. */
+/** Whether a text of this many units may have one more heading. */
 export function createHeadingLimit(units: number): () => boolean {
   let left = headings + units / unitsPerHeading
   return () => left-- > 0

@@ -71,7 +71,7 @@ export interface Shown {
   readonly breaks: readonly Break[]
   /** Cards of which a message was posted. */
   readonly posted: ReadonlySet<string>
-  /** Cards of which every message was refused. */
+  /** Cards whose messages were all refused. */
   readonly lost?: ReadonlySet<string> | undefined
   /** Calls that notices told, as `partID:status`. */
   readonly told: ReadonlySet<string>

@@ -46,6 +46,6 @@ export interface ButtonLimits {
   readonly label: number
   /** Bytes of what a button carries. */
   readonly data: number
-  /** The most that a message with buttons takes, in what `Render` measures. Default: as much as any message. */
+  /** How long a message with buttons may be, in what `Render` measures. Default: `Limits.maxLength`. */
   readonly maxLength?: number | undefined
 }

@@ -39,7 +39,7 @@ export function readLongBlock(block: string, read: Read): readonly Token[] {
 interface Piece {
   readonly end: number
   readonly found: readonly Token[]
-  /** The list or table that the next piece goes on with. */
+  /** The list or table that the next piece continues. */
   readonly goesOn: List | Table | undefined
 }
 
@@ -93,7 +93,7 @@ function headOf({ raw }: Table): string {
   return `${raw.split('\n', 2).join('\n')}\n`
 }
 
-/** Adds a piece's tokens; `head` is of the table that the piece goes on with. */
+/** Adds a piece's tokens; `head` belongs to the table that the piece continues. */
 function append(
   tokens: Token[],
   found: readonly Token[],

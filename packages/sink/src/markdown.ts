@@ -9,7 +9,7 @@ export { type Fence, openFence } from './fence.ts'
 /** UTF-16 units of the chunks that are remembered. */
 const REMEMBERED = 400_000
 
-/** UTF-16 units of a text that is read as a whole for the sake of its definitions. In longer ones they are text. */
+/** The longest text, in UTF-16 units, that is read as a whole because of its definitions. In longer texts they are text. */
 const DEFINED = 16_384
 
 /** A blank line, and a line below that no list, quote or indented code can go on with. */

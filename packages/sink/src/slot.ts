@@ -21,7 +21,7 @@ function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boole
   return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
 }
 
-/** What is hashed beside the text of a bubble without buttons. */
+/** What is hashed in addition to the text of a bubble without buttons. */
 const bare = '\n[]'
 
 /** Of texts of bubbles without buttons: the pieces of a long answer are looked at again for each word that is added. */
@@ -55,7 +55,7 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
   }
 }
 
-/** Beside answers and asks nothing goes over several messages: longer text is shortened. */
+/** Only answers and asks take several messages; other text is shortened. */
 function fitting(source: string, most: number, render: Render): string {
   if (render(source).length <= most) return source
   const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })

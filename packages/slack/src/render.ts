@@ -56,7 +56,7 @@ export function plainText(text: string): SlackFields {
   return { type: 'plain_text', text, emoji: false }
 }
 
-/** The same, in so many characters at most, with what it hides written out. */
+/** The same, cut to a length in characters, with hidden characters written out. */
 export function plainLabel(text: string, most: number): SlackFields {
   return plainText(clipped(visible(text), most))
 }

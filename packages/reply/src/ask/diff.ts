@@ -24,7 +24,7 @@ export function tellsText(diff: string, sign: '+' | '-', text: string, { isWhole
   )
 }
 
-/** What stands in a diff beside the lines of files: what names those, and where a hunk is. Else a line begins with a sign. */
+/** Lines of a diff that are not lines of a file: they name files and hunks. All others begin with a sign. */
 const diffLine = /^(?:[ +\-\\].*|@@ .*|Index: .*|={3,}|(?:diff|index|old|new|deleted|similarity|rename) .*|)$/
 
 /**

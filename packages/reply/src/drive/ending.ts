@@ -52,7 +52,7 @@ export function createEnding(options: EndingOptions): Ending {
 
   function review(sessionID: string): void {
     const reply = options.openReply(sessionID)
-    // Whoever aborts it looks for its end.
+    // The abort itself looks for its end.
     if (!reply || reply.aborting) return forget(sessionID)
     // A background sub-agent's end comes by itself.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return

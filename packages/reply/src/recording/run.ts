@@ -37,7 +37,7 @@ export interface Run {
 
 export const secretMark = '[redacted]'
 
-/** The most that a secret's last run is read ahead; what follows is swallowed. */
+/** How far a secret's last run is read ahead, in UTF-16 units; the rest is swallowed. */
 const most = 4096
 
 export function run(charClass: string, min: number, max = most): Run {

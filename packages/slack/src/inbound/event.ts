@@ -70,7 +70,7 @@ function heardIn(
     actor: actorOf(user, said.user_profile),
     text: words,
     messageRef: refOf(ts),
-    // What is written beside a forwarded message is about that one.
+    // Words written with a forwarded message are about that message.
     ...(said.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
     isCommand: words.startsWith('/'),
     isAddressed: isNamed || said.channel_type === 'im',

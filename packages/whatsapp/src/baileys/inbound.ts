@@ -82,7 +82,7 @@ const [noChat, bot] = [/@(?:broadcast|newsletter)$/, /@bot$/]
 
 /**
  * A message of `messages.upsert`. `own` are the ids of this account. Undefined for what is no message; without `heard` for
- * what a channel does not hear: one's own, bots', pictures without words, reactions, channels and stories.
+ * what a channel does not hear: the account's own messages, bots, pictures without words, reactions, channels and stories.
  */
 export function toHeard(
   value: unknown,

@@ -134,15 +134,18 @@ async function allowedIn(scene: Scene): Promise<readonly string[]> {
 
 /** What of it is not on the screen: its details, all of its input, and what "always" covers. */
 function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
-  const blocks = blocksOf(scene)
+  const texts = scene.fake.posted.map(({ text }) => text)
+  const blocks = blocksOf(texts)
+  // A message whose post was not confirmed may be there twice.
+  const once = blocksOf(texts.filter((text, at) => text !== texts[at - 1]))
   const files = compact(scene.fake.posted.map(({ file }) => file?.text ?? '').join('\n'))
   const details = askDetails(ask)
   if (!details) return ['its input']
   const all = compact([...blocks.values()].join('')) + files
   const covers = { label: words.alwaysCovers, text: visible(ask.always.join('\n')) }
   const unread = [...details, covers].filter(({ label, text }) => {
-    const shown = compact(blocks.get(literal(label)) ?? '')
-    return !shown.includes(compact(text)) && !files.includes(compact(text))
+    const isShown = [blocks, once].some((each) => compact(each.get(literal(label)) ?? '').includes(compact(text)))
+    return !isShown && !files.includes(compact(text))
   })
   const lines = [...leavesOf(ask.call?.input), ...leavesOf(ask.metadata.note)].flatMap((leaf) => leaf.split('\n'))
   const missing = lines.filter((line) => !all.includes(compact(visible(line))))
@@ -150,12 +153,11 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
 }
 
 /** The code blocks of the messages by their titles. What goes on in another message goes on here. */
-function blocksOf({ fake }: Scene): ReadonlyMap<string, string> {
+function blocksOf(texts: readonly string[]): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>()
-  const text = fake.posted.map((message) => message.text).join('\n')
-  const found = text.matchAll(
-    /^\*\*(.+?)(?: \\\((?:continued|the same line goes on)\\\))?\*\*\n(`{3,})[^\n]*\n([\s\S]*?)\n\2(?!`)/gm,
-  )
+  const found = texts
+    .join('\n')
+    .matchAll(/^\*\*(.+?)(?: \\\((?:continued|the same line goes on)\\\))?\*\*\n(`{3,})[^\n]*\n([\s\S]*?)\n\2(?!`)/gm)
   for (const [, label = '', , code = ''] of found) blocks.set(label, (blocks.get(label) ?? '') + code)
   return blocks
 }

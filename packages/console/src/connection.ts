@@ -1,7 +1,7 @@
 import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/core'
 import { reasonText } from './failure.ts'
 import { createOutage } from './outage.ts'
-import { credentialsOf, type ServerOptions, shownUrl, urlOf } from './server.ts'
+import { credentialsOf, type ServerOptions, urlOf } from './server.ts'
 import { NOTHING_MISSED } from './trouble.ts'
 import type { World } from './world.ts'
 
@@ -55,8 +55,9 @@ export async function openServer(
   /** The core's words name what `connect` takes; here it is an option or the environment. */
   function curedHere({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
-    const where = shownUrl(options, world.env)
-    return `${where} refused the credentials: set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values.`
+    const cure =
+      "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values."
+    return message.replace(/connect\(\) needs .*$/, cure)
   }
 
   async function close(): Promise<void> {

@@ -3,8 +3,9 @@ import type { Change } from './change.ts'
 import type { Part } from './part.ts'
 import { askAt, toldAs } from './reduce/ask.ts'
 import { tellChild } from './reduce/child.ts'
-import { indexOf, messageAt, partAt, tellChange, tellPart } from './reduce/part.ts'
-import { same, sameButRaw } from './reduce/same.ts'
+import { indexOf, messageAt, tellChange, tellPart } from './reduce/part.ts'
+import { partAt, partIn } from './reduce/parts.ts'
+import { same, sameButRaw, sameHead } from './reduce/same.ts'
 import { emptyReply } from './reduce/shape.ts'
 import type { Message, Reply } from './reply.ts'
 
@@ -41,15 +42,14 @@ function tellMessage(
   changes: Change[],
 ): void {
   const known = before.messages[messageAt(before.messages, message.id)]
-  if (!known || !sameButRaw({ ...known, parts: [] }, { ...message, parts: [] }))
-    changes.push({ type: 'messageUpdated', message })
-  const gone = known?.parts.filter((part) => partAt(message.parts, part.id) === -1) ?? []
+  if (!known || !sameHead(known, message)) changes.push({ type: 'messageUpdated', message })
+  const gone = known?.parts.filter((part) => partAt(message, part.id) === -1) ?? []
   for (const part of gone.toReversed()) {
-    const index = indexOf(before.messages, messageAt(before.messages, message.id), partAt(known?.parts ?? [], part.id))
+    const index = indexOf(before.messages, messageAt(before.messages, message.id), known ? partAt(known, part.id) : 0)
     changes.push({ type: 'partRemoved', part, index, reason: 'removed' })
   }
   for (const [place, part] of message.parts.entries()) {
-    const old = known?.parts[partAt(known.parts, part.id)]
+    const old = known && partIn(known, partAt(known, part.id))
     tellOne(old, part, indexOf(after.messages, at, place), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })

@@ -94,7 +94,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
     case 'message-removed':
       return removeMessage(reply, event.messageID, changes)
     case 'part-removed':
-      return removePart(reply, event, 'removed', changes)
+      return removePart(reply, event, changes)
     case 'session':
       return applySession(reply, event)
     case 'status':

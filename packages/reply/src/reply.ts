@@ -109,6 +109,10 @@ export interface Message {
   readonly tokens?: Tokens | undefined
   /** In the provider's currency unit, USD for all known ones. */
   readonly cost?: number | undefined
+  /**
+   * In the server's order, as far as it was told, else by arrival. From 1,024 parts on the array is made when it is
+   * first read, and is the same from then on: to read it at each event costs a copy of it for each.
+   */
   readonly parts: readonly Part[]
   /** The message as the source sent it last. */
   readonly raw: unknown

@@ -54,3 +54,25 @@ export function eventsOfAsks(count: number): readonly ReplyEvent[] {
     }),
   ]
 }
+
+/** One message with this many calls, one after the other: announced, asked for, run, answered, done. */
+export function eventsOfCalls(count: number): readonly ReplyEvent[] {
+  return [...begun(), ...Array.from({ length: count }, (_, index) => callEvents(index)).flat()]
+}
+
+function callEvents(index: number): readonly ReplyEvent[] {
+  const name = String(index).padStart(8, '0')
+  const [callID, requestID, command] = [`call_${name}`, `per_${name}`, `ls ${name}`]
+  const call = { id: `prt_${name}`, messageID, raw: undefined, type: 'tool', tool: 'bash', callID } as const
+  const told = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
+  const place = { sessionID, directory: undefined, path: [sessionID], messageID, callID, requestID } as const
+  const what = { type: 'permission', permission: 'bash', patterns: [command], always: [], title: 'bash' } as const
+  const input = { command }
+  return [
+    told({ ...call, status: 'open', state: { status: 'pending', input: {} } }),
+    { type: 'asked', at, sessionID, ask: { ...place, ...what, metadata: {}, status: 'pending', askedAt: at } },
+    told({ ...call, status: 'open', state: { status: 'running', input } }),
+    { type: 'ask-closed', at, sessionID, requestID, how: { type: 'permission', reply: 'once' } },
+    told({ ...call, status: 'sealed', state: { status: 'completed', input, output: '' } }),
+  ]
+}

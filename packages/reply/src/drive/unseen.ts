@@ -2,6 +2,7 @@ import type { PermissionAsk } from '../ask.ts'
 import { toReadMessages } from '../decode/rest.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
+import { askAt } from '../reduce/ask.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { Rest } from './rest.ts'
@@ -78,7 +79,8 @@ export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOpt
   /** By what is known now; the copy that the timer holds is old. */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []
-    return asks.some((ask) => ask.requestID === requestID && ask.type === 'permission' && isUnseen(ask))
+    const ask = asks[askAt(asks, requestID)]
+    return ask?.type === 'permission' && isUnseen(ask)
   }
 }
 

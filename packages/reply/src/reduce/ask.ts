@@ -4,6 +4,7 @@ import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
 import { keepPlaces, withCall } from './call.ts'
+import { keepPendingCount } from './pending.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
 
@@ -123,7 +124,9 @@ export function askAt(asks: readonly Ask[], requestID: string): number {
 /** The reply with an ask in its place, or at the end of the list where it has none. */
 export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
   const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
+  const place = at === -1 ? reply.asks.length : at
   positions.carry(reply.asks, asks)
-  keepPlaces(reply.asks, asks, at === -1 ? reply.asks.length : at)
+  keepPlaces(reply.asks, asks, place)
+  keepPendingCount(reply.asks, asks, place)
   return withFields(reply, { asks })
 }

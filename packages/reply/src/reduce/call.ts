@@ -5,6 +5,7 @@ import type { Part, ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
 import { withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
+import { partOfCall } from './parts.ts'
 
 /** An ask as the source told it, with the input of its call if that is known. */
 export function withCall(reply: Reply, ask: Ask): Ask {
@@ -19,32 +20,11 @@ function callOf(reply: Reply, { callID, messageID }: PermissionAsk): AskCall | u
   const at = messageID === undefined ? -1 : messageAt(reply.messages, messageID)
   const message = reply.messages[at]
   const messages = messageID === undefined ? reply.messages : message ? [message] : []
-  for (let index = messages.length - 1; index >= 0; index--) {
-    const part = callIn(messages[index]?.parts ?? [], callID)
+  for (const one of messages.toReversed()) {
+    const part = partOfCall(one, callID)
     if (part) return inputOf(part)
   }
   return undefined
-}
-
-/** The newest part of a call. Asks come soon after it; many parts later it is looked up, not searched for. */
-function callIn(parts: readonly Part[], callID: string): Part | undefined {
-  for (let at = parts.length - 1; at >= Math.max(0, parts.length - nearby); at--) {
-    const part = parts[at]
-    if (part?.type === 'tool' && part.callID === callID) return part
-  }
-  return parts.length <= nearby ? undefined : partsByCall(parts).get(callID)
-}
-
-const nearby = 16
-
-const knownParts = new WeakMap<readonly Part[], ReadonlyMap<string, Part>>()
-
-function partsByCall(parts: readonly Part[]): ReadonlyMap<string, Part> {
-  const known = knownParts.get(parts)
-  if (known) return known
-  const byCall = new Map(parts.flatMap((part) => (part.type === 'tool' ? [[part.callID, part] as const] : [])))
-  knownParts.set(parts, byCall)
-  return byCall
 }
 
 /** While it is pending, a call has no input yet: `{}`, or a part of it. */

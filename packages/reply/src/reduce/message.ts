@@ -2,10 +2,12 @@ import type { Change } from '../change.ts'
 import type { MessageHead, SessionScopedEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
-import { messageAt, removePart } from './part.ts'
+import { carryMessages, indexOf, messageAt } from './part.ts'
+import { withPartsOf } from './parts.ts'
 import { tellError } from './run.ts'
-import { same, sameButRaw } from './same.ts'
-import { replaceAt, withFields, withMessages } from './shape.ts'
+import { same, sameHead } from './same.ts'
+import { replaceAt, withFields } from './shape.ts'
+import { usagesBefore } from './usage.ts'
 
 /** What the wire says of a message: the user's join the run, a compaction's summary stays out of it. */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
@@ -15,10 +17,11 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   const at = messageAt(named.messages, head.id)
   const before = at === -1 ? undefined : named.messages[at]
   if (before && isOlder(head, before)) return named
-  const message = toMessage(head, before?.parts ?? [])
-  if (before && sameButRaw(before, message)) return named
+  const message = withPartsOf(head, before)
+  if (before && sameHead(before, message)) return named
   changes.push({ type: 'messageUpdated', message })
   const messages = before ? replaceAt(named.messages, at, message) : inserted(named.messages, message)
+  if (before || messages.at(-1) === message) carryMessages(named.messages, messages)
   const finish = messages.at(-1)?.finish
   const error = before ? named.error : undefined
   const next = withFields(named, { messages, finish, error })
@@ -46,11 +49,6 @@ function joinPrompt(reply: Reply, id: string): Reply {
   return reply.promptIDs.includes(id) ? reply : withFields(reply, { promptIDs: [...reply.promptIDs, id] })
 }
 
-function toMessage(head: MessageHead, parts: readonly Part[]): Message {
-  const { id, parentID, createdAt, completedAt, finish, error, tokens, cost, raw } = head
-  return { id, parentID, createdAt, completedAt, finish, error, tokens, cost, parts, raw }
-}
-
 /**
  * By creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps follow on each other: one
  * that is under way when all others have ended is the last, also when the server's clock was set back.
@@ -68,17 +66,20 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
   if (reply.promptIDs.includes(messageID)) {
     return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
   }
-  const message = reply.messages[messageAt(reply.messages, messageID)]
+  const at = messageAt(reply.messages, messageID)
+  const message = reply.messages[at]
   if (!message) return reply
-  let next = reply
-  for (const part of message.parts.toReversed()) {
-    next = removePart(next, { messageID, partID: part.id }, 'reverted', changes)
+  const first = indexOf(reply.messages, at, 0)
+  const usages = usagesBefore(reply, at)
+  let { usage } = reply
+  for (const [place, part] of [...message.parts.entries()].toReversed()) {
+    changes.push({ type: 'partRemoved', part, index: first + place, reason: 'reverted' })
+    if (part.type !== 'step-finish') continue
+    usage = usages.pop() ?? usage
+    changes.push({ type: 'usageChanged', usage })
   }
   changes.push({ type: 'messageRemoved', messageID })
-  return withMessages(
-    next,
-    next.messages.filter((other) => other.id !== messageID),
-  )
+  return withFields(reply, { usage, messages: reply.messages.filter((other) => other !== message) })
 }
 
 /** The message that an event is about. */

@@ -3,6 +3,7 @@ import type { DeltaEvent } from '../event.ts'
 import type { Part, StepFinishPart } from '../part.ts'
 import type { Message, Reply, Usage } from '../reply.ts'
 import { mergePart } from './merge.ts'
+import { partAt, partCount, partIn, withInsertedPart, withPart } from './parts.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields, withMessages, withParts, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
@@ -18,19 +19,23 @@ export function growPart(
   const at = messageAt(reply.messages, event.messageID)
   const message = reply.messages[at]
   if (!message) return undefined
-  const place = partAt(message.parts, event.partID)
-  const part = message.parts[place]
+  const place = partAt(message, event.partID)
+  const part = partIn(message, place)
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
     return undefined
   // A step that began anew took it back: this is what it said before, told late. Only its seal would give it again.
-  if (part.status === 'abandoned' && message.parts.some(({ type }, index) => type === 'step-start' && index > place))
-    return undefined
+  if (part.status === 'abandoned' && hasStepAfter(message, place)) return undefined
   const grown = withText(part, part.text + event.delta, 'open')
-  const next = withPart(reply, at, message, replaceAt(message.parts, place, grown))
+  const next = withMessageAt(reply, at, withPart(message, place, grown))
   const index = indexOf(reply.messages, at, place)
   // It was taken back too early: this server goes on with the same part after a retry.
   if (part.status === 'abandoned') return { reply: next, change: { type: 'partAdded', part: grown, index } }
   return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
+}
+
+function hasStepAfter(message: Message, place: number): boolean {
+  for (let at = partCount(message) - 1; at > place; at--) if (partIn(message, at)?.type === 'step-start') return true
+  return false
 }
 
 /** A snapshot of a part of one of the reply's messages. */
@@ -43,15 +48,14 @@ export function applyPart(
   const at = messageAt(reply.messages, incoming.messageID)
   const message = reply.messages[at]
   if (!message) return reply
-  const place = partAt(message.parts, incoming.id)
-  // A list is slow at -1, and that slows down every other reading of it here.
-  const before = place === -1 ? undefined : message.parts[place]
+  const place = partAt(message, incoming.id)
+  const before = partIn(message, place)
   if (!before) return addPart(reply, at, { message, part: incoming, order }, changes)
   const part = mergePart(before, incoming)
   if (part === before) return reply
   const index = indexOf(reply.messages, at, place)
   tellChange(before, part, index, changes)
-  const next = withPart(reply, at, message, replaceAt(message.parts, place, part))
+  const next = withMessageAt(reply, at, withPart(message, place, part))
   return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
 }
 
@@ -62,14 +66,14 @@ interface Addition {
 }
 
 function addPart(reply: Reply, at: number, { message, part, order }: Addition, changes: Change[]): Reply {
-  const place = order ? placeIn(message.parts, part.id, order) : message.parts.length
+  const count = partCount(message)
+  const place = order ? placeIn(message, part.id, order) : count
   tellPart(part, indexOf(reply.messages, at, place), changes)
-  if (place < message.parts.length) {
-    const inserted = withParts(message, message.parts.toSpliced(place, 0, part))
-    const next = withMessages(reply, replaceAt(reply.messages, at, inserted))
+  if (place < count) {
+    const next = withMessageAt(reply, at, withInsertedPart(message, place, part))
     return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
   }
-  const next = withPart(reply, at, message, [...message.parts, part])
+  const next = withMessageAt(reply, at, withPart(message, count, part))
   if (part.type !== 'step-finish') return next
   // The last of all steps is added to what the others came to.
   const usage = at === reply.messages.length - 1 ? plusStep(reply.usage, part) : usageOf(next)
@@ -77,12 +81,12 @@ function addPart(reply: Reply, at: number, { message, part, order }: Addition, c
 }
 
 /** Before the parts at the end that the server has after it. A part that the server doesn't know says nothing of the order. */
-function placeIn(parts: readonly Part[], id: string, order: readonly string[]): number {
+function placeIn(message: Message, id: string, order: readonly string[]): number {
   const ranks = ranksOf(order)
   const own = ranks.get(id) ?? -1
-  let place = parts.length
-  for (let at = parts.length - 1; at >= 0; at--) {
-    const rank = ranks.get(parts[at]?.id ?? '')
+  let place = partCount(message)
+  for (let at = place - 1; at >= 0; at--) {
+    const rank = ranks.get(partIn(message, at)?.id ?? '')
     if (rank === undefined) continue
     if (rank < own) break
     place = at
@@ -137,17 +141,16 @@ export function tellChange(before: Part, part: Part, index: number, changes: Cha
 export function removePart(
   reply: Reply,
   place: { readonly messageID: string; readonly partID: string },
-  reason: 'removed' | 'reverted',
   changes: Change[],
 ): Reply {
   const at = messageAt(reply.messages, place.messageID)
   const message = reply.messages[at]
-  const partIndex = message ? partAt(message.parts, place.partID) : -1
-  const part = message?.parts[partIndex]
+  const partIndex = message ? partAt(message, place.partID) : -1
+  const part = message && partIn(message, partIndex)
   if (!message || !part) return reply
-  changes.push({ type: 'partRemoved', part, index: indexOf(reply.messages, at, partIndex), reason })
+  changes.push({ type: 'partRemoved', part, index: indexOf(reply.messages, at, partIndex), reason: 'removed' })
   const parts = message.parts.filter((other) => other !== part)
-  const next = withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
+  const next = withMessageAt(reply, at, withParts(message, parts))
   if (part.type !== 'step-finish') return next
   const usage = usageOf(next)
   changes.push({ type: 'usageChanged', usage })
@@ -160,29 +163,30 @@ function startsWith(text: string, start: string): boolean {
 }
 
 const messagePlaces = createPositions<Message>(({ id }) => id)
-const partPlaces = createPositions<Part>(({ id }) => id)
 
 /** -1 without it. */
 export function messageAt(list: readonly Message[], id: string): number {
   return messagePlaces.at(list, id)
 }
 
-/** -1 without it. */
-export function partAt(list: readonly Part[], id: string): number {
-  return partPlaces.at(list, id)
+/** The reply with another state of the message in this place. */
+export function withMessageAt(reply: Reply, at: number, message: Message): Reply {
+  const messages = replaceAt(reply.messages, at, message)
+  carryMessages(reply.messages, messages)
+  return withMessages(reply, messages)
 }
 
-/** The message with another part in this place, or one more at its end. */
-function withPart(reply: Reply, at: number, message: Message, next: readonly Part[]): Reply {
-  partPlaces.carry(message.parts, next)
-  const changed = replaceAt(reply.messages, at, withParts(message, next))
-  messagePlaces.carry(reply.messages, changed)
-  return withMessages(reply, changed)
+/** `next` is `messages` with one replaced, or with one added at the end. */
+export function carryMessages(messages: readonly Message[], next: readonly Message[]): void {
+  messagePlaces.carry(messages, next)
 }
 
 /** A part's position among all parts of the reply. */
 export function indexOf(messages: readonly Message[], at: number, place: number): number {
   let index = place
-  for (let before = 0; before < at; before++) index += messages[before]?.parts.length ?? 0
+  for (let before = 0; before < at; before++) {
+    const message = messages[before]
+    if (message) index += partCount(message)
+  }
   return index
 }

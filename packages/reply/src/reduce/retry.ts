@@ -1,8 +1,8 @@
 import type { Change } from '../change.ts'
 import type { Part } from '../part.ts'
 import type { Reply } from '../reply.ts'
-import { indexOf, messageAt } from './part.ts'
-import { replaceAt, withMessages, withParts } from './shape.ts'
+import { indexOf, messageAt, withMessageAt } from './part.ts'
+import { partAt, withOpenChanged } from './parts.ts'
 
 /**
  * A step that begins anew within one message is a retry: servers from 1.17 write the text again in new parts and leave
@@ -12,10 +12,9 @@ export function abandonOpen(reply: Reply, incoming: Part, changes: Change[]): Re
   if (incoming.type !== 'step-start') return reply
   const at = messageAt(reply.messages, incoming.messageID)
   const message = reply.messages[at]
-  if (!message || message.parts.some((part) => part.id === incoming.id)) return reply
-  if (!message.parts.some((part) => isStranded(part))) return reply
-  const parts = message.parts.map((part, place): Part => {
-    if (!isStranded(part)) return part
+  if (!message || partAt(message, incoming.id) !== -1) return reply
+  const changed = withOpenChanged(message, (part, place): Part => {
+    if (part.type !== 'text' && part.type !== 'reasoning') return part
     const abandoned: Part = { ...part, status: 'abandoned' }
     changes.push({
       type: 'partRemoved',
@@ -25,9 +24,5 @@ export function abandonOpen(reply: Reply, incoming: Part, changes: Change[]): Re
     })
     return abandoned
   })
-  return withMessages(reply, replaceAt(reply.messages, at, withParts(message, parts)))
-}
-
-function isStranded(part: Part): boolean {
-  return part.status === 'open' && (part.type === 'text' || part.type === 'reasoning')
+  return changed === message ? reply : withMessageAt(reply, at, changed)
 }

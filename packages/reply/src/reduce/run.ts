@@ -1,35 +1,15 @@
-import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { ReplyFailure } from '../part.ts'
 import type { Phase, Reply, Retry } from '../reply.ts'
+import { isAnyPending } from './pending.ts'
 import { same } from './same.ts'
 import { withFields } from './shape.ts'
 
 /** The strongest that applies: settled, blocked, retrying, working, waiting. */
 export function phaseOf(reply: Reply): Phase {
-  if (isWaitedFor(reply.asks)) return 'blocked'
+  if (isAnyPending(reply.asks)) return 'blocked'
   if (reply.retry) return 'retrying'
   return reply.phase === 'waiting' && reply.messages.length === 0 && !isAtWorkBelow(reply) ? 'waiting' : 'working'
-}
-
-const knownWaiting = new WeakMap<readonly Ask[], boolean>()
-
-/** Whether an ask is pending. Asked at every event, of a list that seldom changes. */
-function isWaitedFor(asks: readonly Ask[]): boolean {
-  if (asks.length === 0) return false
-  const known = knownWaiting.get(asks)
-  if (known !== undefined) return known
-  const isWaiting = hasPending(asks)
-  knownWaiting.set(asks, isWaiting)
-  return isWaiting
-}
-
-/** From both ends at once: whether they are answered from the oldest or from the newest, one that waits is soon found. */
-function hasPending(asks: readonly Ask[]): boolean {
-  for (let at = 0; at <= asks.length >> 1; at++) {
-    if (asks[at]?.status === 'pending' || asks[asks.length - 1 - at]?.status === 'pending') return true
-  }
-  return false
 }
 
 /** A sub-agent's run is under way. */

@@ -14,13 +14,18 @@ export function same(a: unknown, b: unknown, depth = 0): boolean {
 
 /** The same but for what only repeats the wire: `raw`. */
 export function sameButRaw<T extends { readonly raw: unknown }>(a: T, b: T): boolean {
-  return a === b || sameFields(a, b, 0, 'raw')
+  return a === b || sameFields(a, b, 0, ['raw'])
+}
+
+/** The same message but for its parts, which are not even read. */
+export function sameHead<T extends { readonly parts: unknown; readonly raw: unknown }>(a: T, b: T): boolean {
+  return a === b || sameFields(a, b, 0, ['raw', 'parts'])
 }
 
 /** By the keys as they are: lists of entries would be built for every event only to be thrown away. */
-function sameFields(a: Fields, b: Fields, depth: number, except?: string): boolean {
-  for (const key in a) if (key !== except && !same(a[key], b[key], depth + 1)) return false
-  for (const key in b) if (key !== except && b[key] !== undefined && a[key] === undefined) return false
+function sameFields(a: Fields, b: Fields, depth: number, except: readonly string[] = []): boolean {
+  for (const key in a) if (!except.includes(key) && !same(a[key], b[key], depth + 1)) return false
+  for (const key in b) if (!except.includes(key) && b[key] !== undefined && a[key] === undefined) return false
   return true
 }
 

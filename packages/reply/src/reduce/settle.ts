@@ -3,8 +3,9 @@ import type { SettleEvent } from '../event.ts'
 import type { LostReason, Message, Outcome, Reply } from '../reply.ts'
 import { withdraw } from './ask.ts'
 import { adoptChild } from './child.ts'
-import { indexOf } from './part.ts'
-import { replaceAt, sealed, withFields, withMessages, withParts } from './shape.ts'
+import { indexOf, withMessageAt } from './part.ts'
+import { withOpenChanged } from './parts.ts'
+import { sealed, withFields } from './shape.ts'
 
 /** How a run came to its end: seen idle on the wire, or one of the driver's reasons. */
 interface Ending {
@@ -100,16 +101,14 @@ function sessionsOf(reply: Reply): string[] {
 
 /** Every open part closes. */
 export function sealParts(reply: Reply, changes: Change[]): Reply {
-  let { messages } = reply
+  let next = reply
   for (const [at, message] of reply.messages.entries()) {
-    if (message.parts.every((part) => part.status !== 'open')) continue
-    const parts = message.parts.map((part, place) => {
-      if (part.status !== 'open') return part
-      const closed = sealed(part)
-      changes.push({ type: 'partFinalized', part: closed, index: indexOf(reply.messages, at, place) })
-      return closed
+    const closed = withOpenChanged(message, (part, place) => {
+      const one = sealed(part)
+      changes.push({ type: 'partFinalized', part: one, index: indexOf(reply.messages, at, place) })
+      return one
     })
-    messages = replaceAt(messages, at, withParts(message, parts))
+    if (closed !== message) next = withMessageAt(next, at, closed)
   }
-  return messages === reply.messages ? reply : withMessages(reply, messages)
+  return next
 }

@@ -81,7 +81,7 @@ function shaped(reply: Reply, messages: readonly Message[], children: readonly C
   } satisfies Whole<Reply>
 }
 
-export function withParts(message: Message, parts: readonly Part[]): Message {
+export function withParts(message: Omit<Message, 'parts'>, parts: readonly Part[]): Message {
   return {
     id: message.id,
     parentID: message.parentID,

@@ -1,7 +1,8 @@
 import type { MessageHead, SessionScopedEvent, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Reply } from '../reply.ts'
-import { messageAt, partAt } from './part.ts'
+import { messageAt } from './part.ts'
+import { partAt } from './parts.ts'
 
 /**
  * A reading over REST as the events that it stands for, in the order in which the wire would have told them. Which
@@ -21,7 +22,7 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
     const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
     for (const part of parts) {
       // What was heard from its beginning, on this connection, has none.
-      const isHeard = !snapshot.complete && !isBehind && known !== undefined && partAt(known.parts, part.id) !== -1
+      const isHeard = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
       events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
     }
   }

@@ -1,6 +1,7 @@
 import type { DeltaEvent, PartEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageAt } from '../reduce/part.ts'
+import { partAt } from '../reduce/parts.ts'
 import { reduce } from '../reduce.ts'
 import { cellOf, withCell } from './cells.ts'
 import { hold, resume } from './hold.ts'
@@ -37,7 +38,7 @@ export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): voi
 function isUntyped(root: NonNullable<Cell['reply']>, event: DeltaEvent): boolean {
   const reply = findReply(root, event.sessionID)
   const message = reply?.messages[messageAt(reply.messages, event.messageID)]
-  return message !== undefined && !message.parts.some((part) => part.id === event.partID)
+  return message !== undefined && partAt(message, event.partID) === -1
 }
 
 export function placePart(draft: Draft, rootID: string, event: PartEvent): void {

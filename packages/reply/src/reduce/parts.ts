@@ -1,0 +1,102 @@
+import type { Part } from '../part.ts'
+import type { Message } from '../reply.ts'
+import { itemAt, withChunk } from './chunks.ts'
+import { callIn, longFrom, longOf, longWith, longWithInserted, placeOf, toLong, withLong } from './long.ts'
+import { createPositions } from './positions.ts'
+import { replaceAt, withParts } from './shape.ts'
+
+/**
+ * The parts of a message for what looks at them at each event. Reading `message.parts` of a long message puts its whole
+ * array together, which only those should pay for who read all of it.
+ */
+
+export function partCount(message: Message): number {
+  return longOf(message)?.parts.length ?? message.parts.length
+}
+
+/** Undefined beyond the end, and for -1. */
+export function partIn(message: Message, place: number): Part | undefined {
+  const long = longOf(message)
+  if (long) return itemAt(long.parts, place)
+  // A list is slow at -1, and that slows down every other reading of it here.
+  return place === -1 ? undefined : message.parts[place]
+}
+
+const positions = createPositions<Part>(({ id }) => id)
+
+/** -1 without it. */
+export function partAt(message: Message, id: string): number {
+  const long = longOf(message)
+  return long ? placeOf(long, id) : positions.at(message.parts, id)
+}
+
+/** The newest part of a call. */
+export function partOfCall(message: Message, callID: string): Part | undefined {
+  const long = longOf(message)
+  if (long) return callIn(long, callID)
+  return message.parts.findLast((part) => part.type === 'tool' && part.callID === callID)
+}
+
+/** The message with another part in this place, or with one more where that is its end. */
+export function withPart(message: Message, place: number, part: Part): Message {
+  const long = longOf(message)
+  if (long) return withLong(message, longWith(long, place, part))
+  const { parts } = message
+  if (parts.length >= longFrom) return withLong(message, longWith(toLong(parts), place, part))
+  const next = place === parts.length ? [...parts, part] : replaceAt(parts, place, part)
+  positions.carry(parts, next)
+  return withParts(message, next)
+}
+
+/** The message with a part before the one in this place. */
+export function withInsertedPart(message: Message, place: number, part: Part): Message {
+  const long = longOf(message)
+  return long
+    ? withLong(message, longWithInserted(long, place, part))
+    : withParts(message, message.parts.toSpliced(place, 0, part))
+}
+
+/** What the message is now, with the parts that it had. */
+export function withPartsOf(message: Omit<Message, 'parts'>, before: Message | undefined): Message {
+  const long = before && longOf(before)
+  return long ? withLong(message, long) : withParts(message, before?.parts ?? [])
+}
+
+/** The message with its open parts changed, the first one first. The same one where `change` gives each part back. */
+export function withOpenChanged(message: Message, change: (part: Part, place: number) => Part): Message {
+  const long = longOf(message)
+  if (!long) {
+    const parts = changeOpen(message.parts, change)
+    return parts === message.parts ? message : withParts(message, parts)
+  }
+  let { parts } = long
+  let place = 0
+  for (const [at, chunk] of long.parts.chunks.entries()) {
+    const first = place
+    const changed = hasOpen(chunk) ? changeOpen(chunk, (part, index) => change(part, first + index)) : chunk
+    if (changed !== chunk) parts = withChunk(parts, at, changed)
+    place += chunk.length
+  }
+  return parts === long.parts ? message : withLong(message, { ...long, parts })
+}
+
+function changeOpen(parts: readonly Part[], change: (part: Part, place: number) => Part): readonly Part[] {
+  if (!parts.some(isOpen)) return parts
+  const changed = parts.map((part, place) => (isOpen(part) ? change(part, place) : part))
+  return changed.some((part, place) => part !== parts[place]) ? changed : parts
+}
+
+const knownOpen = new WeakMap<readonly Part[], boolean>()
+
+/** Of a chunk, most of which stay as they are from one event to the next. */
+function hasOpen(chunk: readonly Part[]): boolean {
+  const isKnown = knownOpen.get(chunk)
+  if (isKnown !== undefined) return isKnown
+  const isAnyOpen = chunk.some(isOpen)
+  knownOpen.set(chunk, isAnyOpen)
+  return isAnyOpen
+}
+
+function isOpen({ status }: Part): boolean {
+  return status === 'open'
+}

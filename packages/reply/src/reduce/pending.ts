@@ -1,0 +1,25 @@
+import type { Ask } from '../ask.ts'
+
+const known = new WeakMap<readonly Ask[], number>()
+
+/** Whether an ask is pending. Asked at every event, of a list that may be long. */
+export function isAnyPending(asks: readonly Ask[]): boolean {
+  return asks.length > 0 && pendingCount(asks) > 0
+}
+
+/** What is known of a list holds for the one in which the ask at `changed` was replaced, or added. */
+export function keepPendingCount(before: readonly Ask[], after: readonly Ask[], changed: number): void {
+  const count = before.length === 0 ? 0 : known.get(before)
+  if (count === undefined) return
+  known.set(after, count - weight(before[changed]) + weight(after[changed]))
+}
+
+function pendingCount(asks: readonly Ask[]): number {
+  const count = known.get(asks) ?? asks.reduce((sum, ask) => sum + weight(ask), 0)
+  known.set(asks, count)
+  return count
+}
+
+function weight(ask: Ask | undefined): number {
+  return ask?.status === 'pending' ? 1 : 0
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { createPositions } from '../../src/reduce/positions.ts'
+import { replaceAt } from '../../src/reduce/shape.ts'
+
+interface Item {
+  readonly id: string
+}
+
+const items = (count: number): readonly Item[] => Array.from({ length: count }, (_, at) => ({ id: `i${at}` }))
+
+/** Positions that count how often an id is read. */
+function counted() {
+  const count = { reads: 0 }
+  const positions = createPositions<Item>(({ id }) => {
+    count.reads += 1
+    return id
+  })
+  return { ...positions, count }
+}
+
+describe('positions in a list', () => {
+  test.each([0, 1, 32, 33, 500])('of %d items are those of a search', (length) => {
+    const { at } = counted()
+    const list = items(length)
+    expect(list.map(({ id }) => at(list, id))).toEqual(list.map((_, place) => place))
+    expect(at(list, 'other')).toBe(-1)
+  })
+
+  test('are known in a list that grew at its end', () => {
+    const { at, carry } = counted()
+    const list = items(100)
+    expect(at(list, 'i3')).toBe(3)
+    const grown = [...list, { id: 'new' }]
+    carry(list, grown)
+    expect([at(grown, 'i3'), at(grown, 'new')]).toEqual([3, 100])
+    expect(at(list, 'new')).toBe(-1)
+  })
+
+  test('are known in two lists that grew differently from one', () => {
+    const { at, carry } = counted()
+    const list = items(100)
+    at(list, 'i3')
+    const grown = ['left', 'right'].map((id) => [...list, { id }, ...items(0)])
+    for (const one of grown) carry(list, one)
+    const longer = grown.map((one) => [...one, ...Array.from({ length: 40 }, (_, at) => ({ id: `more${at}` }))])
+    for (const [index, one] of longer.entries()) {
+      let before = grown[index] ?? []
+      for (let length = before.length + 1; length <= one.length; length++) {
+        const next = one.slice(0, length)
+        carry(before, next)
+        before = next
+      }
+      expect(['i3', 'left', 'right', 'more0'].map((id) => at(before, id))).toEqual([
+        3,
+        index === 0 ? 100 : -1,
+        index === 1 ? 100 : -1,
+        101,
+      ])
+    }
+  })
+
+  test('are looked up, not searched for, after an item was replaced', () => {
+    const { at, carry, count } = counted()
+    const list = items(5000)
+    at(list, 'i3')
+    const next = replaceAt(list, 3, { id: 'i3' })
+    carry(list, next)
+    count.reads = 0
+    expect(at(next, 'i7')).toBe(7)
+    expect(count.reads).toBeLessThan(40)
+  })
+})

@@ -23,7 +23,7 @@ export function createUnderlineSearch(): (src: string) => boolean {
 const mostLazyLines = 40
 
 /** Only what begins so can be a list or a quote. */
-export const MARKED_LINE = /^ {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$))/
+export const MARKED_LINE = /^ {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t\n]|$))/
 
 /** A line that ends a list or quote without a blank one. */
 const ENDING_LINE = /^ {0,3}(?:`{3}|~{3}|#{1,6}[ \t])/

@@ -1,4 +1,4 @@
-import { Lexer, type Token as MarkedOrOther, type MarkedToken, Tokenizer, type Tokens } from 'marked'
+import { Lexer, type Token as MarkedOrOther, Tokenizer, type Tokens } from 'marked'
 import {
   createHeadingLimit,
   createTableLimit,
@@ -6,10 +6,10 @@ import {
   lazyStretch,
   MARKED_LINE,
 } from './block-limits.ts'
-import { boundedAddresses, isMark } from './span-limits.ts'
-
-/** A token of Markdown. Tokens inside it are typed more widely by marked: `known` narrows them. */
-export type Token = MarkedToken
+import { readFlatList } from './flat-list.ts'
+import { readFlatTable } from './flat-table.ts'
+import { boundedAddresses, isMark, isText } from './span-limits.ts'
+import { known, type Token } from './token.ts'
 
 /** Quotes and lists inside each other. What is deeper is text. */
 const mostDepth = 12
@@ -39,7 +39,7 @@ export function readMarkdown(source: string): readonly Token[] {
   const lexer = new Lexer({ gfm: true, breaks: false, pedantic: false, tokenizer })
   const rest = createRest(tokenizer, lexer)
   limitContainers(tokenizer, lexer, { mostReads: nestedReadsPerUnit * source.length + readsPerRun, rest })
-  limitTables(tokenizer, source.length)
+  limitTables(tokenizer, lexer, source.length)
   limitHeadings(tokenizer, source.length, rest)
   limitSpans(tokenizer, lexer)
   return known(lexer.lex(source))
@@ -83,7 +83,11 @@ function limitContainers(
     return token
   }
   tokenizer.blockquote = (src) => (depth === 0 ? outermost(src, readQuote) : nested(src, readQuote))
-  tokenizer.list = (src) => (depth === 0 ? outermost(src, readList) : nested(src, readList))
+  tokenizer.list = (src) => {
+    if (depth > 0) return nested(src, readList)
+    const isPlain = rest.isPlain() || !MARKED_LINE.test(src)
+    return isPlain ? undefined : (readFlatList(src, lexer) ?? outermost(src, readList))
+  }
 
   function outermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!MARKED_LINE.test(src)) return undefined
@@ -123,12 +127,12 @@ function limitContainers(
 }
 
 /** Tables that are too wide, or looked for too often, are paragraphs. */
-function limitTables(tokenizer: Tokenizer, units: number): void {
+function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
   const readTable = tokenizer.table.bind(tokenizer)
   const limit = createTableLimit(units)
   tokenizer.table = (src) => {
     if (!limit.isLikely(src)) return undefined
-    const table = readTable(src)
+    const table = readFlatTable(src, lexer) ?? readTable(src)
     if (table === undefined) limit.missed(src)
     return table
   }
@@ -179,6 +183,10 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
       tokens.push({ type: 'text', raw: src, text: src, escaped: false })
       return tokens
     }
+    if (isText(src)) {
+      tokens.push({ type: 'text', raw: src, text: src, escaped: lexer.state.inRawBlock })
+      return tokens
+    }
     depth++
     const read = readSpans(src, tokens)
     depth--
@@ -212,37 +220,4 @@ function plainBlock(src: string, lexer: Lexer): Tokens.Paragraph {
 function openBrackets(src: string): Tokens.Text | undefined {
   const raw = /^(?:!?\[)+/.exec(src)?.[0]
   return raw === undefined ? undefined : { type: 'text', raw, text: raw }
-}
-
-/** Narrows the type: no extensions of marked are in use, so all tokens are its own. */
-export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
-  return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
-}
-
-const kinds = new Set<string>([
-  'blockquote',
-  'br',
-  'checkbox',
-  'code',
-  'codespan',
-  'def',
-  'del',
-  'em',
-  'escape',
-  'heading',
-  'hr',
-  'html',
-  'image',
-  'link',
-  'list',
-  'list_item',
-  'paragraph',
-  'space',
-  'strong',
-  'table',
-  'text',
-] satisfies MarkedToken['type'][])
-
-function isKnown(token: MarkedOrOther): token is Token {
-  return kinds.has(token.type)
 }

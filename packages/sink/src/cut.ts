@@ -93,6 +93,9 @@ function isLetterStart(text: string, at: number): boolean {
 
 function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) => boolean): number | undefined {
   const text = isHigh(seen.charCodeAt(last)) ? seen.slice(0, last) : seen
+  for (let at = Math.min(last, text.length - 1); at > first && isBetweenAscii(text, at); at--) {
+    if (isGood(at)) return at
+  }
   const start = safeStart(text, first, last)
   let best: number | undefined
   for (const { index } of graphemes.segment(text.slice(start))) {
@@ -112,10 +115,14 @@ function codePoint(seen: string, { first, last }: CutWindow): number {
 /** Two letters of ASCII never are one. */
 function safeStart(text: string, first: number, last: number): number {
   for (let at = last - BACK - 24; at > first; at--) {
-    const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
-    if (before < 0x80 && after < 0x80 && after !== 0x0a) return at
+    if (isBetweenAscii(text, at)) return at
   }
   return first
+}
+
+function isBetweenAscii(text: string, at: number): boolean {
+  const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
+  return before < 0x80 && after < 0x80 && after !== 0x0a
 }
 
 function isHigh(code: number): boolean {

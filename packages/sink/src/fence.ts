@@ -1,4 +1,4 @@
-import type { Token } from './bounded-lexer.ts'
+import type { Token } from './token.ts'
 
 export interface Fence {
   /** What closes it. */

@@ -12,8 +12,15 @@ const HALF_LINK = /^\[((?:[^[\]]|\[[^[\]]*\])*)\]\([^)]*$/
 /** The most that a link or an image has, in UTF-16 units. */
 const LONGEST = 2000
 
+/** The most marks that are closed. With more of them open, the text is shown as it is. */
+const MOST_OPEN = 16
+
+/** Of a longer block, in UTF-16 units, only the end is healed, which takes the same time however long the block is. */
+const HEALED = 2 * LONGEST
+
 /** Healing may bring something else to light, which is healed too, but not for ever. */
 const ROUNDS = 8
+const ROUNDS_OF_LONG = 3
 
 /**
  * Makes the end of a text that still grows look as it will: what is open is closed, half an address is left out, and
@@ -23,7 +30,9 @@ const ROUNDS = 8
  */
 export function heal(source: string): string {
   let healed = source
-  for (let round = 0; round < ROUNDS; round++) {
+  const isLong = (lastLeaf(source)?.raw.length ?? 0) > HEALED
+  const rounds = isLong ? ROUNDS_OF_LONG : ROUNDS
+  for (let round = 0; round < rounds; round++) {
     const next = healedOnce(healed)
     if (next === healed) return healed
     healed = next
@@ -63,23 +72,35 @@ function lastLeaf(source: string): Token | undefined {
 
 /** What is whole was read as a token of its own: what is left in the text is open, or means nothing. */
 function healedSpans(source: string, leaf: Token): string {
-  const spans = 'tokens' in leaf && leaf.tokens !== undefined ? known(leaf.tokens) : []
+  const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? known(leaf.tokens) : [])
   const line = spans.map(({ raw }) => raw).join('')
   const inked = source.trimEnd()
+  const inkedLine = line.trimEnd()
   const open: string[] = []
   let start = 0
   for (const span of spans) {
     const texts = span.type === 'text' ? span.raw.matchAll(/`+|!?\[|!$|\*+|_+|~+/g) : []
     for (const { 0: run, index } of texts) {
       const at = start + index
-      if (run.startsWith('`') && at + run.length < line.trimEnd().length) return ending(code(inked, run), open)
-      const healed = healedTail(inked, line.slice(at, at + LONGEST).trimEnd(), run, open)
+      if (open.length > MOST_OPEN) return source
+      if (run.startsWith('`') && at + run.length < inkedLine.length) return ending(code(inked, run), open)
+      const isNearEnd = inkedLine.length - at <= LONGEST
+      const healed = isNearEnd ? healedTail(inked, inkedLine.slice(at), run, open) : undefined
       if (healed !== undefined) return healed
       if (/^[*_~]/.test(run)) note(open, run, line.charAt(at - 1), line.charAt(at + run.length))
     }
     start += span.raw.length
   }
   return open.length === 0 ? source : ending(inked, open) + source.slice(inked.length)
+}
+
+function lastSpans(spans: readonly Token[]): readonly Token[] {
+  let [first, units] = [spans.length, 0]
+  while (first > 0 && units < HEALED) {
+    first--
+    units += spans[first]?.raw.length ?? 0
+  }
+  return first === 0 ? spans : spans.slice(first)
 }
 
 /** What is left when the text ends in half a construct that begins with `run`. */
@@ -102,7 +123,9 @@ function ending(text: string, open: readonly string[]): string {
 }
 
 function code(source: string, run: string): string {
-  return source.replace(/`*$/, '') + run
+  let end = source.length
+  while (source.charAt(end - 1) === '`') end--
+  return source.slice(0, end) + run
 }
 
 function note(open: string[], run: string, before: string, after: string): void {

@@ -6,7 +6,7 @@ import { heal } from './heal.ts'
 import { type Entry, hashOf, indexOf, type Ledger, type Part, type Piece } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { AppendStream, Attachment, Bubble, Render } from './port.ts'
-import { slotOf, smallLine, withFooter } from './slot.ts'
+import { sealedSlot, slotOf, smallLine, withFooter } from './slot.ts'
 import { split } from './split.ts'
 import { type Flow, streamLength } from './streaming.ts'
 import type { Mode } from './view.ts'
@@ -121,16 +121,20 @@ function answerSlots(
     measure: (text) => measured(text, maxLength, options),
     measuredBy: [options.render, options.limits.maxLength, options.streaming?.stream],
   })
+  const entries = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const slots = slices.map((slice, index) => {
     const key = `${card.key}#${first + index}`
     const isLast = index === slices.length - 1
     const isGrowing = card.isOpen && isLast
-    const known = ledger.entries.find((entry) => entry.key === key)
+    const known = entries.get(key)
     const isContinued = known ? known.isContinued === true : first + index > 0 && !options.isTail
-    const isHealed = mode === 'live' && isGrowing && !options.streaming
-    const text = isHealed ? heal(slice.source.trimEnd()) : slice.source.trim()
     const label = isContinued ? `*${words.continued}*\n\n` : ''
-    const slot = slotOf(card, key, `${label}${text}`, options)
+    const isHealed = mode === 'live' && isGrowing && !options.streaming
+    const text = (): string => (isHealed ? heal(slice.source.trimEnd()) : slice.source.trim())
+    const isSealed = !isLast && label === ''
+    const slot = isSealed
+      ? sealedSlot(slice, { card, key, source: text }, options)
+      : slotOf(card, key, label + text(), options)
     return {
       ...slot,
       piece: { from: slice.from, to: slice.to, upTo: slice.upTo },

@@ -1,5 +1,5 @@
-import type { Token } from './bounded-lexer.ts'
 import { closingOf, openFence } from './fence.ts'
+import type { Token } from './token.ts'
 
 /** A block of more units than this is read in pieces, so that a block that grows is not read again from its beginning. */
 export const longBlock = 1200
@@ -8,7 +8,7 @@ export const longBlock = 1200
 const leastPiece = 400
 
 /** A block without a place to cut is cut after this many units: constructs across the cut become text. */
-const mostPiece = 12_288
+const mostPiece = 4096
 
 /** The beginnings of top-level list items and of table rows. */
 const PLACE = /\n(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)/g

@@ -1,10 +1,11 @@
-import { readMarkdown, type Token } from './bounded-lexer.ts'
+import { readMarkdown } from './bounded-lexer.ts'
 import { closingLine, openFence } from './fence.ts'
 import { longBlock, readLongBlock } from './long-block.ts'
 import { createTextCache } from './text-cache.ts'
+import type { Token } from './token.ts'
 
-export { known, type Token } from './bounded-lexer.ts'
 export { type Fence, openFence } from './fence.ts'
+export { known, type Token } from './token.ts'
 
 /** UTF-16 units of the chunks that are remembered. */
 const REMEMBERED = 400_000

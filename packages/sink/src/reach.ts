@@ -22,6 +22,8 @@ export interface Reach {
 const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
 const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
+/** The most UTF-16 units in which a number or a fence is looked for. Quotes and lists so deep are read as text. */
+const LONGEST_LEAD = 1000
 /** How the line below a table's head begins. */
 const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
@@ -67,12 +69,22 @@ export function reach(text: string, from: Row, room: number, swells?: RegExp): R
       table = NO_TABLE
       if (row !== from) block = row
     }
+    if (table.rows === 0 && line === '\n' && used < room) {
+      used++
+      continue
+    }
     const [before, above] = [used, table]
-    const costs = (part: string): number => before + part.length + extra(part, swells) + excess(withLine(above, part))
-    if (costs(line) > room) return { end: row.start + fitting(line, (part) => costs(part) <= room), block }
-    if (row !== from && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
-    used += line.length + extra(line, swells)
-    table = withLine(table, line)
+    // No part is longer than the room: the rest of a long line is not looked at.
+    const least = line.slice(0, Math.max(0, room - before) + 1)
+    const below = least.length < line.length ? undefined : withLine(above, line)
+    const own = line.length + extra(least, swells)
+    if (below === undefined || before + own + excess(below) > room) {
+      const costs = (part: string): number => before + part.length + extra(part, swells) + excess(withLine(above, part))
+      return { end: row.start + fitting(least, (part) => costs(part) <= room), block }
+    }
+    if (row !== from && isMarked(line) && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
+    used += own
+    table = below
   }
   return { end: text.length, block }
 }
@@ -93,19 +105,35 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
   return lead.includes('>') ? `>${marker}` : marker
 }
 
+const MARKS = new Set(' \t>|:-*+#`~0123456789')
+
+/** Whether a line begins like a list, a heading, a quote, a fence, a table's rule or an indented line. All other lines are text. */
+function isMarked(line: string): boolean {
+  return MARKS.has(line.charAt(0))
+}
+
 /** What a line may take beyond its letters. Never less for a longer part of it. */
 function extra(line: string, swells: RegExp | undefined): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
-  const swollen = swells ? (line.match(swells)?.length ?? 0) : 0
-  const number = NUMBER.exec(line)?.[1]
-  const marker = FENCE.exec(line)
+  const swollen = swells ? countOf(swells, line) : 0
+  if (!isMarked(line)) return 3 * tabs + swollen
+  const lead = line.slice(0, LONGEST_LEAD)
+  const number = NUMBER.exec(lead)?.[1]
+  const marker = FENCE.exec(lead)
   return (
     3 * tabs +
     swollen +
     (number === undefined ? 0 : Math.max(1, 5 - number.length)) +
     (marker ? marker[0].length + 1 : 0)
   )
+}
+
+function countOf(pattern: RegExp, line: string): number {
+  let count = 0
+  pattern.lastIndex = 0
+  while (pattern.test(line)) count++
+  return count
 }
 
 /** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */
@@ -122,19 +150,24 @@ const NO_TABLE: Cells = { head: '', raw: 0, rows: 0, widths: [] }
 
 function withLine(table: Cells, line: string): Cells {
   if (table.rows > 0) return withRow(table, line)
-  if (!RULE.test(line)) return { ...NO_TABLE, head: line }
+  if (!isMarked(line) || !RULE.test(line)) return { head: line, raw: 0, rows: 0, widths: NO_TABLE.widths }
   return withRow(withRow(NO_TABLE, table.head), line)
 }
 
 function withRow({ head, raw, rows, widths }: Cells, line: string): Cells {
-  const wider = [...widths]
+  let wider: number[] | undefined
   let standingOut = 0
-  for (const [column, cell] of line.split('|').entries()) {
-    const width = cell.trim().length
-    wider[column] = Math.max(wider[column] ?? 0, Math.min(width, widestColumn))
+  const cells = line.split('|')
+  for (let column = 0; column < cells.length; column++) {
+    const width = cells[column]?.trim().length ?? 0
+    const before = widths[column]
+    if (before === undefined || before < Math.min(width, widestColumn)) {
+      wider ??= [...widths]
+      wider[column] = Math.min(width, widestColumn)
+    }
     standingOut += Math.max(0, width - widestColumn)
   }
-  return { head, raw: raw + line.length - standingOut, rows: rows + 1, widths: wider }
+  return { head, raw: raw + line.length - standingOut, rows: rows + 1, widths: wider ?? widths }
 }
 
 function excess({ raw, rows, widths }: Cells): number {

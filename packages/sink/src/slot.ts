@@ -3,7 +3,6 @@ import type { LayoutOptions, Slot } from './layout.ts'
 import { hashOf } from './ledger.ts'
 import type { Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
-import { createTextCache } from './text-cache.ts'
 
 /** So long before it can't be edited any more, a message has no status below it, which would stay there, in ms. */
 const lastEditMs = 60_000
@@ -21,16 +20,37 @@ function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boole
   return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
 }
 
-/** What is hashed in addition to the text of a bubble without buttons. */
-const bare = '\n[]'
+interface Piece {
+  readonly render: Render
+  readonly isPlain: boolean
+  readonly bubble: Bubble
+  readonly body: string
+}
 
-/** Of texts of bubbles without buttons: the pieces of a long answer are looked at again for each word that is added. */
-const bareHashes = createTextCache<string>(400_000)
+/** The sealed pieces of a long answer are looked at again for each word that is added: they are rendered once. */
+const pieces = new WeakMap<object, Piece>()
+
+/** The slot of a complete piece of an answer. `sealed` is the same object for the same piece. */
+export function sealedSlot(
+  sealed: object,
+  { card, key, source }: { readonly card: Card; readonly key: string; readonly source: () => string },
+  options: LayoutOptions,
+): Slot {
+  const { render, ledger } = options
+  const isPlain = ledger.plain.includes(card.key)
+  const known = pieces.get(sealed)
+  if (known?.render === render && known.isPlain === isPlain) {
+    const { bubble, body } = known
+    return { key, card, bubble, body, whole: body, isGrowing: false }
+  }
+  const slot = slotOf(card, key, source(), options)
+  pieces.set(sealed, { render, isPlain, bubble: slot.bubble, body: slot.body })
+  return slot
+}
 
 export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
   const bubble = bubbleOf(source, card, options)
-  const more = `\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`
-  const body = more === bare ? bareHashes.get(bubble.text, (text) => hashOf(text + bare)) : hashOf(bubble.text + more)
+  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`)
   const slot = { key, card, bubble, body, whole: body, isGrowing: false }
   return card.type === 'file' ? { ...slot, file: card.file } : slot
 }
@@ -46,8 +66,12 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
   const isPlain = ledger.plain.includes(card.key)
   const form = card.type === 'ask' ? card.form : undefined
   return {
-    ...rendered,
-    ...(isPlain && { text: rendered.plain }),
+    text: isPlain ? rendered.plain : rendered.text,
+    // Few messages need it, and it takes a renderer long: made when it is read.
+    get plain() {
+      return rendered.plain
+    },
+    length: rendered.length,
     isPlain,
     source: shown,
     buttons,

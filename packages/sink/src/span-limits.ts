@@ -1,3 +1,8 @@
+/** Whether nothing in a line can be markup or an address: marked reads it as one text. */
+export function isText(line: string): boolean {
+  return line !== '' && !/[\\<&`*_~[\]!:@\n]|www\./i.test(line)
+}
+
 /** It may begin emphasis: an underscore between letters does not. */
 export function isMark(src: string, before = ''): boolean {
   return (

@@ -90,3 +90,13 @@ test('all but the last block is there', () => {
 test('thousands of nested quotes do not throw', () => {
   expect(heal(`${'>'.repeat(20_000)} **a`)).toContain('a')
 })
+
+test('of a very long block the end is healed', () => {
+  const before = 'some words and *a mark* of a long line '.repeat(400)
+  expect(heal(`${before}and **bold te`)).toBe(`${before}and **bold te**`)
+})
+
+test('a text with more open marks than are closed is shown as it is', () => {
+  const open = Array.from({ length: 20 }, (_, at) => `${'*'.repeat(1 + (at % 3))}a`).join(' ')
+  expect(heal(open).startsWith(open)).toBe(true)
+})

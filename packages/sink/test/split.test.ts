@@ -231,3 +231,16 @@ test('a row is one whether or not a bar has come in it yet', () => {
   const before = split(table + link.repeat(2), options).slice(0, -1)
   expect(split(`${table}${link.repeat(2)}|---|`, options).slice(0, before.length)).toEqual(before)
 })
+
+test('where each letter takes the room of many, no more is measured than some messages take', () => {
+  const source = 'a\n-\n'.repeat(20_000)
+  let units = 0
+  const measure = (text: string): number => {
+    units += text.length
+    return 65 * text.split('\n').length
+  }
+  const slices = split(source, { maxLength: 32_768, measure })
+  expect(slices.map((slice) => slice.to - slice.from).reduce((sum, one) => sum + one)).toBe(source.length)
+  for (const slice of slices) expect(measure(slice.source)).toBeLessThanOrEqual(32_768)
+  expect(units).toBeLessThan(12 * source.length)
+})

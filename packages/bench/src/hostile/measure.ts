@@ -10,22 +10,37 @@ export interface Finding {
 /** Units that a text grows by from flush to flush. */
 const step = 1024
 
+/** Units that are rendered before plain text is measured. Each pattern gets a quarter of that. */
+const warmedUnits = 400_000
+
 /** The most tries of a text. Other work on the machine slows some of them down. */
 const tries = 4
 
-let round = 0
+/** How often each pattern was written: no text may be one that a cache has seen. */
+const rounds = new Map<Pattern, number>()
+
+function write(pattern: Pattern, units: number): string {
+  const round = rounds.get(pattern) ?? 0
+  rounds.set(pattern, round + 1)
+  return pattern.write(units, round)
+}
 
 /** How many times as long as plain text of the same length each pattern takes, rendered once and never seen before. */
 export function ratios(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
-  for (let warm = 0; warm < 12; warm++) once(path, plainText, units)
-  const plain = Math.min(...Array.from({ length: 9 }, () => once(path, plainText, units)))
+  const warmUps = Math.ceil(warmedUnits / units)
+  const { floor = path } = path
+  for (let warm = 0; warm < warmUps; warm++) once(floor, plainText, units)
+  const plain = Math.min(...Array.from({ length: 9 }, () => once(floor, plainText, units)))
   return chosen(only).map((pattern) => {
-    for (let warm = 0; warm < (units > 20_000 ? 1 : 4); warm++) once(path, pattern, units)
+    for (let warm = 0; warm < warmUps / 4; warm++) once(path, pattern, units)
     return { id: pattern.id, value: fastest(plain * 2, () => once(path, pattern, units)) / plain }
   })
 }
 
-/** The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try. */
+/**
+ * The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try. A path that shows texts
+ * when they are complete has no live tail: its last rendering is what `ratios` measures.
+ */
 export function longestFlushes(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   grow(path, plainText, units)
   return [plainText, ...chosen(only)].map((pattern) => {
@@ -47,27 +62,28 @@ function chosen(only: readonly string[] | undefined): readonly Pattern[] {
 }
 
 function once(path: Path, pattern: Pattern, units: number): number {
-  const text = pattern.write(units, round++)
+  const text = write(pattern, units)
   const flush = path.open()
   return cpuMs(() => flush(text, false))
 }
 
 function grow(path: Path, pattern: Pattern, units: number): readonly number[] {
-  const text = pattern.write(units, round++)
+  const text = write(pattern, units)
   const flush = path.open()
   const times: number[] = []
   for (let end = step; end <= units; end += step) {
     const part = text.slice(0, end)
-    times.push(cpuMs(() => flush(part, end < units)))
+    times.push(cpuMs(() => flush(part, true)))
   }
   return times
 }
 
-/** CPU time, which leaves out other work on the machine. */
-function cpuMs(run: () => void): number {
+/** CPU time, which leaves out other work on the machine, and what the flush left to be done. */
+function cpuMs(flush: () => () => void): number {
   const before = process.cpuUsage()
-  run()
+  const show = flush()
   const { user, system } = process.cpuUsage(before)
+  show()
   return (user + system) / 1000
 }
 

@@ -7,16 +7,24 @@ import { cloudLimits, renderWhatsApp } from '@reply/whatsapp'
 /** One way in which a text reaches a reader. */
 export interface Path {
   readonly id: string
-  /** A text that grows: each call is one flush, given the whole text so far. */
-  open(): (text: string, isOpen: boolean) => void
+  /** The path whose plain text its patterns are held against. Default: itself. */
+  readonly floor?: Path
+  /**
+   * A text that grows: each call is one flush, given the whole text so far. What it returns then shows the messages,
+   * which is the platform's work, not measured.
+   */
+  open(): (text: string, isOpen: boolean) => () => void
 }
 
 const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, swells: /@/g, small: undefined })
 
+const html = path('telegram', renderHtml, telegram(4096), 'live')
+
 export const paths: readonly Path[] = [
-  path('telegram', renderHtml, telegram(4096), 'live'),
-  path('telegram-rich', renderRich, telegram(32_768), 'live'),
-  path('slack', renderSlack, slackLimits, 'live'),
+  html,
+  // Telegram and Slack read Markdown themselves in these, so that plain text takes next to nothing here.
+  { ...path('telegram-rich', renderRich, telegram(32_768), 'live'), floor: html },
+  { ...path('slack', renderSlack, slackLimits, 'live'), floor: html },
   path('discord', renderDiscord, discordLimits, 'live'),
   path('discord-append', renderDiscord, discordLimits, 'append'),
   path('whatsapp', renderWhatsApp, cloudLimits, 'sealed'),
@@ -30,7 +38,9 @@ function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
       return (source, isOpen) => {
         const card = { type: 'answer', key: 'answer', source, isOpen } as const
         const slots = layout([card], { render, limits, mode, words, ledger })
-        ledger = shownIn(ledger, slots, mode)
+        return () => {
+          ledger = shownIn(ledger, slots, mode)
+        }
       }
     },
   }
@@ -38,10 +48,11 @@ function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
 
 /** Like a platform that takes everything in one message. */
 function shownIn(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
+  const before = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const entries = slots
     .filter(({ isGrowing }) => mode === 'live' || !isGrowing)
     .map(({ key, card, body, whole, piece }) => {
-      const known = ledger.entries.find((entry) => entry.key === key)
+      const known = before.get(key)
       const entry = { key, card: card.key, type: card.type, state: 'shown' as const, id: key, tries: 1, at: 0 }
       return known && mode !== 'live' ? known : { ...entry, isLoud: false, ref: { id: key }, body, whole, piece }
     })

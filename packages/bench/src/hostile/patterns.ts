@@ -1,12 +1,17 @@
 /** A text that a model could write and that costs a reader of Markdown more than its length. */
 export interface Pattern {
   readonly id: string
-  /** The text, of at least `units` UTF-16 units. Each `round` gives a different text, so that no cache has seen it. */
+  /** The text, of at least `units` UTF-16 units. Each `round` from 0 to 51 gives a different text, so that no cache has seen it. */
   write(units: number, round: number): string
 }
 
+const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+
 /** What every pattern is compared with: paragraphs of three lines of about 100 units, with one word in bold in each line. */
-export const plainText: Pattern = lines('plain', (at, round) => `${sentence(at, round)}\n${at % 3 === 2 ? '\n' : ''}`)
+export const plainText: Pattern = {
+  id: 'plain',
+  write: (units, round) => written(units, (at) => `${sentence(at, round)}\n${at % 3 === 2 ? '\n' : ''}`),
+}
 
 export const patterns: readonly Pattern[] = [
   repeated('emphasis', '_N*'),
@@ -76,16 +81,23 @@ function lines(id: string, line: (at: number, round: number) => string): Pattern
   return {
     id,
     write(units, round) {
-      const letter = String.fromCharCode(97 + (round % 26))
-      const parts: string[] = []
-      for (let [at, length] = [0, 0]; length < units; at++) {
-        const one = line(at, round).replaceAll('N', letter)
-        parts.push(one)
-        length += one.length
+      const letter = letters.charAt(round)
+      if (letter === '') {
+        throw new RangeError(`Round ${round} of ${id} has no letter of its own: there are ${letters.length}.`)
       }
-      return `${parts.join('').slice(0, units - 8)} ${letter}${round}`
+      return `${written(units - 8, (at) => line(at, round).replaceAll('N', letter))} ${letter}${round}`
     },
   }
+}
+
+function written(units: number, line: (at: number) => string): string {
+  const parts: string[] = []
+  for (let [at, length] = [0, 0]; length < units; at++) {
+    const one = line(at)
+    parts.push(one)
+    length += one.length
+  }
+  return parts.join('').slice(0, units)
 }
 
 function sentence(at: number, round: number): string {

@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { Lexer } from 'marked'
+import { describe, expect, test } from 'vitest'
+import { readMarkdown } from '../src/bounded-lexer.ts'
+import { readFlatList } from '../src/flat-list.ts'
+import { readFlatTable } from '../src/flat-table.ts'
+
+const marked = (source: string) => new Lexer({ gfm: true }).lex(source)
+
+const words = fc.constantFrom(
+  ...['a', '**b** c', '`x`', '_i_ j', '2 apples', '3. x', 'http://a.b/c', '[l](u)', 'x | y', 'a  ', '- b', '# h'],
+  ...['--', '***', 'é', 'a\\', '~~s~~', '> q', '```', '[ ] t', '\ttab', '1) z', 'a * b', '==', '2024', '*', '``x``'],
+  ...['a\n  more', 'a\nlazy', 'a\n\n  second', 'a\n    code', 'www.a.b', 'a@b.c', ''],
+)
+const endings = fc.constantFrom(
+  '',
+  '\n',
+  '\n\n',
+  '\n\nafter',
+  '\nlazy',
+  '\n\n- x',
+  '\n\n  in',
+  '\n---',
+  '\n# h',
+  '\n \nz',
+)
+const beginnings = fc.constantFrom('', '', 'p\n', 'p\n\n', '# t\n')
+
+const lists = fc
+  .record({
+    before: beginnings,
+    mark: fc.constantFrom('-', '*', '+', '1.', '2)', '7.'),
+    gap: fc.constantFrom('\n', '\n\n', '\n\n\n'),
+    items: fc.array(words, { minLength: 1, maxLength: 4 }),
+    after: endings,
+  })
+  .map(({ before, mark, gap, items, after }) => before + items.map((item) => `${mark} ${item}`).join(gap) + after)
+
+const cells = fc.constantFrom('a', '', '  ', ' b ', '**c** d', '`x`', '_i_', 'x\\|y', ' - ', ':', '[l](u)', '--', ' é ')
+const bar = fc.constantFrom('|', '|', '|', '| ', '')
+const row = (most: number) =>
+  fc
+    .tuple(bar, fc.array(cells, { minLength: 1, maxLength: most }), bar)
+    .map(([open, texts, close]) => open + texts.join('|') + close)
+const rule = fc
+  .tuple(bar, fc.array(fc.constantFrom('-', ' --- ', ':-:', '-:', ':--'), { minLength: 1, maxLength: 3 }), bar)
+  .map(([open, texts, close]) => open + texts.join('|') + close)
+const tables = fc
+  .tuple(beginnings, row(3), rule, fc.array(row(4), { maxLength: 3 }), endings)
+  .map(([before, head, below, rows, after]) => before + [head, below, ...rows].join('\n') + after)
+
+describe('a flat block reads as marked reads it', () => {
+  test.each([
+    ['lists', lists],
+    ['tables', tables],
+  ])('%s', (_, texts) => {
+    fc.assert(
+      fc.property(texts, (source) => {
+        expect(readMarkdown(source)).toEqual(marked(source))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+})
+
+test.each([
+  ['- a\n- b c\n', true],
+  ['1. a\n2. **b**', true],
+  ['- a\n\n- b\n\nafter', true],
+  ['- a\n  - b\n', false],
+  ['- a\n\n- b\n- c\n', false],
+  ['- [ ] a\n', false],
+])('%j is a flat list: %s', (source, expected) => {
+  expect(readFlatList(source, new Lexer()) !== undefined).toBe(expected)
+})
+
+test.each([
+  ['| a | b |\n|---|:-:|\n| 1 | 2 |\n', true],
+  ['| a |\n|---|', true],
+  ['| `a` |\n|---|', false],
+  ['a | b\n---|---', false],
+  ['| a | b |\n|---|\n', false],
+])('%j is a flat table: %s', (source, expected) => {
+  expect(readFlatTable(source, new Lexer()) !== undefined).toBe(expected)
+})

@@ -130,6 +130,17 @@ function columnsOf(text: string): number {
   return ASCII.test(text) ? text.length : stringWidth(text)
 }
 
+/** Characters whose width is remembered: to find it takes longer than all the rest of a row. */
+const mostCharacters = 4000
+const characterWidths = new Map<string, number>()
+
+function widthOfCharacter(character: string): number {
+  const width = characterWidths.get(character) ?? columnsOf(character)
+  if (characterWidths.size >= mostCharacters) characterWidths.clear()
+  characterWidths.set(character, width)
+  return width
+}
+
 function cellsOf(spans: Line): Cell[] {
   const cells: Cell[] = []
   for (const { text, tones } of spans) {
@@ -138,7 +149,7 @@ function cellsOf(spans: Line): Cell[] {
       continue
     }
     for (const { segment } of graphemes.segment(text)) {
-      cells.push({ text: segment, width: columnsOf(segment), tones })
+      cells.push({ text: segment, width: widthOfCharacter(segment), tones })
     }
   }
   return cells

@@ -1,4 +1,5 @@
 import type { ReasoningPart, TextPart } from '@reply/core'
+import { endOfBlock } from './block-end.ts'
 import { healed } from './heal.ts'
 import { type Line, line, span, wrap } from './line.ts'
 import { blocksOf, markdown } from './markdown.ts'
@@ -58,7 +59,11 @@ function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Op
       final: part.status === 'sealed' || (!last && part.hole === undefined),
       gap: blank ? 'always' : 'never',
       kind: 'text',
-      lines: rowsOf(part.type, growing && last && options.live ? healed(source) : source, options),
+      lines: rowsOf(
+        part.type,
+        growing && last && options.live ? healed(endOfBlock(source, options.width)) : source,
+        options,
+      ),
       slice: { partID: part.id, start, source },
     })
     start += source.length

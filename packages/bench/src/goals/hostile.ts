@@ -1,6 +1,7 @@
 import type { Goal } from '../goal.ts'
 import { type Finding, longestFlushes, ratios, worstOf } from '../hostile/measure.ts'
-import { type Path, paths } from '../hostile/paths.ts'
+import type { Path } from '../hostile/path.ts'
+import { paths } from '../hostile/paths.ts'
 
 const [small, large] = [8192, 102_400]
 

@@ -3,18 +3,8 @@ import { emptyLedger, type Ledger, type Limits, layout, type Mode, type Render, 
 import { renderSlack, slackLimits } from '@reply/slack'
 import { renderHtml, renderRich } from '@reply/telegram'
 import { cloudLimits, renderWhatsApp } from '@reply/whatsapp'
-
-/** One way in which a text reaches a reader. */
-export interface Path {
-  readonly id: string
-  /** The path whose plain text its patterns are held against. Default: itself. */
-  readonly floor?: Path
-  /**
-   * A text that grows: each call is one flush, given the whole text so far. What it returns then shows the messages,
-   * which is the platform's work, not measured.
-   */
-  open(): (text: string, isOpen: boolean) => () => void
-}
+import { consolePath } from './console.ts'
+import type { Path } from './path.ts'
 
 const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, swells: /@/g, small: undefined })
 
@@ -28,6 +18,7 @@ export const paths: readonly Path[] = [
   path('discord', renderDiscord, discordLimits, 'live'),
   path('discord-append', renderDiscord, discordLimits, 'append'),
   path('whatsapp', renderWhatsApp, cloudLimits, 'sealed'),
+  consolePath,
 ]
 
 function path(id: string, render: Render, limits: Limits, mode: Mode): Path {

@@ -46,6 +46,9 @@ export interface SinkOptions {
   readonly onError?: ((error: SinkError) => void) | undefined
 }
 
+/** Sessions whose newest reply is kept once it is shown. Older ones are read from the store again if they are amended. */
+const keptSessions = 32
+
 /** An observer that shows replies in one chat. Give it to `prompt` or `watch`; it serves one reply after another, or several at once. */
 export interface Sink extends ReplyObserver {
   /** Resolves when every reply that it was told of has settled and is shown, as far as it ever will be; the sum of all. */
@@ -77,7 +80,7 @@ export function createSink(options: SinkOptions): Sink {
   const newest = new Map<string, Deliverer>()
   const open = new Map<Deliverer, Promise<Delivery>>()
   /** How each session's newest reply ended; it may be amended. What is over is a sum: a sink may live for years. */
-  const ends = new Map<Deliverer, Delivery>()
+  const ends = new Map<Deliverer, { readonly sessionID: string; readonly delivery: Delivery }>()
   const followed = new WeakSet<Promise<Delivery>>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
@@ -95,8 +98,8 @@ export function createSink(options: SinkOptions): Sink {
     const keyOf = (of: Reply): string => keyIn(chat, of)
     const deliverer = createDeliverer({ ...options, store, keyOf, pace, policy, words, clock, secret, onError })
     const before = newest.get(reply.sessionID)
-    const delivery = before && ends.get(before)
-    if (before && ends.delete(before) && delivery) total = sum(total, delivery)
+    const end = before && ends.get(before)
+    if (before && ends.delete(before) && end) total = sum(total, end.delivery)
     newest.set(reply.sessionID, deliverer)
     return deliverer
   }
@@ -111,14 +114,24 @@ export function createSink(options: SinkOptions): Sink {
       // It was amended at once.
       if (open.get(deliverer) !== settled) return
       open.delete(deliverer)
-      if (newest.get(sessionID) === deliverer) ends.set(deliverer, delivery)
+      if (newest.get(sessionID) === deliverer) ends.set(deliverer, { sessionID, delivery })
       else total = sum(total, delivery)
+      forgetOldest()
     })
+  }
+
+  function forgetOldest(): void {
+    const [oldest] = ends
+    if (ends.size <= keptSessions || oldest === undefined) return
+    const [deliverer, { sessionID, delivery }] = oldest
+    ends.delete(deliverer)
+    newest.delete(sessionID)
+    total = sum(total, delivery)
   }
 
   async function settled(): Promise<Delivery> {
     await Promise.all(open.values())
-    return [...ends.values()].reduce(sum, total)
+    return [...ends.values()].map(({ delivery }) => delivery).reduce(sum, total)
   }
 
   function known(): ReadonlySet<Deliverer> {

@@ -1,8 +1,12 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import projects from './vitest.workspace.ts'
 
 export default defineConfig({
-  resolve: { conditions: ['@reply/source'] },
+  resolve: {
+    conditions: ['@reply/source'],
+    alias: { 'fast-check': fileURLToPath(new URL('./scripts/fast-check.ts', import.meta.url)) },
+  },
   ssr: { resolve: { conditions: ['@reply/source', 'node', 'import', 'module', 'default'] } },
   test: {
     projects,

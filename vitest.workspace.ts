@@ -1,7 +1,8 @@
-const { REPLY_NIGHTLY, REPLY_MATRIX } = process.env
+const kinds = ['test', 'full', 'nightly', 'matrix']
 
-/** Long runs have scripts of their own: `npm run test:nightly`, and `npm run test:matrix` for every server version. */
-const kind = REPLY_MATRIX !== undefined ? 'matrix' : REPLY_NIGHTLY !== undefined ? 'nightly' : 'test'
+/** Which files run, by how their names end. `npm test` is what one waits for; the others have scripts of their own. */
+const kind = process.env.REPLY_TESTS ?? 'test'
+if (!kinds.includes(kind)) throw new Error(`REPLY_TESTS is ${kind}. It must be one of ${kinds.join(', ')}.`)
 const include = [`test/**/*.${kind}.ts`]
 
 /** One project a package that has tests. `vitest.config.ts` reads the list. */

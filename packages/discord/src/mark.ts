@@ -43,11 +43,15 @@ export function remark(content: string, from: Kind, to: Kind): string {
   return content.replaceAll(`${open}${from} `, `${open}${to} `)
 }
 
-/** The text of an element that stands first, in its stead. */
+const groups = new RegExp(`^(?:${open}group ${inside})*`)
+
+/** The text of an element that stands first, in its stead, also if it is the first in groups. */
 export function unmarkFirst(content: string, kind: Kind): string {
-  if (!content.startsWith(`${open}${kind} `)) return content
-  const [start, end] = [content.indexOf(inside), content.indexOf(close)]
-  return content.slice(start + 1, end) + content.slice(end + 1)
+  const lead = groups.exec(content)?.[0] ?? ''
+  const first = content.slice(lead.length)
+  if (!first.startsWith(`${open}${kind} `)) return content
+  const [start, end] = [first.indexOf(inside), first.indexOf(close)]
+  return lead + first.slice(start + 1, end) + first.slice(end + 1)
 }
 
 /** What was marked, as a tree. */

@@ -21,6 +21,7 @@ const mayImport: Readonly<Record<string, { readonly values: readonly string[]; r
       values: [
         '@reply/core',
         '@reply/testing',
+        '@reply/console',
         '@reply/sink',
         '@reply/telegram',
         '@reply/slack',
@@ -36,7 +37,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/(\w+\/)?(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
-  marked: /^packages\/sink\/src\/bounded-lexer\.ts$/,
+  marked: /^packages\/sink\/src\/lexer\//,
   'string-width': /^packages\/console\/src\/line\.ts$/,
   commander: /^packages\/console\/src\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/telegram)\.ts$/,

@@ -1,4 +1,4 @@
-import type { Token } from './token.ts'
+import type { Token } from './lexer/token.ts'
 
 export interface Fence {
   /** What closes it. */

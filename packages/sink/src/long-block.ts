@@ -1,5 +1,5 @@
 import { closingOf, openFence } from './fence.ts'
-import type { Token } from './token.ts'
+import type { Token } from './lexer/token.ts'
 
 /** A block of more units than this is read in pieces, so that a block that grows is not read again from its beginning. */
 export const longBlock = 1200

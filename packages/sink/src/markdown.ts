@@ -1,11 +1,11 @@
-import { readMarkdown } from './bounded-lexer.ts'
 import { closingLine, openFence } from './fence.ts'
+import { readMarkdown } from './lexer/bounded-lexer.ts'
+import type { Token } from './lexer/token.ts'
 import { longBlock, readLongBlock } from './long-block.ts'
 import { createTextCache } from './text-cache.ts'
-import type { Token } from './token.ts'
 
 export { type Fence, openFence } from './fence.ts'
-export { known, type Token } from './token.ts'
+export { known, type Token } from './lexer/token.ts'
 
 /** UTF-16 units of the chunks that are remembered. */
 const REMEMBERED = 400_000

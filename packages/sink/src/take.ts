@@ -88,6 +88,10 @@ export function createFinding(options: TakingOptions): Finding {
     const read = readAsk(ask, input)
     // The ask may have gone on while the host decided: the words were not for what it asks now.
     const taking = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
+    if (type === 'unconfirmed') {
+      const isMeant = may && read?.isUnderstood === true && !answered.has(read.state.secret)
+      return isMeant ? refusing(ask, words.notShownYet) : undefined
+    }
     if (type !== 'bare' && type !== 'maybe') {
       if (!may) return refusing(ask, notFor(actor))
       return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: taking }
@@ -119,11 +123,12 @@ export function createFinding(options: TakingOptions): Finding {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
     const taken = ask && state && takeAsk(ask, input, { state, words })
-    return ask && state && taken && { ask, state, taken: gated({ ask, state, taken }, 'token' in input) }
+    if (!ask || !state || !taken) return undefined
+    return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
   }
 
   /** Words and presses can do no more than what the chat may be offered. */
-  function gated({ ask, state, taken }: Read, isPress: boolean): Taken {
+  function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): Taken {
     if (taken.type !== 'answer' || ask.type !== 'permission') return taken
     const offering = { ledger: ledger(), policy, words, mayAllow: mayAllow(state, options), isPress }
     const offer = offerOf(ask, offering)
@@ -176,6 +181,8 @@ interface Read {
   readonly ask: Ask
   readonly state: AskState
   readonly taken: Taken
+  /** The words or the button are an answer to it, whether or not it can be given now. */
+  readonly isUnderstood: boolean
 }
 
 function refusing(ask: Ask, error: string): Found {

@@ -12,11 +12,12 @@ import type { Chat } from './port.ts'
  * - `reply`: the text replies to a message of it.
  * - `bare`: the text replies to nothing, and the chat shows the ask since before it was written.
  * - `maybe`: as `bare`, but the chat is not known to show it, or not since before the text. It may be what the person saw.
+ * - `unconfirmed`: it replies to a message that the sink does not know, while the ask is being posted. It may be the ask's.
  * - `outdated`: it replies to a message of an ask that was answered since, or changed.
  * - `unshown`: it replies to an ask that the chat does not show whole, or not since before the text.
  */
 export interface Target {
-  readonly type: 'reply' | 'bare' | 'maybe' | 'outdated' | 'unshown'
+  readonly type: 'reply' | 'bare' | 'maybe' | 'unconfirmed' | 'outdated' | 'unshown'
   readonly ask: Ask
 }
 
@@ -34,7 +35,8 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   if (input.replyTo) {
     const { id } = input.replyTo
     const entry = ledger.entries.find(({ ref }) => ref?.id === id)
-    const ask = entry && reply.asks.find(({ requestID }) => entry.card.startsWith(`ask:${requestID}:`))
+    if (!entry) return beingPosted(reply, ledger).map((ask) => ({ type: 'unconfirmed', ask }))
+    const ask = reply.asks.find(({ requestID }) => entry.card.startsWith(`ask:${requestID}:`))
     const state = ask && ledger.asks[ask.requestID]
     if (!ask || !state) return []
     if (ask.status !== 'pending' || entry.card !== cardOf(ask, state)) return [{ type: 'outdated', ask }]
@@ -53,6 +55,13 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
     )
     return isMaybeThere ? [{ type: 'maybe', ask }] : []
   })
+}
+
+/** The asks of which a message may be in the chat already: the platform has not confirmed it yet. */
+function beingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
+  return pendingAsks(reply).filter(({ requestID }) =>
+    entries.some(({ card, state, ref }) => card.startsWith(`ask:${requestID}:`) && state === 'intent' && !ref),
+  )
 }
 
 /** Where the platform marks no commands, a text that begins like one counts. An answer that begins with a slash can be given in a form, or in other words. */

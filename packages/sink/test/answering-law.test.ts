@@ -111,6 +111,8 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
       case 'restart':
         await sink.stop()
         hasGuard = one.isGuarded
+        // An answer on its way to the server is forgotten: of two, the server takes one.
+        answered.clear()
         sink = open()
         show()
         return await rest()

@@ -1,7 +1,15 @@
 import type { Ask, Reply } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { type AskInput, answerWith, type MessageRef, type SinkOptions, words } from '../src/index.ts'
+import {
+  type AskInput,
+  answerWith,
+  createSink,
+  fakeRender,
+  type MessageRef,
+  type SinkOptions,
+  words,
+} from '../src/index.ts'
 import { asks, permits, questionOf, replyWith } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -65,6 +73,32 @@ describe('words', () => {
   ])('that are %s answer nothing', async (_, more) => {
     const scene = await asking(blocked(asks([questionOf({ custom: true })])))
     expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
+  })
+
+  test('that reply to a message that the platform has not confirmed are told to wait', async () => {
+    const scene = createScene({ sink: { chat: here } })
+    const { port } = scene.fake
+    let confirm: () => void = () => undefined
+    const confirmed = new Promise<void>((resolve) => {
+      confirm = resolve
+    })
+    const post: typeof port.post = async (bubble, options) => {
+      const ref = await port.post(bubble, options)
+      await confirmed
+      return ref
+    }
+    const sink = createSink({
+      ...{ port: { ...port, post }, render: fakeRender, chat: here, clock: scene.clock },
+      policy: { verbosity: 'quiet' },
+    })
+    sink.replyStarted?.({ type: 'replyStarted', reply: blocked(permission) })
+    await scene.pass(5000)
+    const replyTo = { id: askedBy(scene, 'npm test') }
+    expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ error: words.notShownYet })
+    confirm()
+    await scene.pass(1000)
+    expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'answer', answer: 'once' })
+    await sink.stop()
   })
 
   test('that fit several asks get an error that asks which one; a reply says which', async () => {

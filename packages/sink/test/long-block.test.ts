@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createTableLimit } from '../src/block-limits.ts'
-import { readMarkdown } from '../src/bounded-lexer.ts'
 import { createGrowingSplit } from '../src/growing-split.ts'
 import { emptyLedger, fakeLimits, fakeRender, heal, layout, lex, renderMarkdown, words } from '../src/index.ts'
+import { createTableLimit } from '../src/lexer/block-limits.ts'
+import { readMarkdown } from '../src/lexer/bounded-lexer.ts'
+import type { Token } from '../src/lexer/token.ts'
 import { readLongBlock } from '../src/long-block.ts'
 import { split } from '../src/split.ts'
 import { createTextCache } from '../src/text-cache.ts'
-import type { Token } from '../src/token.ts'
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 const list = (count: number): string =>

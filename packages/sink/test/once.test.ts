@@ -1,3 +1,3 @@
 import { playSeeds } from './seeds.ts'
 
-playSeeds({ first: 1, count: 5000 })
+playSeeds({ first: 1, count: 500 })

@@ -375,19 +375,6 @@ describe('a sink', () => {
     }
   })
 
-  test('is amended in place, however many other sessions were shown since', async () => {
-    const scene = createScene()
-    const of = (session: number, said: string) => ({ ...whole(said), sessionID: `ses_${session}` })
-    for (let session = 1; session <= 40; session++) {
-      scene.show(of(session, `All of ${session}.`), 'replyStarted')
-      expect(await scene.end()).toMatchObject({ shown: session, undelivered: [] })
-    }
-    scene.show(of(1, 'All of 1, amended.'), 'replyAmended')
-    await scene.end()
-    expect(textsOf(scene)).toHaveLength(40)
-    expect(textsOf(scene)[0]).toBe('All of 1, amended.')
-  })
-
   test('shares a pacer with another one of the same chat', async () => {
     const first = createScene()
     const pacer = createPacer({ clock: first.clock })

@@ -85,3 +85,16 @@ test('what is amended and was not shown before the stop is named', async () => {
   await scene.sink().stop()
   expect(await scene.sink().settled()).toMatchObject({ shown: 1, undelivered: [{ key: 'answer#0' }] })
 })
+
+test('a reply is amended in place, however many other sessions were shown since', async () => {
+  const scene = createScene()
+  const of = (session: number, said: string) => ({ ...whole(said), sessionID: `ses_${session}` })
+  for (let session = 1; session <= 40; session++) {
+    scene.show(of(session, `All of ${session}.`), 'replyStarted')
+    expect(await scene.end()).toMatchObject({ shown: session, undelivered: [] })
+  }
+  scene.show(of(1, 'All of 1, amended.'), 'replyAmended')
+  await scene.end()
+  expect(scene.fake.screen()).toHaveLength(40)
+  expect(scene.fake.screen()[0]).toMatchObject({ text: 'All of 1, amended.' })
+})

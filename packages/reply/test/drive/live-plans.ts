@@ -109,3 +109,37 @@ function faultBy(pick: (below: number) => number, from: <T>(list: readonly [T, .
 function refuseFor(proxy: FaultProxy, durationMs: number): void {
   void proxy.refuse().then(() => setTimeout(() => void proxy.resume(), durationMs))
 }
+
+/** Cuts a run after every so-manieth of its events, each in a run of its own. */
+export async function problemsOfCuts(
+  faulty: Faulty,
+  { whole, first, step }: { readonly whole: LivePlayed; readonly first: number; readonly step: number },
+): Promise<readonly string[]> {
+  const problems: string[] = []
+  for (let events = first; events <= whole.events && problems.length < 10; events += step) {
+    const how = Math.floor(events / step) % 2 === 0 ? 'end' : 'break'
+    const found = await problemsOfLive(faulty, { faults: [{ type: 'cut', at: { events }, how, connection: 1 }] }, whole)
+    problems.push(...found.map((problem) => `cut (${how}) after event ${events}: ${problem}`))
+  }
+  return problems
+}
+
+/** Plays a plan for each seed. The last `restarts` of them restart the server. */
+export async function problemsOfSeeds(
+  faulty: Faulty,
+  {
+    whole,
+    first,
+    count,
+    restarts,
+  }: { readonly whole: LivePlayed; readonly first: number; readonly count: number; readonly restarts: number },
+): Promise<readonly string[]> {
+  const problems: string[] = []
+  for (let seed = first; seed < first + count && problems.length < 10; seed++) {
+    const isRestarted = seed >= first + count - restarts
+    const plan = livePlanBySeed(seed, { events: whole.events, ...(isRestarted && { restart: faulty.restart }) })
+    const found = await problemsOfLive(faulty, plan, whole)
+    problems.push(...found.slice(0, 2).map((problem) => `seed ${seed} (${plan.words}): ${problem}`))
+  }
+  return problems
+}

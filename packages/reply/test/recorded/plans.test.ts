@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ first: 1, count: 2500 })
+playPlans({ first: 1, count: 500 })

@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ first: 2501, count: 2500 })
+playPlans({ first: 2751, count: 2250 })

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type Faulty, type LivePlayed, openFaulty, playLive } from './faulty.ts'
+import { problemsOfSeeds } from './live-plans.ts'
+
+vi.setConfig({ testTimeout: 900_000 })
+
+let faulty: Faulty
+let whole: LivePlayed
+
+beforeAll(async () => {
+  faulty = await openFaulty()
+  whole = await playLive(faulty, {})
+})
+afterAll(async () => await faulty.close())
+
+const firstSeed = Number(process.env.REPLY_SEED ?? 1)
+
+test(`40 plans by chance from seed ${firstSeed} on, 5 of which restart the server, lose and double nothing`, async () => {
+  expect(await problemsOfSeeds(faulty, { whole, first: firstSeed, count: 40, restarts: 5 })).toEqual([])
+})

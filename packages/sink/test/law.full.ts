@@ -1,0 +1,3 @@
+import { checkLaw } from './law.ts'
+
+checkLaw({ first: 41, count: 160 })

@@ -1,0 +1,3 @@
+import { playSeeds } from './seeds.ts'
+
+playSeeds({ first: 5251, count: 4750 })

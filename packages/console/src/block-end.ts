@@ -1,20 +1,22 @@
-/** The rows that the end of a block shows at least, each as wide as the terminal: as many as a tail takes of 90. */
+/** Rows of text that are laid out of the end of a block, each as wide as the terminal. */
 const rowsOfEnd = 60
 
-/** What a fence begins with, or a table's head and its rule. */
-const CONTEXT = /^(?: {0,3}(?:`{3,}|~{3,})[^\n]*\n| {0,3}\|[^\n]*\n {0,3}\|?[\s:-]*-[-|: \t]*\n)/
+const FENCE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*\n/
+const TABLE_HEAD = /^ {0,3}\|[^\n]*\n {0,3}(?=[^\n-]*-)[|: \t-]+\r?\n/
 
 /**
  * The end of a long block that still grows: only its last rows fit on a screen, and to lay out all of it takes longer
- * with each word. A fence or a table keeps its beginning, so that its end looks as it does in the whole.
+ * with each word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows.
+ * Widths of columns and numbers of nested items may differ from those in the whole, which is shown once it is complete.
  */
 export function endOfBlock(source: string, width: number): string {
   const units = rowsOfEnd * width
   if (source.length <= units) return source
   const from = source.length - units
   const lineStart = source.indexOf('\n', from) + 1
-  const context = CONTEXT.exec(source)?.[0] ?? ''
-  if (lineStart > 0 && lineStart < source.length) return context + source.slice(Math.max(lineStart, context.length))
+  const fence = FENCE.exec(source)?.[0]
+  const lead = fence ?? TABLE_HEAD.exec(source)?.[0] ?? ''
+  if (lineStart > 0 && lineStart < source.length) return lead + source.slice(Math.max(lineStart, lead.length))
   const isHalf = /[\udc00-\udfff]/.test(source.charAt(from))
-  return source.slice(from + (isHalf ? 1 : 0))
+  return (fence ?? '') + source.slice(Math.max(from + (isHalf ? 1 : 0), fence?.length ?? 0))
 }

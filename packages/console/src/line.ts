@@ -132,10 +132,15 @@ function columnsOf(text: string): number {
 
 /** Characters whose width is remembered: to find it takes longer than all the rest of a row. */
 const mostCharacters = 4000
+/** UTF-16 units of the longest of them. A letter may carry any number of accents. */
+const longestCharacter = 16
 const characterWidths = new Map<string, number>()
 
 function widthOfCharacter(character: string): number {
-  const width = characterWidths.get(character) ?? columnsOf(character)
+  if (character.length > longestCharacter) return columnsOf(character)
+  const known = characterWidths.get(character)
+  if (known !== undefined) return known
+  const width = columnsOf(character)
   if (characterWidths.size >= mostCharacters) characterWidths.clear()
   characterWidths.set(character, width)
   return width

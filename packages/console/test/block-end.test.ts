@@ -11,6 +11,10 @@ test.each([
   ['a list', Array.from({ length: 400 }, (_, at) => `- item ${at}`).join('\n')],
   ['a quote', Array.from({ length: 400 }, (_, at) => `> line ${at}`).join('\n')],
   ['a table', `| a | b |\n|---|---|\n${Array.from({ length: 400 }, (_, at) => `| ${at + 100} | x |`).join('\n')}`],
+  [
+    'a table with CRLF',
+    `| a | b |\r\n|---|---|\r\n${Array.from({ length: 400 }, (_, at) => `| ${at + 100} | x |\r\n`).join('')}`,
+  ],
 ])('%s: the last rows look as they do in the whole', (_, source) => {
   const end = endOfBlock(source, width)
   expect(end.length).toBeLessThan(source.length / 2)
@@ -24,4 +28,16 @@ test('what fits is left whole', () => {
 test('no letter of one long word is cut in two', () => {
   const end = endOfBlock('😀'.repeat(3001), width)
   expect([...end].every((letter) => letter === '😀')).toBe(true)
+})
+
+test('a text that may be the rule of a table is looked through once', () => {
+  const source = `| a | b |\n${':-'.repeat(1_000_000)}`
+  expect(endOfBlock(source, width)).toBe(source.slice(-60 * width))
+})
+
+test('the end of a long line of code is code', () => {
+  const rows = markdown(endOfBlock(`\`\`\`js\nfoo\n${'a*b*c '.repeat(1000)}`, width), width)
+  const text = rows.map((row) => row.map((span) => span.text).join('')).join(' ')
+  expect(text).toContain('a*b*c')
+  expect(text).not.toContain('abc')
 })

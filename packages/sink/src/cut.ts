@@ -112,7 +112,7 @@ function codePoint(seen: string, { first, last }: CutWindow): number {
   return last - 1 > first ? last - 1 : last + 1
 }
 
-/** Two letters of ASCII never are one. */
+/** The last place that is surely between two graphemes: between ASCII characters, but for CR and LF. */
 function safeStart(text: string, first: number, last: number): number {
   for (let at = last - BACK - 24; at > first; at--) {
     if (isBetweenAscii(text, at)) return at

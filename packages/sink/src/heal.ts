@@ -26,7 +26,8 @@ const ROUNDS_OF_LONG = 3
  * Makes the end of a text that still grows look as it will: what is open is closed, half an address is left out, and
  * marks of which nobody can say yet what they will be are hidden.
  *
- * Only the last construct is ever changed; what is whole stays as it is, and the same again changes nothing. Never throws.
+ * Only the last construct is ever changed; what is whole stays as it is, and the same again changes nothing. What was
+ * opened more than 4,000 UTF-16 units before the end of its block, or inside more than 16 others, stays open. Never throws.
  */
 export function heal(source: string): string {
   let healed = source
@@ -82,7 +83,7 @@ function healedSpans(source: string, leaf: Token): string {
     const texts = span.type === 'text' ? span.raw.matchAll(/`+|!?\[|!$|\*+|_+|~+/g) : []
     for (const { 0: run, index } of texts) {
       const at = start + index
-      if (open.length > MOST_OPEN) return source
+      if (open.length >= MOST_OPEN) return source
       if (run.startsWith('`') && at + run.length < inkedLine.length) return ending(code(inked, run), open)
       const isNearEnd = inkedLine.length - at <= LONGEST
       const healed = isNearEnd ? healedTail(inked, inkedLine.slice(at), run, open) : undefined

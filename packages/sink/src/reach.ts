@@ -24,6 +24,8 @@ const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
 /** The most UTF-16 units in which a number or a fence is looked for. Quotes and lists so deep are read as text. */
 const LONGEST_LEAD = 1000
+/** Lines that are looked at. A message of more is hard to read, and of very short lines far fewer fit than letters tell. */
+const mostRows = 700
 /** How the line below a table's head begins. */
 const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
@@ -62,7 +64,9 @@ export function reach(text: string, from: Row, room: number, swells?: RegExp): R
   let used = 0
   let table = NO_TABLE
   let block: Row | undefined
+  let rows = 0
   for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
+    if (++rows > mostRows) return { end: row.start, block }
     const line = text.slice(row.start, row.end)
     if (row.afterBlank) {
       used += excess(table)
@@ -116,7 +120,7 @@ function isMarked(line: string): boolean {
 function extra(line: string, swells: RegExp | undefined): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
-  const swollen = swells ? countOf(swells, line) : 0
+  const swollen = swells ? (line.match(swells)?.length ?? 0) : 0
   if (!isMarked(line)) return 3 * tabs + swollen
   const lead = line.slice(0, LONGEST_LEAD)
   const number = NUMBER.exec(lead)?.[1]
@@ -127,13 +131,6 @@ function extra(line: string, swells: RegExp | undefined): number {
     (number === undefined ? 0 : Math.max(1, 5 - number.length)) +
     (marker ? marker[0].length + 1 : 0)
   )
-}
-
-function countOf(pattern: RegExp, line: string): number {
-  let count = 0
-  pattern.lastIndex = 0
-  while (pattern.test(line)) count++
-  return count
 }
 
 /** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */

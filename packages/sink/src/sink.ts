@@ -46,12 +46,18 @@ export interface SinkOptions {
   readonly onError?: ((error: SinkError) => void) | undefined
 }
 
-/** Sessions whose newest reply is kept once it is shown. Older ones are read from the store again if they are amended. */
+/**
+ * Sessions whose newest reply is kept once it is shown. Older ones are read from the store again if they are amended; the
+ * delivery then counts their messages once more.
+ */
 const keptSessions = 32
 
 /** An observer that shows replies in one chat. Give it to `prompt` or `watch`; it serves one reply after another, or several at once. */
 export interface Sink extends ReplyObserver {
-  /** Resolves when every reply that it was told of has settled and is shown, as far as it ever will be; the sum of all. */
+  /**
+   * Resolves when every reply that it was told of has settled and is shown, as far as it ever will be; the sum of all. A
+   * reply that is amended after those of 32 other sessions is counted twice.
+   */
   settled(): Promise<Delivery>
   /**
    * Reads what a person typed or pressed as an answer to what waits here. The caller passes it on to `opencode.answer` or

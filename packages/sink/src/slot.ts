@@ -20,7 +20,7 @@ function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boole
   return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
 }
 
-interface Piece {
+interface RenderedPiece {
   readonly render: Render
   readonly isPlain: boolean
   readonly bubble: Bubble
@@ -28,7 +28,7 @@ interface Piece {
 }
 
 /** The sealed pieces of a long answer are looked at again for each word that is added: they are rendered once. */
-const pieces = new WeakMap<object, Piece>()
+const pieces = new WeakMap<object, RenderedPiece>()
 
 /** The slot of a complete piece of an answer. `sealed` is the same object for the same piece. */
 export function sealedSlot(

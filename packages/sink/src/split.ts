@@ -53,20 +53,6 @@ export function split(source: string, { from = 0, carry, ...options }: SplitOpti
   return slices
 }
 
-/** So many UTF-16 units are measured first where a message takes many times as many. */
-const PROBE = 2048
-
-/** About as many UTF-16 units as a message takes where each takes much more room than one, as short blocks may. Else `maxLength`. */
-function roomFor(
-  source: string,
-  from: number,
-  { maxLength, measure }: Pick<SliceOptions, 'maxLength' | 'measure'>,
-): number {
-  if (maxLength <= 4 * PROBE || source.length - from <= PROBE) return maxLength
-  const length = measure(source.slice(from, from + PROBE))
-  return length <= 2 * PROBE ? maxLength : Math.ceil((1.5 * maxLength * PROBE) / length)
-}
-
 interface SliceOptions {
   readonly maxLength: number
   readonly measure: (source: string) => number
@@ -76,8 +62,7 @@ interface SliceOptions {
 
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { maxLength, measure, swells } = options
-  const room = roomFor(source, from, options)
-  const rest = source.slice(from, from + SHRINKS * room + 1)
+  const rest = source.slice(from, from + SHRINKS * maxLength + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
   const whole = opening(rest, options.carry, midLine)
   // With less room than that, slices are better cut than whole.
@@ -95,7 +80,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
 
   const inked = text.trimEnd().length
   const isWhole = from + rest.length === source.length
-  let last = furthest(text, { maxLength: room, swells, measureAt, enough: isWhole ? inked : undefined })
+  let last = furthest(text, { maxLength, swells, measureAt, enough: isWhole ? inked : undefined })
   if (isWhole && inked <= last) {
     const all = slice(text.length, source.length)
     if (measure(all.source) <= maxLength) return all

@@ -97,6 +97,9 @@ test('of a very long block the end is healed', () => {
 })
 
 test('a text with more open marks than are closed is shown as it is', () => {
-  const open = Array.from({ length: 20 }, (_, at) => `${'*'.repeat(1 + (at % 3))}a`).join(' ')
-  expect(heal(open).startsWith(open)).toBe(true)
+  const opened = (marks: number): string =>
+    Array.from({ length: marks }, (_, at) => `${'*_~~'[at % 2]}a${at}`).join(' ')
+  expect(heal(opened(2))).not.toBe(opened(2))
+  const deep = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? `**a${at}` : `__b${at}`)).join(' ')
+  expect(heal(deep)).toBe(deep)
 })

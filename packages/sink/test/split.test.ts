@@ -244,3 +244,28 @@ test('where each letter takes the room of many, no more is measured than some me
   for (const slice of slices) expect(measure(slice.source)).toBeLessThanOrEqual(32_768)
   expect(units).toBeLessThan(12 * source.length)
 })
+
+describe('with tables that are written much longer than they are, and a large limit', () => {
+  const table = fc
+    .tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 10, max: 60 }), fc.integer({ min: 1, max: 150 }))
+    .map(([columns, head, rows]) => {
+      const row = (cell: string): string => `|${`${cell}|`.repeat(columns)}\n`
+      return `${row('h'.repeat(head))}${row('-')}${row('x').repeat(rows)}\n`
+    })
+  const paragraph = fc.integer({ min: 1, max: 40 }).map((count) => `${'some words here '.repeat(count)}\n\n`)
+  const text = fc.array(fc.oneof(table, table, paragraph), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
+  const options = { maxLength: 8300, measure: (source: string) => rendered(source).length }
+
+  test('every prefix seals what the whole seals', () => {
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(6000), { maxLength: 12 }), (source, lengths) => {
+        const whole = split(source, options)
+        for (const length of lengths) {
+          const before = split(source.slice(0, length), options).slice(0, -1)
+          expect(whole.slice(0, before.length)).toEqual(before)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

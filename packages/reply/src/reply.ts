@@ -111,7 +111,8 @@ export interface Message {
   readonly cost?: number | undefined
   /**
    * In the server's order, as far as it was told, else by arrival. From 1,024 parts on the array is made when it is
-   * first read, and is the same from then on: to read it at each event costs a copy of it for each.
+   * first read, and is the same from then on: to read it at each event costs a copy of it for each. `console.log` and
+   * `util.inspect` show it as `[Getter]` then.
    */
   readonly parts: readonly Part[]
   /** The message as the source sent it last. */

@@ -6,8 +6,8 @@ export interface Chunks<T> {
   readonly length: number
   /** Only the last may be shorter than `chunkLength`. None is empty. */
   readonly chunks: readonly (readonly T[])[]
-  /** All items as one array: made when it is first asked for, then always the same. */
-  readonly whole: () => readonly T[]
+  /** All items as one array: made by the first call, which each later one returns again. */
+  readonly toArray: () => readonly T[]
 }
 
 export const chunkLength = 256
@@ -31,12 +31,24 @@ export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> 
 
 /** With an item before the one at `place`. What follows it is copied: near the end that is little. */
 export function withInserted<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
+  return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 0, item))
+}
+
+/** Without the item at `place`. What follows it is copied: near the end that is little. */
+export function withRemoved<T>(list: Chunks<T>, place: number): Chunks<T> {
+  return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 1))
+}
+
+/** With the chunk of `place` changed to a longer or shorter one; `start` is where the place is in it. */
+function withMoved<T>(
+  list: Chunks<T>,
+  place: number,
+  change: (chunk: readonly T[], start: number) => readonly T[],
+): Chunks<T> {
   const at = Math.floor(place / chunkLength)
-  const tail = list.chunks
-    .slice(at)
-    .flat()
-    .toSpliced(place % chunkLength, 0, item)
-  return chunksOf([...list.chunks.slice(0, at), ...split(tail)], list.length + 1)
+  const changed = change(list.chunks[at] ?? [], place % chunkLength)
+  const tail = joined([changed, ...list.chunks.slice(at + 1)])
+  return chunksOf([...list.chunks.slice(0, at), ...split(tail)], at * chunkLength + tail.length)
 }
 
 /** With another chunk in the place of one. */
@@ -47,16 +59,21 @@ export function withChunk<T>(list: Chunks<T>, at: number, chunk: readonly T[], l
 }
 
 function chunksOf<T>(chunks: readonly (readonly T[])[], length: number): Chunks<T> {
-  let whole: readonly T[] | undefined
-  const none: readonly T[] = []
+  let array: readonly T[] | undefined
   return {
     length,
     chunks,
-    whole: () => {
-      whole ??= none.concat(...chunks)
-      return whole
+    toArray: () => {
+      array ??= joined(chunks)
+      return array
     },
   }
+}
+
+/** Not with `flat`, which takes many times as long. */
+function joined<T>(chunks: readonly (readonly T[])[]): readonly T[] {
+  const none: readonly T[] = []
+  return none.concat(...chunks)
 }
 
 function split<T>(items: readonly T[]): readonly (readonly T[])[] {

@@ -3,9 +3,9 @@ import type { DeltaEvent } from '../event.ts'
 import type { Part, StepFinishPart } from '../part.ts'
 import type { Message, Reply, Usage } from '../reply.ts'
 import { mergePart } from './merge.ts'
-import { partAt, partCount, partIn, withInsertedPart, withPart } from './parts.ts'
+import { partAt, partCount, partIn, withInsertedPart, withoutPart, withPart } from './parts.ts'
 import { createPositions } from './positions.ts'
-import { replaceAt, withFields, withMessages, withParts, withText } from './shape.ts'
+import { replaceAt, withFields, withMessages, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
 
 /**
@@ -149,8 +149,7 @@ export function removePart(
   const part = message && partIn(message, partIndex)
   if (!message || !part) return reply
   changes.push({ type: 'partRemoved', part, index: indexOf(reply.messages, at, partIndex), reason: 'removed' })
-  const parts = message.parts.filter((other) => other !== part)
-  const next = withMessageAt(reply, at, withParts(message, parts))
+  const next = withMessageAt(reply, at, withoutPart(message, partIndex))
   if (part.type !== 'step-finish') return next
   const usage = usageOf(next)
   changes.push({ type: 'usageChanged', usage })

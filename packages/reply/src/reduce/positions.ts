@@ -1,12 +1,15 @@
 /**
- * Positions of items in immutable lists that grow at their end. One index serves a list and all lists made from it: an append
- * adds to it, a replacement leaves it as it is, and each result is checked against the list.
+ * Positions of items in immutable lists that mostly change at their end. One index serves a list and all lists made from
+ * it: each change updates what it moved, and each result is checked against the list.
  */
 export interface Positions<T> {
   /** -1 without it. */
   at(list: readonly T[], id: string): number
-  /** `next` is `list` with an item replaced, or one added at its end. */
-  carry(list: readonly T[], next: readonly T[]): void
+  /**
+   * `next` is `list` with one item replaced, added or removed. From the place `from` on its items may be in other places;
+   * by default only one added at the end is.
+   */
+  carry(list: readonly T[], next: readonly T[], from?: number): void
 }
 
 /** Most events are about the last items: this many are searched before an index is used. */
@@ -24,7 +27,7 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     const place = index.get(id)
     if (place === undefined) return -1
     const found = list[place]
-    // Of two lists that were made of one, each may have added something else at this place.
+    // Of two lists that were made of one, each may have something else at this place; a removed item was there once.
     return found !== undefined && idOf(found) === id ? place : scan(list, id, 0)
   }
 
@@ -42,12 +45,14 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     return index
   }
 
-  function carry(list: readonly T[], next: readonly T[]): void {
+  function carry(list: readonly T[], next: readonly T[], from = list.length): void {
     if (next.length <= nearEnd) return
     const index = indexes.get(list)
     if (!index) return
     indexes.set(next, index)
-    const added = next.length > list.length ? next[next.length - 1] : undefined
-    if (added !== undefined) index.set(idOf(added), next.length - 1)
+    for (let place = from; place < next.length; place++) {
+      const item = next[place]
+      if (item !== undefined) index.set(idOf(item), place)
+    }
   }
 }

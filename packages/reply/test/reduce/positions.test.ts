@@ -69,4 +69,21 @@ describe('positions in a list', () => {
     expect(at(next, 'i7')).toBe(7)
     expect(count.reads).toBeLessThan(40)
   })
+
+  test('are looked up, not searched for, after an item was inserted or removed near the end', () => {
+    const { at, carry, count } = counted()
+    const list = items(5000)
+    at(list, 'i3')
+    count.reads = 0
+    const longer = list.toSpliced(4990, 0, { id: 'new' })
+    carry(list, longer, 4990)
+    const shorter = longer.toSpliced(4980, 1)
+    carry(longer, shorter, 4980)
+    expect([at(shorter, 'i7'), at(shorter, 'i4900')]).toEqual([7, 4900])
+    expect(count.reads).toBeLessThan(120)
+    expect(['i4979', 'i4980', 'i4981', 'new', 'i4999'].map((id) => at(shorter, id))).toEqual([
+      4979, -1, 4980, 4989, 4999,
+    ])
+    expect(['i4980', 'new', 'i4999'].map((id) => at(list, id))).toEqual([4980, -1, 4999])
+  })
 })

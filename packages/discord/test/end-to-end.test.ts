@@ -217,7 +217,11 @@ test.concurrent('in a thread, what is denied by words is struck through', async 
   const ask = await seen(messageId, asking)
   // A message can be answered once the sink knows that it is there: no person is as fast as this test.
   const refusal = { text: 'no, not that', replyTo: { id: ask.messageId }, chat: { id: messageId } }
-  await vi.waitFor(async () => expect(await running.get(messageId)?.sink.find(refusal, person)).toHaveLength(1), 60_000)
+  await vi.waitFor(async () => {
+    const taken = await running.get(messageId)?.sink.take(refusal, person)
+    taken?.undo()
+    expect(taken?.type).toBe('reject')
+  }, 60_000)
   discord.say(messageId, 'no, not that', { from: person, replyTo: ask.messageId })
   const { screen } = await end(messageId)
   expect(screen.map(({ source }) => source).join('\n')).toContain('~~bash: Touch~~ denied')

@@ -242,7 +242,11 @@ test('over a linked device, a permission that a sub-agent asks for is given by i
   // A message can be answered once the sink knows that it is there: no person is as fast as this test.
   const refusal = { text: '3', replyTo: { id: ask.id }, chat: { id: jid } }
   const actor = { id: '111111111111111@lid', name: 'Ada' }
-  await vi.waitFor(async () => expect(await running.get(jid)?.sink.find(refusal, actor)).toHaveLength(1), 60_000)
+  await vi.waitFor(async () => {
+    const taken = await running.get(jid)?.sink.take(refusal, actor)
+    taken?.undo()
+    expect(taken?.type).toBe('reject')
+  }, 60_000)
   baileys.say(jid, '3', { replyTo: ask.id })
   const reply = await end(jid)
   expect(reply.asks).toMatchObject([{ status: 'rejected', reply: 'reject' }])

@@ -1,3 +1,5 @@
+import { listRecordings } from '@reply/testing'
 import { sweepVersion } from './sweep.ts'
 
-for (const version of ['1.2.27', '1.14.41', '1.17.19']) sweepVersion(version, { every: 1 })
+for (const version of new Set(listRecordings().map((recording) => recording.version)))
+  sweepVersion(version, { every: 1 })

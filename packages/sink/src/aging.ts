@@ -1,7 +1,7 @@
 import type { Entry, Ledger } from './ledger.ts'
 import { changeEntry, fixed } from './outcome.ts'
 
-/** What is too old to be edited is not tried: platforms may take such an edit, and show nothing of it. */
+/** Marks entries that are too old to edit. Platforms may accept such an edit without showing it. */
 export function aged(
   ledger: Ledger,
   {
@@ -12,7 +12,7 @@ export function aged(
   const old = ledger.entries.filter(
     ({ state, isFixed, at }) => state === 'shown' && !isFixed && now - at >= editWindowMs,
   )
-  // A status gives way to another one.
+  // An old status makes room for a new one.
   const given = (next: Ledger, { key, id }: Entry): Ledger =>
     changeEntry(next, key, { key: `${key}~${id}`, card: `${key}~`, isFixed: true })
   return old.reduce((next, entry) => (entry.key === 'status' ? given(next, entry) : fixed(next, entry)), ledger)

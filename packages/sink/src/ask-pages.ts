@@ -6,27 +6,27 @@ import type { Words } from './words.ts'
 
 /** What a permission shows, cut into messages. */
 export interface AskPages {
-  /** Goes out before the first page. */
+  /** Posted before the first page. */
   readonly file?: Attachment | undefined
-  /** In Markdown, one a message. */
+  /** In Markdown, one per message. */
   readonly pages: readonly string[]
   /** The file and the pages hold all of it. */
   readonly isWhole: boolean
 }
 
 export interface PagesOptions {
-  /** How long a text is when it is rendered. */
+  /** The rendered length of a text. */
   readonly measure: (source: string) => number
-  /** Of a message, and of the last one, which has the buttons. */
+  /** The length of a message, and of the last one, which has the buttons. */
   readonly maxLength: number
   readonly lastLength: number
   readonly words: Words
 }
 
-/** A permission takes no more messages than this; what needs more goes out as a file. */
+/** The most messages of a permission. If it needs more, it is posted as a file. */
 const mostPages = 5
 
-/** Units kept free below the last page: for how to answer, and for the answer. */
+/** UTF-16 units reserved below the last page: for how to answer, and for the answer. */
 const footLength = 240
 
 /** Every detail verbatim: in messages, else in a file, else not at all. Pure. */

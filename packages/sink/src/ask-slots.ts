@@ -16,7 +16,7 @@ export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[]
 
 function permissionSlots(card: AskCard, content: AskContent, options: LayoutOptions): readonly Slot[] {
   const own = ownEntries(card, options)
-  // It was answered before anything of it was shown.
+  // It was answered before any of it was shown.
   if (!card.isPending && !own.some(isThere)) return []
   const { file, pages, isWhole } = remembered(content, card, options)
   const of = digestOfText(JSON.stringify([file?.text, ...pages]))
@@ -38,11 +38,11 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
           : slotOf({ ...card, buttons: [] }, key, page, options)
     return { ...slot, isLast, ...(isWhole && { part: { of, index, count } }) }
   })
-  // Of what was answered while it was being posted, the end is missing, and nothing else.
+  // If it was answered while being posted, only its end is still posted.
   return card.isPending ? slots : slots.filter(({ key, isLast }) => isLast || isPosted(own, key))
 }
 
-/** The foot may be shortened where a host's words or a name are long. What it stands below never is. */
+/** The foot may be shortened if a host's words or a name are long. The content above it never is. */
 function lastOf(
   card: AskCard,
   key: string,
@@ -70,7 +70,7 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
     const shown = isLast ? card : { ...card, buttons: [], form: undefined }
     return { ...slotOf(shown, keyAt(card, index), source.trim(), options), isLast }
   })
-  // What was longer while it was asked keeps no buttons.
+  // Messages from when it was longer lose their buttons.
   const rest = ownEntries(card, options).filter((entry) => isThere(entry) && indexOf(entry.key) >= slots.length)
   return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.words.removed, options))]
 }
@@ -104,7 +104,7 @@ interface Cut {
   readonly pages: AskPages
 }
 
-/** Cut once, and not at every look: an ask stays in the view for as long as its reply. */
+/** Cached cuts: an ask stays in the view as long as its reply. */
 const cuts = new WeakMap<Render, WeakMap<readonly AskDetail[], Cut>>()
 
 function remembered(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {

@@ -15,10 +15,10 @@ import { digestOf, isInputKnown } from './permission.ts'
 import type { Chat, Form, MessageRef } from './port.ts'
 import type { Words } from './words.ts'
 
-/** What a person did: typed something, or pressed a button that carries a token, maybe with what a form was filled in with. */
+/** A person's input: text, or a press of a button with its token, and a form's values if it had one. */
 export type AskInput = AskText | AskPress
 
-/** An inbound text. What is absent counts as it does there. */
+/** An inbound text. Absent fields mean the same as in `Inbound`. */
 export interface AskText {
   readonly text: string
   /** Default: the sink's own chat. */
@@ -36,27 +36,27 @@ export interface AskPress {
   readonly chat?: Chat | undefined
 }
 
-/** What it comes to. */
+/** The result of reading an input. */
 export type Taken =
   | { readonly type: 'answer'; readonly answer: Answer; readonly state: AskState }
   | { readonly type: 'reject'; readonly message?: string | undefined; readonly state: AskState }
-  /** A form is to be opened with these questions. */
+  /** Open a form with these questions. */
   | { readonly type: 'form'; readonly form: Form; readonly state: AskState }
-  /** It is not answered yet: another question comes, or another option may be picked. */
+  /** Not answered yet: another question follows, or more options may be picked. */
   | { readonly type: 'more'; readonly state: AskState }
-  /** It fits nothing; the words say what would. */
+  /** The input is not an answer; `error` says what would be. */
   | { readonly type: 'error'; readonly error: string }
 
-/** What the buttons below an ask stand for; each token begins with the ask's secret. */
+/** The tokens of an ask's buttons. Each begins with the ask's secret. */
 export const tokens = {
   option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
   done: (secret: string, question: number): string => `${secret}.${question}.d`,
-  /** All questions from that one on. */
+  /** Covers all questions from that one on. */
   form: (secret: string, question: number): string => `${secret}.${question}.f`,
   permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
 }
 
-/** Secrets are of so many characters. */
+/** Characters of a secret. */
 const secretLength = 16
 
 export interface SecretOptions {
@@ -65,7 +65,7 @@ export interface SecretOptions {
   readonly now: number
 }
 
-/** What is pending gets a word for its buttons. A permission that comes back with other content gets another one. */
+/** Gives each pending ask a secret for its buttons. A permission whose content changes gets a new one. */
 export function withSecrets(ledger: Ledger, reply: Reply, options: SecretOptions): Ledger {
   const changed = pendingAsks(reply).flatMap((ask) => {
     const before = ledger.asks[ask.requestID]
@@ -80,14 +80,14 @@ function stateOf(ask: Ask, before: AskState | undefined, { secret, now }: Secret
   if (ask.type === 'question') return before ?? { secret: secret(secretLength), answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
   const isKnown = isInputKnown(ask)
-  // After a restart the input is known a little later than the ask: what is shown may be all of it.
+  // After a restart the input becomes known a little later than the ask, and the screen may already show all of it.
   if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before
   const seenAt = before?.seenAt ?? now
   const kept = { guard: before?.guard, isExplained: before?.isExplained }
   return { secret: secret(secretLength), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
-/** Pure. Undefined for a token that is not this ask's. */
+/** Reads an input as an answer to an ask. Undefined if the token belongs to another ask. Pure. */
 export function takeAsk(
   ask: Ask,
   input: AskInput,
@@ -147,7 +147,7 @@ function takeAnswer(
   const opened = formAt(ask, input.token, state)
   if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { state, words }), state }
   const option = question.options.find((_, index) => tokens.option(state.secret, at, index) === input.token)
-  // A button of a question that was answered before, pressed again.
+  // A button of an earlier question, pressed again.
   if (!option) return { type: 'error', error: words.alreadyResolved }
   if (!question.multiple) return next(ask, state, [option.label])
   const picked = state.picked.includes(option.label)
@@ -156,7 +156,7 @@ function takeAnswer(
   return { type: 'more', state: { ...state, picked } }
 }
 
-/** All questions from that one on. */
+/** A form with all questions from that one on. */
 export function formOf(
   ask: QuestionAsk,
   at: number,
@@ -165,15 +165,15 @@ export function formOf(
   return { token: tokens.form(state.secret, at), label: words.fillIn, questions: ask.questions.slice(at) }
 }
 
-/** The first question of the form whose token that is; below 0 where it is none, or one of questions to come. */
+/** The index of the first question of the token's form; -1 for other tokens, and for forms of later questions. */
 function formAt(ask: QuestionAsk, token: string, { secret, answers }: AskState): number {
   const at = ask.questions.findIndex((_, index) => token === tokens.form(secret, index))
   return at > answers.length ? -1 : at
 }
 
 /**
- * What was answered meanwhile, one by one, gives way to it: it was filled in as a whole. A form that had no room for all
- * questions gives values for the first of them, and the others are asked next.
+ * A form replaces answers given one by one in the meantime, as it was filled in as a whole. A form without room for all
+ * questions has values for the first of them; the others are asked next.
  */
 function takeForm(
   ask: QuestionAsk,
@@ -210,7 +210,7 @@ function next(ask: QuestionAsk, before: AskState, given: readonly string[]): Tak
   return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
 }
 
-/** Reads what was typed, or says what would be an answer. */
+/** Reads typed text, or says what would be an answer. */
 function readAnswer(
   question: Question,
   text: string,

@@ -3,23 +3,23 @@ import type { AskDetail } from './permission.ts'
 import type { Attachment, Button, Form } from './port.ts'
 
 interface CardFields {
-  /** Names it among the reply's cards, for as long as the reply is shown. */
+  /** Identifies the card within its reply, for as long as the reply is shown. */
   readonly key: string
   /** In Markdown. */
   readonly source: string
-  /** The shown text parts that it stands after, if what is said later goes on below it. */
+  /** The shown text parts above this card. Set if later text continues below it. */
   readonly before?: readonly string[] | undefined
 }
 
 /**
- * What people are to see, in the order of the chat.
+ * What people should see, in the order of the chat.
  *
- * An `answer` is a stretch of what the assistant said. `live` cards go when they are no longer wanted; all others stay.
+ * An `answer` is a stretch of the assistant's text. A `status` goes when it is no longer wanted; all other cards stay.
  */
 export type Card =
   | (CardFields & {
       readonly type: 'answer'
-      /** More may come, and the last may still change. */
+      /** More text may come, and the last part may still change. */
       readonly isOpen: boolean
     })
   | (CardFields & { readonly type: 'status' })
@@ -28,35 +28,35 @@ export type Card =
       readonly buttons: readonly (readonly Button[])[]
       readonly form?: Form | undefined
       readonly isPending: boolean
-      /** Of a permission: what is shown of it, over as many messages as it takes. */
+      /** Set for a permission: its content, over as many messages as it takes. */
       readonly content?: AskContent | undefined
-      /** It is out of date: its last message says so, and has no buttons. */
+      /** It is outdated: its last message says so and has no buttons. */
       readonly isRetired?: true | undefined
     })
   | (CardFields & { readonly type: 'notice'; readonly told: readonly string[] })
   | (CardFields & { readonly type: 'heartbeat' | 'note' | 'todos' | 'reasoning' })
   | (CardFields & { readonly type: 'file'; readonly file: Attachment })
-  /** How it ended, where that has to be said. */
+  /** How the reply ended, if it needs saying. */
   | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
 
 export type AskCard = Extract<Card, { type: 'ask' }>
 
 export type CardType = Card['type']
 
-/** All that a permission shows. None of it is ever shortened. */
+/** Everything that a permission shows. None of it is ever shortened. */
 export interface AskContent {
   /** In Markdown, one line. */
   readonly head: string
   readonly details: readonly AskDetail[]
-  /** Diffs of more UTF-16 units go out as a file. Undefined if the port takes no files. */
+  /** Diffs of more UTF-16 units are posted as a file. Undefined if the port has no `upload`. */
   readonly documentLength: number | undefined
-  /** Below it, once all of it is on the screen. */
+  /** Shown below the content once all of it is on the screen. */
   readonly open: AskFoot
-  /** Below it while a part of it is not. */
+  /** Shown below the content until then. */
   readonly closed: AskFoot
 }
 
-/** What stands below the last message of a permission. */
+/** The end of the last message of a permission. */
 export interface AskFoot {
   /** In Markdown. May be empty. */
   readonly source: string
@@ -65,51 +65,51 @@ export interface AskFoot {
   readonly isAllowing: boolean
 }
 
-/** What the ledger tells a view of what is on the screen. */
+/** What the ledger tells a view about the screen. */
 export interface Shown {
-  /** Where kept cards stand: after which shown text parts, oldest first. */
+  /** The places of posted cards that stay, oldest first. */
   readonly breaks: readonly Break[]
-  /** Cards of which a message was posted. */
+  /** Cards with at least one posted message. */
   readonly posted: ReadonlySet<string>
-  /** Cards whose messages were all refused. */
+  /** Cards whose posts were all refused. */
   readonly lost?: ReadonlySet<string> | undefined
-  /** Calls that notices told, as `partID:status`. */
+  /** Calls that notices reported, as `partID:status`. */
   readonly told: ReadonlySet<string>
   readonly noticeAt?: number | undefined
   readonly noticeCount: number
-  /** When something was posted last, and when something loud was. */
+  /** When anything was last posted, and when a notifying message was (`loudAt`). */
   readonly postedAt?: number | undefined
   readonly loudAt?: number | undefined
   readonly heartbeats: number
   readonly asks: ReadonlyMap<string, AskState>
-  /** Cards of asks that an earlier version of the ledger shows as open. */
+  /** Cards of asks that a ledger of an earlier version shows as open. */
   readonly outdated?: readonly string[] | undefined
 }
 
 export interface Break {
   readonly key: string
-  /** The shown text parts that had come by then. */
+  /** The shown text parts above it. */
   readonly before: readonly string[]
 }
 
-/** How far an ask has come with the people of the chat. Goes through JSON. */
+/** The progress of an ask in the chat. Serialisable as JSON. */
 export interface AskState {
-  /** What its buttons carry begins with this. */
+  /** The prefix of the tokens that its buttons carry. */
   readonly secret: string
-  /** What was given to the questions so far. */
+  /** The answers to its questions so far. */
   readonly answers: readonly (readonly string[])[]
-  /** Of the present question with several answers: what is picked. */
+  /** Set for a multiple-choice question: the options picked so far. */
   readonly picked: readonly string[]
-  /** Who answered. */
+  /** The name of the person who answered. */
   readonly by?: string | undefined
-  /** Of a permission: the digest of the content that its secret is for. */
+  /** Set for a permission: the digest of the content that its secret belongs to. */
   readonly digest?: string | undefined
-  /** Of a permission: the call's input was known when it got its secret. */
+  /** Set for a permission: the call's input was known when the secret was made. */
   readonly isInputKnown?: boolean | undefined
   /** When the sink first saw it, in ms since the epoch. */
   readonly seenAt?: number | undefined
   /** Who may answer. Absent until a sink names someone. */
   readonly guard?: Guard | undefined
-  /** It says why nothing can be allowed in this chat. Only one ask of a chat does. */
+  /** Its message explains why nothing can be allowed in this chat. Only one ask of a chat does. */
   readonly isExplained?: boolean | undefined
 }

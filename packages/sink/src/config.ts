@@ -22,41 +22,49 @@ const schema = z
   })
   .strict()
 
-/** How a reply is shown. Every field has a default; those of `policySchema` are the ones that count. */
+/** How a reply is shown. Every field has a default. The schema's types must match these. */
 export interface Policy extends z.infer<typeof schema> {
   /**
-   * `edit`: messages grow by edits. `native`: by the platform's own stream where the port has one, else `edit`.
-   * `append`: nothing is ever edited; the text comes in pieces of at most 3,500 units, a second apart.
-   * `final`: the answer comes when it is whole. Default `edit`; what can't edit shows whole parts.
+   * `edit`: messages grow by edits. `native`: uses the platform's own stream if the port has one, else `edit`.
+   * `append`: nothing is ever edited; the text comes in pieces of at most 3,500 units, a second apart. `final`: the
+   * answer comes when it is complete. Default `edit`; a port without edits shows complete parts.
    */
   readonly delivery: 'edit' | 'native' | 'append' | 'final'
-  /** `quiet`: answers, asks and endings. `normal`: what it is doing, too. `verbose`: each tool call with its output. */
+  /**
+   * `quiet`: answers, asks and endings. `normal`: also the activity. `verbose`: also each tool call with its output.
+   */
   readonly verbosity: 'quiet' | 'normal' | 'verbose'
-  /** Shows what the model thought. Default false. */
+  /** Shows the model's reasoning. Default false. */
   readonly reasoning: boolean
-  /** Signs on the message that asked, where the port can: it was taken, it is done. Default false. */
+  /** Reactions on the message that asked, if the port supports them: seen, done. Default false. */
   readonly reactions: boolean
-  /** One notice of tools in so long, in ms. Default 5,000. */
+  /** Minimum time between two notices of tools, in ms. Default 5,000. */
   readonly toolThrottleMs: number
-  /** Where nothing can be edited: a word after so long without any, in ms. Default 60,000. */
+  /** Without edits: silence after which a heartbeat message is posted, in ms. Default 60,000. */
   readonly heartbeatMs: number
-  /** A text that begins waits so long for more, in ms. Default 200. */
+  /** How long the first text waits for more before it is posted, in ms. Default 200. */
   readonly firstFlushMs: number
-  /** Default: what the port's limits say. */
+  /** Minimum time between edits of growing text, in ms. Default: the port's limit. */
   readonly editIntervalMs?: number | undefined
   /** A reply that answers sooner shows no status, in ms. Default 1,500. */
   readonly statusAfterMs: number
-  /** The time in the status goes on in such steps, in ms. Default 5,000. */
+  /** Steps of the elapsed time in the status, in ms. Default 5,000. */
   readonly statusTickMs: number
-  /** A reply that took longer ends with a message that is heard, in ms. Default 30,000. */
+  /** A reply that took longer ends with a message that notifies, in ms. Default 30,000. */
   readonly notifyAfterMs: number
-  /** Code in an answer, or a diff in a permission, of more UTF-16 units is posted as a file, where the port can. Default 4,000. */
+  /**
+   * Code in an answer, or a diff in a permission, of more UTF-16 units is posted as a file, if the port can. Default
+   * 4,000.
+   */
   readonly documentLength: number
-  /** A permission can be allowed though the source never told what it would run. Default false: it can only be rejected. */
+  /**
+   * A permission can be allowed even if the source never said what it would run. Default false: it can only be
+   * rejected.
+   */
   readonly allowUnseen: boolean
 }
 
-/** Fills in the defaults. Throws `invalid` with the field and what it takes. */
+/** Fills in the defaults. Throws `invalid` with the field and what it accepts. */
 export function toPolicy(given: Partial<Policy> = {}): Policy {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
@@ -64,7 +72,7 @@ export function toPolicy(given: Partial<Policy> = {}): Policy {
   throw new SinkError('invalid', `The policy is wrong at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
-/** The words of a host, with ours where it gives none. */
+/** The host's words, with the defaults for those that it does not set. */
 export function toWords(given: Partial<Words> = {}): Words {
   return { ...defaultWords, ...given }
 }

@@ -7,27 +7,27 @@ import { whole } from './contract/whole.ts'
 
 const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
 
-/** What a clause is called, and skipped by. */
+/** The name of a clause, also used to skip it. */
 export type ClauseName = (typeof demands)[number]['name']
 
-/** One thing that every channel does, to be run by whatever runs tests. */
+/** One thing that every channel must do, to run with any test runner. */
 export interface Clause {
-  /** With the channel's name, and the reason where it is skipped. */
+  /** With the channel's name, and the reason if it is skipped. */
   readonly name: string
-  /** Rejects with an `Error` that says what is wrong. Of a clause that is skipped: when there is no need to. */
+  /** Rejects with an `Error` that says what is wrong. A skipped clause rejects when the skip is not needed. */
   run(): Promise<void>
 }
 
 export interface ContractOptions {
-  /** The channel. */
+  /** The channel's name. */
   readonly name: string
-  /** A port on its fake platform, with an empty chat: a new one for each clause. */
+  /** Creates a port on its fake platform, with an empty chat. Called once for each clause. */
   readonly setup: () => Stage | Promise<Stage>
-  /** Clauses that do not hold here, each with the reason. What does hold cannot be skipped. */
+  /** Clauses that do not hold for this channel, each with a reason. A clause that does hold cannot be skipped. */
   readonly skip?: Partial<Readonly<Record<ClauseName, string>>> | undefined
 }
 
-/** What each channel has to hold. Throws for a skip without a reason, or of what is no clause. */
+/** The contract of every channel. Throws for a skip without a reason, or with an unknown clause name. */
 export function portContract({ name, setup, skip = {} }: ContractOptions): readonly Clause[] {
   const reasons = new Map(Object.entries(skip))
   for (const [clause, reason] of reasons) {
@@ -59,7 +59,7 @@ async function hold(demand: Demand, stage: Stage): Promise<void> {
   await demand.run(stage)
 }
 
-/** Whoever claims what it takes has to hold it; what takes nothing must really fail. */
+/** Checks that a skip is needed: the platform lacks what the clause needs, or the clause fails. */
 async function lack(demand: Demand, stage: Stage): Promise<void> {
   if (demand.needs) {
     if (demand.needs(stage)) throw new Error('It has what this takes: it cannot be skipped.')

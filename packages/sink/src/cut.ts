@@ -1,16 +1,16 @@
 import { firstRow, nextRow, type Row } from './reach.ts'
 
 export interface CutWindow {
-  /** Nothing is cut at or before this. */
+  /** Cuts come after this position. */
   readonly first: number
-  /** The last place for a cut. The unit behind it is looked at, and nothing after that. */
+  /** The last position for a cut. Only the one unit behind it is examined. */
   readonly last: number
 }
 
-/** So far back from the last possible place a better one is looked for. */
+/** How far back from the last position to look for a better cut, in UTF-16 units. */
 const BACK = 200
 
-/** So far back the beginning of a link or of code is looked for. */
+/** How far back to look for the start of a link or of code, in UTF-16 units. */
 const SPAN_BACK = 1000
 
 const SENTENCE = /[.!?…]["'”’)\]*_`]*[ \t]+|[。！？]+[”’」』）]*/g
@@ -22,8 +22,8 @@ const CLOSING = /^[ \t>]*(?:`{3,}|~{3,})\s*$/
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /**
- * Where a text is cut best: at a blank line, a new line, the end of a sentence, a space, each the last one that there
- * is, and never inside of what the reader takes for one letter, unless that alone is longer than the window.
+ * The best position to cut a text: the last blank line, else new line, sentence end, or space in the window. Never
+ * within a grapheme, unless it is longer than the window.
  */
 export function cutOf(text: string, { first, last }: CutWindow): number {
   const low = Math.max(first, last - Math.min(BACK, (last - first) >> 1))
@@ -52,7 +52,7 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
   )
 }
 
-/** The lines that begin in a text, its last unit left aside. */
+/** The lines that begin in a text, ignoring its last unit. */
 function rowsIn(text: string): readonly Row[] {
   const rows: Row[] = []
   for (let row: Row | undefined = firstRow(text); row !== undefined; row = nextRow(text, row)) rows.push(row)
@@ -69,7 +69,7 @@ function rowCut(text: string, rows: readonly Row[], { first, last }: CutWindow):
   if (plain !== undefined) return plain[1].start
   const inside = places.findLast(([at, row]) => {
     if (row.fence !== undefined) return rows[at - 1]?.fence !== undefined && !CLOSING.test(lineOf(row))
-    // Not between the head of a table and its rule.
+    // Not between a table's head and its rule.
     return !/^[\s|:-]*$/.test(lineOf(row))
   })
   return inside?.[1].start
@@ -78,12 +78,12 @@ function rowCut(text: string, rows: readonly Row[], { first, last }: CutWindow):
 function spansIn(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
   return [...text.slice(from, -1).matchAll(SPAN)].map(({ index, 0: found }) => ({
     start: from + index,
-    // What reaches the end may go on behind it.
+    // A span that reaches the end may continue behind it.
     end: from + index + found.length + (from + index + found.length === text.length - 1 ? 1 : 0),
   }))
 }
 
-/** Whether what stands there belongs to nothing before it. What is not seen wholly may. */
+/** Whether a grapheme begins there. Unsure cases count as no. */
 function isLetterStart(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   if (code < 0x80) return true
@@ -105,14 +105,14 @@ function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) 
   return best
 }
 
-/** Within a letter that is longer than the window. */
+/** A cut within a grapheme that is longer than the window, but between code points. */
 function codePoint(seen: string, { first, last }: CutWindow): number {
   const isPair = isHigh(seen.charCodeAt(last - 1)) && isLow(seen.charCodeAt(last))
   if (!isPair) return last
   return last - 1 > first ? last - 1 : last + 1
 }
 
-/** The last place that is surely between two graphemes: between ASCII characters, but for CR and LF. */
+/** The last position that is surely between graphemes: between ASCII characters, except within CR LF. */
 function safeStart(text: string, first: number, last: number): number {
   for (let at = last - BACK - 24; at > first; at--) {
     if (isBetweenAscii(text, at)) return at

@@ -29,7 +29,7 @@ export interface DeliverOptions {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly store: LedgerStore
-  /** Under which the ledger is kept. It is another one as soon as the prompt is known, and the same after a restart. */
+  /** The ledger's key for a reply. It changes once when the prompt is known, and is the same after a restart. */
   readonly keyOf: (reply: Reply) => string
   readonly pace: ChatPace
   readonly policy: Policy
@@ -37,20 +37,22 @@ export interface DeliverOptions {
   readonly mayAnswer?: MayAnswer | undefined
   readonly answerers?: readonly string[] | undefined
   readonly clock: Clock
-  /** A word that nobody can guess, of so many characters. */
+  /** Returns an unguessable word of the given length. */
   readonly secret: (length: number) => string
   readonly onError: (error: SinkError) => void
 }
 
-/** One reply in one chat: works at the difference between what is shown and what should be, one call at a time. */
+/** Shows one reply in one chat: computes the difference between screen and reply, and makes one call at a time. */
 export interface Deliverer {
-  /** The newest state; all before it are of no interest any more. */
+  /** The newest state; it supersedes all earlier ones. */
   show(reply: Reply): void
-  /** The asks of it that an input may answer. */
+  /** The asks of this reply that an input may answer. */
   readonly find: Finding
-  /** Resolves when the reply has settled and the chat shows it, or as much of it as ever will be. Another one after an amendment. */
+  /**
+   * Resolves when the reply has settled and the chat shows as much of it as possible. An amendment makes a new promise.
+   */
   readonly settled: Promise<Delivery>
-  /** Ends the work; a call on its way is waited for. */
+  /** Stops after the current call. */
   stop(): Promise<void>
 }
 
@@ -71,7 +73,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let reply: Reply | undefined
   let key = ''
   let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
-  /** What was looked at last, if something of it waits for its time. */
+  /** The state seen last, if some of its operations wait for their time. */
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
   let end = createEnd()
@@ -87,14 +89,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function show(next: Reply): void {
     if (next === reply) return
-    // What a person takes back does not make it another reply.
+    // Taking back prompts does not make it another reply.
     if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
     key ||= options.keyOf(next)
     if (!reply) ended = load()
     if (!reply) reaction.set('seen')
     if (end.isOver()) end = createEnd()
     reply = next
-    // What grows is looked at when its time has come, not for each delta.
+    // Throttles growing text instead of reconciling on every delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
     work()
   }
@@ -110,7 +112,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     work()
   }
 
-  /** Does what can be done now, and wakes up for the rest. */
+  /** Does everything that is due, and sets a timer for the rest. */
   function work(): void {
     isCalled = true
     if (isWorking || isStopped || !isLoaded) return
@@ -133,7 +135,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const known = aged(explained, { now, editWindowMs: limits.editWindowMs })
       if (known !== ledger) {
         await keep(known)
-        // It may have been stopped, or be another reply by now.
+        // It may have been stopped or replaced while writing.
         continue
       }
       turn.hold(reply, ledger)

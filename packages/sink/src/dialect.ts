@@ -1,19 +1,19 @@
 import { known, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
-/** Where an item of a list stands. */
+/** The position of a list item. */
 export interface ItemPlace {
   readonly ordered: boolean
   readonly number: number
-  /** 0 in a list that is inside no other. */
+  /** 0 in a top-level list. */
   readonly depth: number
-  /** A box, and whether it is checked. */
+  /** Whether its box is checked. Undefined without a box. */
   readonly checked: boolean | undefined
 }
 
 /**
- * A platform's way to write each thing that Markdown can say: always the same, as what was written is remembered. `text` is as the reader shall see it and is not escaped
- * yet; `content` was written by the dialect already.
+ * How a platform writes each Markdown construct. Must be pure, as results are cached. `text` arguments are unescaped;
+ * `content` was already written by the dialect.
  */
 export interface Dialect {
   text(text: string): string
@@ -23,20 +23,20 @@ export interface Dialect {
   codespan(text: string): string
   /** `lang` is the first word of the fence's info string. */
   code(text: string, lang: string | undefined): string
-  /** `href` goes anywhere that its writer liked. */
+  /** `href` is untrusted and may be any URL. */
   link(content: string, href: string): string
   image(text: string, href: string): string
   heading(content: string, depth: number): string
   paragraph(content: string): string
   item(content: string, place: ItemPlace): string
   list(items: readonly string[], depth: number): string
-  /** `depth` is 0 for a quote that is inside no other. */
+  /** `depth` is 0 for a top-level quote. */
   blockquote(content: string, depth: number): string
-  /** Left out: a code block with aligned columns. */
+  /** Default: a code block with aligned columns. */
   table?(table: Table): string
   hr(): string
   br(): string
-  /** A tag as it was written: to be shown as such, never passed on. Left out: as `text`. */
+  /** A tag as it was written: show it as text, never pass it on. Default: as `text`. */
   html?(text: string): string
 }
 
@@ -50,18 +50,21 @@ interface Inside {
   readonly link: boolean
 }
 
-/** Writes Markdown in a platform's dialect. Blocks are one line apart, or have a blank line between them where the source has one. Never throws. */
+/**
+ * Writes Markdown in a platform's dialect. Blocks are one line apart, or separated by a blank line if the source has
+ * one. Never throws.
+ */
 export function renderMarkdown(source: string, dialect: Dialect): string {
   try {
     return blocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, remembering)
   } catch (error) {
-    // Nested as deep as the lexer just managed.
+    // The nesting was just within the lexer's limit, but too deep for rendering.
     if (error instanceof RangeError) return dialect.text(source)
     throw error
   }
 }
 
-/** Tokens are remembered by the lexer, and what was written of them here. */
+/** Caches what was written for each token. The lexer caches the tokens. */
 const written = new WeakMap<Dialect, WeakMap<Token, string>>()
 
 function remembering(token: Token, inside: Inside): string {
@@ -149,7 +152,7 @@ function block(token: Token, inside: Inside): string {
   return token satisfies never
 }
 
-/** Items of a list that grows are the same tokens again. */
+/** Items of a growing list are the same tokens again. */
 function itemContent(item: Item, inside: Inside): string {
   const write = (): string => blocks(known(item.tokens), inside)
   return inside.lists === 1 && inside.quotes === 0 ? once(item, inside, write) : write()
@@ -157,7 +160,7 @@ function itemContent(item: Item, inside: Inside): string {
 
 const cells = new WeakMap<Row, readonly string[]>()
 
-/** Rows of a table that grows are the same tokens again. */
+/** Rows of a growing table are the same tokens again. */
 function cellTexts(row: Row): readonly string[] {
   const texts = cells.get(row) ?? row.map((cell) => lineOf(known(cell.tokens)))
   cells.set(row, texts)
@@ -201,12 +204,12 @@ function span(token: Token, inside: Inside): string {
       if (/^<br\s*\/?>$/i.test(token.raw)) return dialect.br()
       return dialect.html?.(token.raw) ?? dialect.text(token.raw)
     default:
-      // Blocks don't occur inside a line; if the lexer ever says so, their source is shown.
+      // Blocks don't occur inside a line. If the lexer ever says so, show their source.
       return dialect.text(token.raw)
   }
 }
 
-/** What a line says, without its markup. */
+/** The text of a line, without markup. */
 function lineOf(tokens: readonly Token[]): string {
   return spans(tokens, { dialect: line, lists: 0, quotes: 0, link: true }).replaceAll('\n', ' ')
 }
@@ -233,7 +236,7 @@ const line: Dialect = {
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
 
-/** A text without the indentation of its lines, its character references resolved. */
+/** A text without the indentation of its lines, with character references resolved. */
 function textOf(raw: string): string {
   const text = raw.includes('\n') ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
   if (!text.includes('&')) return text

@@ -1,9 +1,9 @@
 import type { Delivery } from './reconcile.ts'
 
-/** What a reply comes to, once it is known. */
+/** The final result of a reply. */
 export interface End {
   readonly settled: Promise<Delivery>
-  /** The first time counts. */
+  /** Only the first call counts. */
   resolve(delivery: Delivery): void
   isOver(): boolean
 }

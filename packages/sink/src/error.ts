@@ -1,12 +1,15 @@
 /**
- * - `invalid`: options that can't be.
+ * What went wrong:
+ * - `invalid`: invalid options.
  * - `store`: the ledger's store failed.
  * - `port`: a call to the platform failed; the cause is the port's own error.
  * - `may-answer`: the host's `mayAnswer` threw or rejected, which counts as no.
  */
 export type SinkErrorType = 'invalid' | 'store' | 'port' | 'may-answer'
 
-/** What the sink reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. */
+/**
+ * An error of the sink. Reported to `onError`, except `invalid`, which is thrown by the call with the invalid options.
+ */
 export class SinkError extends Error {
   override readonly name = 'SinkError'
   readonly type: SinkErrorType
@@ -17,13 +20,13 @@ export class SinkError extends Error {
   }
 }
 
-/** Tells a host what went wrong. What its own code throws then is lost: it must not stop anybody's messages. */
+/** Wraps the host's `onError`. An error thrown there is dropped: it must not stop messages. */
 export function telling<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
   return (error) => {
     try {
       onError?.(error)
     } catch {
-      // There is nobody left to tell.
+      // The error handler itself failed; there is nowhere left to report it.
     }
   }
 }

@@ -25,31 +25,31 @@ export interface FakeMessage {
   readonly isSilent: boolean
   readonly edits: number
   readonly file?: Attachment | undefined
-  /** It is being added to, until then. */
+  /** An open stream, until this time. */
   readonly openUntil?: number | undefined
-  /** What its stream told of tools, as it was last. */
+  /** The latest tasks of its stream. */
   readonly tasks?: readonly Task[] | undefined
 }
 
-/** A chat in memory that keeps to its limits: for tests of sinks, and an example of a port. */
+/** An in-memory chat that enforces its limits: for tests of sinks, and as an example of a port. */
 export interface Fake {
   readonly port: ChannelPort
-  /** What can be seen now, oldest first. */
+  /** The visible messages, oldest first. */
   screen(): readonly FakeMessage[]
-  /** All that was ever posted, as it was last. */
+  /** Every message that was ever posted, in its latest version. */
   readonly posted: readonly FakeMessage[]
-  /** What is previewed below it. */
+  /** The text of the current preview. */
   preview(): string | undefined
   isTyping(): boolean
-  /** How many messages rang. */
+  /** How many messages notified. */
   readonly notifications: number
-  /** Every call in order, typing included: the verb and how it ended. */
+  /** Every call in order, typing included: the verb and its result. */
   readonly calls: readonly { readonly at: number; readonly verb: string; readonly result: 'done' | PortErrorType }[]
-  /** A person removes a message. */
+  /** Removes a message as a person would. */
   remove(id: string): void
 }
 
-/** Markdown as it is: what is measured is what is written. */
+/** Renders Markdown unchanged: its length is the source's length. */
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
 export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream }: FakeOptions): Fake {

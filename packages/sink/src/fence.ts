@@ -1,9 +1,9 @@
 import type { Token } from './lexer/token.ts'
 
 export interface Fence {
-  /** What closes it. */
+  /** The marker that closes it. */
   readonly marker: string
-  /** Its first line without white space around it. */
+  /** Its first line, trimmed. */
   readonly opening: string
 }
 
@@ -23,7 +23,10 @@ export function openFence(token: Token): Fence | undefined {
   return { marker, opening: opening.trim() }
 }
 
-/** Where the line after the one that may close the fence begins, or the text's end. `from` is the start of a line in the fence. */
+/**
+ * The start of the line after the one that may close the fence, or the text's end. `from` is the start of a line in the
+ * fence.
+ */
 export function closingOf(source: string, from: number, { marker }: Fence): number {
   const line = closingLine(source, from, marker)
   const end = line < 0 ? -1 : source.indexOf('\n', line + 1)

@@ -2,8 +2,9 @@ import { visible } from '@reply/core'
 import { clip } from './view/phrase.ts'
 
 /**
- * Text formats that desktops open in an editor. A model chooses the language of a fence, and a person opens the file with a
- * double click: so formats that a system or browser runs (scripts, HTML, SVG, XML, shortcuts) are left out, and CSV, whose cells spreadsheets evaluate.
+ * Text formats that desktops open in an editor. A model chooses the language of a fence, and a person opens the file
+ * with a double click. So the set excludes formats that a system or browser runs (scripts, HTML, SVG, XML, shortcuts),
+ * and CSV, as spreadsheets evaluate its cells.
  */
 const inertExtensions: ReadonlySet<string> = new Set([
   ...['txt', 'md', 'log', 'diff', 'patch', 'json', 'yaml', 'yml', 'toml', 'css', 'scss', 'sql', 'graphql', 'proto'],
@@ -20,7 +21,7 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ['golang', 'go'],
 ])
 
-/** The extension for the language of a fence, in any case, without a dot; `txt` for all that is not known to be inert. */
+/** The extension for a fence's language, in any case, without a dot; `txt` for everything not known to be inert. */
 export function fileExtension(language: string): string {
   const name = language.toLowerCase()
   const extension = extensions.get(name) ?? name
@@ -30,12 +31,16 @@ export function fileExtension(language: string): string {
 /** UTF-16 units before the extension. */
 const stemLength = 80
 
-/** Device names, which Windows takes for a file's name with any extension. https://learn.microsoft.com/windows/win32/fileio/naming-a-file */
+/**
+ * Device names, which Windows reserves with any extension.
+ * https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+ */
 const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
 
 /**
- * A name that every system can save, and that opens as text: one dot, an inert extension, at most 80 units before it. Path
- * separators and dots become `-`, characters that draw nothing are written out as in `u202e`; where the extension is not inert, it becomes part of the name before `.txt`.
+ * A name that every system can save, and that opens as text: one dot, an inert extension, at most 80 units before it.
+ * Path separators and dots become `-`, and invisible characters are written out as in `u202e`. An extension that is not
+ * inert becomes part of the name before `.txt`.
  */
 export function safeFileName(name: string): string {
   const seen = visible(name)

@@ -5,13 +5,13 @@ import { type Slice, type SplitOptions, split } from './split.ts'
 /** How a text is cut. Compared by identity. */
 export interface Cutting extends Pick<SplitOptions, 'maxLength' | 'swells' | 'measure'> {
   readonly from: number
-  /** What is carried to `from`. */
+  /** The constructs that are open at `from`. */
   carry(): Carry | undefined
-  /** What `measure` depends on. */
+  /** The values that `measure` depends on. */
   readonly measuredBy: readonly unknown[]
 }
 
-/** Texts that grow at the same time: in several chats, or in one. */
+/** The most texts that can grow at the same time, over all chats. */
 const mostTexts = 16
 
 interface Cut extends Omit<Cutting, 'measure' | 'carry'> {
@@ -20,12 +20,12 @@ interface Cut extends Omit<Cutting, 'measure' | 'carry'> {
 }
 
 export interface HashedSlice extends Slice {
-  /** The hash of the text up to where the slice ends, and how to go on with it. */
+  /** The hash of the text up to the slice's end, and the state to continue it. */
   readonly upTo: string
   readonly hashed: HashState
 }
 
-/** Cuts as `split` does, and goes on where a text that was cut before has grown: what is sealed stays as it is. */
+/** Cuts like `split`, but continues from an earlier cut of the same growing text: sealed slices are reused. */
 export function createGrowingSplit(): (source: string, cutting: Cutting) => readonly HashedSlice[] {
   let newest: readonly Cut[] = []
   return (source, { measuredBy, carry, ...options }) => {
@@ -57,7 +57,7 @@ function isSame(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | 'slic
   )
 }
 
-/** Up to where the last slice begins, which alone may become another one. A shorter text may need fewer slices. */
+/** The texts are equal up to the last slice, the only one that may change. A shorter text may need fewer slices. */
 function beginsAlike({ slices, source: before }: Cut, source: string): boolean {
   if (before === source) return true
   const end = slices.at(-2)?.to

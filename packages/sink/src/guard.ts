@@ -2,11 +2,11 @@ import type { AskState } from './card.ts'
 import type { Ledger } from './ledger.ts'
 import type { Chat } from './port.ts'
 
-/** Who may answer an ask. It is kept in the ledger, so that a sink made later can only narrow it. Goes through JSON. */
+/** Who may answer an ask. Kept in the ledger, so that a sink created later can only narrow it. Serialisable as JSON. */
 export interface Guard {
   /** Ids of the only actors who may answer. */
   readonly answerers?: readonly string[] | undefined
-  /** A `mayAnswer` must agree as well. */
+  /** A `mayAnswer` must also agree. */
   readonly hasMayAnswer?: true | undefined
 }
 
@@ -15,13 +15,16 @@ export interface GuardOptions {
   readonly answerers?: readonly string[] | undefined
 }
 
-/** What a sink's options say. Undefined: they name no answerer. */
+/** The guard that a sink's options define. Undefined if they name no answerers. */
 export function guardOf({ mayAnswer, answerers }: GuardOptions): Guard | undefined {
   if (mayAnswer === undefined && answerers === undefined) return undefined
   return { ...(answerers && { answerers }), ...(mayAnswer !== undefined && { hasMayAnswer: true }) }
 }
 
-/** Notes the guard of each ask. The answerers that it had first stay its only ones. The same object if nothing changed. */
+/**
+ * Records the guard of each ask. Answerers recorded first stay the only ones. Returns the same object if nothing
+ * changed.
+ */
 export function withGuard(ledger: Ledger, own: Guard | undefined): Ledger {
   if (!own) return ledger
   const changed = Object.entries(ledger.asks).flatMap(([requestID, state]) => {
@@ -44,13 +47,15 @@ export interface AllowFacts {
   readonly mayAnswer?: unknown
 }
 
-/** People here may allow something: the chat is private, or it is known who may answer and how to ask. */
+/** People here may allow something: the chat is private, or the permitted answerers are known and can be checked. */
 export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }: AllowFacts): boolean {
   if (!guard) return chat.kind === 'private'
   return guard.answerers?.length !== 0 && (!guard.hasMayAnswer || mayAnswer !== undefined)
 }
 
-/** Lets the first ask of a chat in which nothing can be allowed say why. The same object if nothing changed. */
+/**
+ * Lets the first ask of a chat in which nothing can be allowed explain why. Returns the same object if nothing changed.
+ */
 export function withReasons(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
   // Permissions have a digest; questions can be answered anywhere.
   const closed = Object.entries(ledger.asks).filter(

@@ -20,11 +20,11 @@ export interface HandsOptions {
   readonly replyTo?: MessageRef | undefined
   readonly words: Words
   readonly signal: AbortSignal
-  /** What grows is streamed. */
+  /** Growing text is streamed. */
   readonly stream?: AppendStream | undefined
 }
 
-/** Does one operation with the port. Gives the message where one was posted; rejects as the port does. */
+/** Performs one operation with the port. Returns the ref of a posted message; rejects as the port does. */
 export async function perform(
   operation: Operation,
   ledger: Ledger,
@@ -73,7 +73,7 @@ async function edit(
   await port.edit?.(ref, slot.bubble, editing)
 }
 
-/** Whatever it was that it shows: it is edited then. It may be closed already. */
+/** Closes a stream with unknown content; an edit follows. It may be closed already. */
 async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, editing: EditOptions): Promise<void> {
   try {
     await stream?.close(ref, { text: '', tasks: [] }, editing)
@@ -83,14 +83,14 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
   }
 }
 
-/** Without `remove` as little is left of it as can be. */
+/** Without `remove`, edits the message down to a placeholder. */
 async function takeAway(ref: MessageRef, { port, chat, signal, render, words }: HandsOptions): Promise<void> {
   if (port.remove) return await port.remove(ref, { chat, signal })
   const bubble = { ...render(words.removed), isPlain: false, source: words.removed, buttons: [] }
   await port.edit?.(ref, bubble, { chat, signal })
 }
 
-/** The first message answers the one that asked; the last word, what it is the end of. */
+/** The first message replies to the one that asked; the closing message replies to the answer. */
 function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: HandsOptions): MessageRef | undefined {
   if (slot.key === 'done') return entries.findLast(({ type, ref }) => type === 'answer' && ref)?.ref ?? replyTo
   const isFirst = entries.every(({ key }) => key === slot.key)

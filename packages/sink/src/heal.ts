@@ -1,33 +1,33 @@
 import { carryOf, closing } from './carry.ts'
 import { known, lex, type Token } from './markdown.ts'
 
-/** A last line of which nobody can say yet what it will be: a heading, an item, a box, a quote, a rule, a fence. */
+/** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */
 const HALF_LINE =
   /(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:#{1,6}|[-*+]|--|={1,2}|>|`{1,2}|~{1,2}|[-*+][ \t]+\[[ xX]?\]?)[ \t]*$/
 
-/** An image whose address isn't whole, a link whose address isn't. */
+/** An image, or a link, with an incomplete address. */
 const HALF_IMAGE = /^!(?:$|\[[^\]]*(?:\](?:\([^)]*)?)?$)/
 const HALF_LINK = /^\[((?:[^[\]]|\[[^[\]]*\])*)\]\([^)]*$/
 
-/** The most that a link or an image has, in UTF-16 units. */
+/** The longest link or image, in UTF-16 units. */
 const LONGEST = 2000
 
-/** The most marks that are closed. With more of them open, the text is shown as it is. */
+/** The most open marks that are closed. A text with more is shown as it is. */
 const MOST_OPEN = 16
 
-/** Of a longer block, in UTF-16 units, only the end is healed, which takes the same time however long the block is. */
+/** In a longer block, in UTF-16 units, only the end is healed, so the time does not depend on the block's length. */
 const HEALED = 2 * LONGEST
 
-/** Healing may bring something else to light, which is healed too, but not for ever. */
+/** Healing may expose another open construct, so it is repeated, at most this often. */
 const ROUNDS = 8
 const ROUNDS_OF_LONG = 3
 
 /**
- * Makes the end of a text that still grows look as it will: what is open is closed, half an address is left out, and
- * marks of which nobody can say yet what they will be are hidden.
+ * Makes the end of a growing text look as it will when complete: closes what is open, leaves out incomplete addresses,
+ * and hides marks whose meaning is not yet known.
  *
- * Only the last construct is ever changed; what is whole stays as it is, and the same again changes nothing. What was
- * opened more than 4,000 UTF-16 units before the end of its block, or inside more than 16 others, stays open. Never throws.
+ * Changes only the last construct, and is idempotent. A construct opened more than 4,000 UTF-16 units before the end of
+ * its block, or inside more than 16 others, stays open. Never throws.
  */
 export function heal(source: string): string {
   let healed = source
@@ -58,7 +58,7 @@ function healedFence(source: string, close: string, marker: string): string {
   return (isHalfClosed ? lines.slice(0, -1).join('\n') : source.replace(/\n$/, '')) + close
 }
 
-/** The text at the very end, if that is what there is. */
+/** The text at the very end, if the source ends in text. */
 function lastLeaf(source: string): Token | undefined {
   let tokens: readonly Token[] = lex(source)
   for (;;) {
@@ -66,12 +66,12 @@ function lastLeaf(source: string): Token | undefined {
     if (last?.type === 'blockquote') tokens = known(last.tokens)
     else if (last?.type === 'list') tokens = known(last.items.at(-1)?.tokens ?? [])
     else if (last?.type === 'paragraph' || last?.type === 'heading' || last?.type === 'text') return last
-    // A quote or an item of which there is nothing but the mark.
+    // A quote or an item that consists of its mark only.
     else return last === undefined && source.trim() !== '' ? { type: 'text', raw: '', text: '' } : undefined
   }
 }
 
-/** What is whole was read as a token of its own: what is left in the text is open, or means nothing. */
+/** Complete constructs have tokens of their own, so marks left in the text are open or have no meaning. */
 function healedSpans(source: string, leaf: Token): string {
   const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? known(leaf.tokens) : [])
   const line = spans.map(({ raw }) => raw).join('')
@@ -104,7 +104,7 @@ function lastSpans(spans: readonly Token[]): readonly Token[] {
   return first === 0 ? spans : spans.slice(first)
 }
 
-/** What is left when the text ends in half a construct that begins with `run`. */
+/** The remaining text when it ends in an incomplete construct that begins with `run`. */
 function healedTail(source: string, tail: string, run: string, open: readonly string[]): string | undefined {
   const text = run === '[' ? HALF_LINK.exec(tail)?.[1] : undefined
   const isHidden = run.startsWith('!') ? HALF_IMAGE.test(tail) : /^[`*_~]+$/.test(tail)
@@ -112,12 +112,12 @@ function healedTail(source: string, tail: string, run: string, open: readonly st
   return ending(source.slice(0, source.length - tail.length) + (text ?? ''), open)
 }
 
-/** Closes what is open, from the innermost. */
+/** Closes the open marks, innermost first. */
 function ending(text: string, open: readonly string[]): string {
   const inked = text.trimEnd()
   let end = inked
   for (const run of open.toReversed()) {
-    // Nothing but the mark: there is nothing to close.
+    // Only the mark is there, so there is nothing to close.
     end = end.endsWith(run) && end.length <= inked.length ? end.slice(0, -run.length).trimEnd() : end + run
   }
   return end

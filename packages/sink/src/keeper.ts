@@ -3,9 +3,11 @@ import { SinkError } from './error.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
 export interface Keeper {
-  /** What an earlier life wrote; empty without one. Never rejects. */
+  /** Reads the ledger of an earlier process; empty if there is none. Never rejects. */
   load(key: string): Promise<Ledger>
-  /** Resolves when it is written, and all before it. Never rejects: a store that fails costs the memory, not the answer. */
+  /**
+   * Resolves when this and all earlier writes are done. Never rejects: if the store fails, the answer is still shown.
+   */
   write(key: string, ledger: Ledger): Promise<void>
 }
 

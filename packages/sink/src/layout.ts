@@ -12,26 +12,26 @@ import { type Flow, streamLength } from './streaming.ts'
 import type { Mode } from './view.ts'
 import type { Words } from './words.ts'
 
-/** What one message is to show, and whose it is. */
+/** What one message should show, and the card it belongs to. */
 export interface Slot {
   readonly key: string
   readonly card: Card
   readonly bubble: Bubble
-  /** The bubble without its footer, and with it, in short. */
+  /** Hashes of the bubble without its footer (`body`) and with it (`whole`). */
   readonly body: string
   readonly whole: string
   readonly piece?: Piece | undefined
-  /** Of a permission, once all of it is in its messages. */
+  /** Set for a permission, once all of it is in its messages. */
   readonly part?: Part | undefined
   /** It has buttons that allow something. */
   readonly isAllowing?: true | undefined
   readonly isContinued?: true | undefined
   readonly file?: Attachment | undefined
-  /** More will be added to it. */
+  /** More text will be added to it. */
   readonly isGrowing: boolean
-  /** The last of the answer, or of the ask. */
+  /** The last message of the answer, or of the ask. */
   readonly isLast?: boolean | undefined
-  /** Of the last of a text where it is streamed. */
+  /** Set for the last message of a streamed text. */
   readonly flow?: Flow | undefined
 }
 
@@ -41,22 +41,22 @@ export interface LayoutOptions {
   readonly mode: Mode
   readonly words: Words
   readonly ledger: Ledger
-  /** What grows is streamed. */
+  /** Growing text is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
   /** In ms since the epoch. Default: nothing is too old to be edited. */
   readonly now?: number | undefined
 }
 
-/** Units that are kept free for a status below a text that grows. */
+/** UTF-16 units reserved for a status below growing text. */
 const footerLength = 200
 
-/** Where nothing is edited, a message is no longer than this, so that one can read along. */
+/** The longest message without edits, so that people can follow along. */
 const appendLength = 3500
 
-/** Remembers how texts that grow were cut, so that only what is new is cut. */
+/** Caches how growing texts were cut, so that only new text is cut. */
 const cut = createGrowingSplit()
 
-/** Cards as messages: rendered, measured, cut where they are too long. Pure. */
+/** Lays out cards as messages: renders, measures and splits them. Pure. */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')
   const tail = cards.findLast((card) => card.type !== 'status' && !isAfterword(card, options.ledger))
@@ -68,15 +68,15 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (!status) return slots
   const last = slots.at(-1)
   const isBelow = last?.isGrowing === true && last.card.key === tail?.key
-  // A stream tells itself what is being done.
+  // A stream shows the activity itself.
   if (isBelow && options.streaming) return slots
-  // A text that grows carries the status below it.
+  // Growing text carries the status below it.
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   if (options.limits.silent === false) return slots
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
 }
 
-/** What comes after the last word of an answer, and has not been said yet: the answer is the one to be heard. */
+/** A card posted after the end of the answer. Until it is posted, the answer is the message that notifies. */
 function isAfterword({ key }: Card, { entries }: Ledger): boolean {
   return (key === 'done' || key === 'context') && !entries.some((entry) => entry.key === key)
 }
@@ -86,9 +86,9 @@ function answerSlots(
   options: LayoutOptions & { readonly isTail: boolean },
 ): readonly Slot[] {
   const { ledger, mode, words } = options
-  // What a text that grows ends in is often taken back: white space, and half a pair of backticks by `heal`.
+  // The end of growing text is often taken back: white space, and half a pair of backticks by `heal`.
   const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
-  // What failed has its place, too: what comes after it stays cut as it is.
+  // A failed message keeps its place, so that later ones stay cut as they are.
   const own = ledger.entries
     .filter((entry) => entry.card === card.key && entry.piece && entry.state !== 'intent')
     .toSorted((a, b) => indexOf(a.key) - indexOf(b.key))
@@ -96,13 +96,13 @@ function answerSlots(
     isWhole(own, entry, card.source) && hashOf(card.source.slice(0, entry.piece?.to)) === entry.piece?.upTo
   const isOver = (entry: Entry): boolean => entry.isClosed === true && !entry.isUnsure && fits(entry)
   const stays = lastFixed(own, options) ?? own.findLast(isOver)
-  // Once it is corrected it stays so, also when what was wrong has been removed.
+  // Once corrected it stays so, even if the wrong message has been removed.
   const isCorrected = ledger.entries.some((entry) => entry.card === `${card.key}!`)
   const isPrefix = !isCorrected && (!stays || fits(stays))
-  // Where less fits than was thought, what came before stays cut as it is.
+  // Where less fits than expected, earlier messages stay cut as they are.
   const cap = ledger.caps[card.key]
   const last = own.findLast((entry) => entry === stays || (endOf(entry, card.source) === cap?.from && fits(entry)))
-  // What was said is another text now, and cannot be edited: said once more, when it is final.
+  // The posted text changed and cannot be edited, so it is posted once more when it is final.
   if (!isPrefix) {
     const key = `${card.key}!`
     const source = `*${words.correction}*\n\n${card.source}`
@@ -147,7 +147,7 @@ function answerSlots(
   return [...before, ...slots.filter((slot) => slot.bubble.text.trim() !== '')]
 }
 
-/** The last that stays, and those before it that still have a status below them, which has gone on. */
+/** The last message that stays, and earlier ones that still have a status below them, which has moved on. */
 function upTo(own: readonly Entry[], last: Entry): readonly Entry[] {
   return own.slice(0, own.indexOf(last) + 1).filter((entry) => entry === last || isFooted(entry))
 }
@@ -160,7 +160,7 @@ function standing(entry: Entry, card: Card, options: LayoutOptions): Slot {
   return isFooted(entry) ? again(entry, card, options) : asIs(entry, card, options)
 }
 
-/** A message without what stood below its text. */
+/** The message without the status below its text. */
 function again({ key, piece, isContinued }: Entry, card: Card, options: LayoutOptions): Slot {
   const { from = 0, to = 0 } = piece ?? {}
   const carry = carryOf(card.source.slice(0, from))
@@ -171,13 +171,13 @@ function again({ key, piece, isContinued }: Entry, card: Card, options: LayoutOp
   return { ...slot, piece, ...(isContinued && { isContinued }) }
 }
 
-/** A message that stays as it is, whatever that is: it is wanted, and all before it. */
+/** A message that stays as it is: it is wanted, and so are all before it. */
 function asIs({ key, body, whole }: Entry, card: Card, { render }: LayoutOptions): Slot {
   const bubble = { ...render(''), source: '', isPlain: false, buttons: [] }
   return { key, card, bubble, body, whole, isGrowing: false }
 }
 
-/** The last of a stretch's messages that stays as it is. */
+/** The last of a card's messages that stays as it is. */
 function lastFixed(own: readonly Entry[], { mode, limits }: LayoutOptions): Entry | undefined {
   const isFixed = mode === 'append' || !limits.edits
   return own.findLast((entry) => isFixed || entry.isFixed)
@@ -189,18 +189,20 @@ function measured(text: string, most: number, { render, streaming }: LayoutOptio
   return Math.max(rendered.length, streamLength(rendered.text, streaming.stream, most))
 }
 
-/** All up to this one is there, each where the one before ended: what was cut otherwise in between is not. */
+/**
+ * Everything up to this one is there, each beginning where the one before ended; differently cut pieces don't count.
+ */
 function isWhole(own: readonly Entry[], last: Entry, source: string): boolean {
   const upTo = own.slice(0, own.indexOf(last) + 1)
   return upTo.every(({ piece }, index) => {
     const before = upTo[index - 1]
     const [from, end] = [piece?.from ?? 0, before ? endOf(before, source) : 0]
-    // What failed may have grown since.
+    // A failed piece may have grown since.
     return from === end || (before?.state === 'failed' && from > end)
   })
 }
 
-/** Where the next message begins: the lines that are blank belong to the one before, which may have been posted without. */
+/** Where the next message begins. Blank lines belong to the one before, which may have been posted without them. */
 function endOf({ piece }: Entry, source: string): number {
   const to = piece?.to ?? 0
   return to + (/^(?:[ \t\r]*\n)*/.exec(source.slice(to))?.[0].length ?? 0)

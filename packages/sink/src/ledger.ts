@@ -1,25 +1,26 @@
 import type { AskState, Break, CardType, Shown } from './card.ts'
 import type { MessageRef } from './port.ts'
 
-/** Where ledgers are kept: texts by key. A write is whole or not at all, and read afterwards. */
+/** Where ledgers are kept: texts by key. A write must be atomic and visible to later reads. */
 export interface LedgerStore {
   read(key: string): Promise<string | undefined>
   write(key: string, text: string): Promise<void>
 }
 
 /**
- * - `intent`: it is about to be posted; found so after a restart, nobody knows whether it was.
- * - `shown`: the platform took it.
- * - `doubtful`: nobody knows whether it is there, and it is not tried again.
+ * State of a message:
+ * - `intent`: about to be posted. Found after a restart, it is unknown whether it was posted.
+ * - `shown`: the platform accepted it.
+ * - `doubtful`: unknown whether it is there; it is not retried.
  * - `gone`: a person removed it; it counts as shown.
  * - `failed`: it is not there and will not be.
  */
 export type EntryState = 'intent' | 'shown' | 'doubtful' | 'gone' | 'failed'
 
-/** One message of ours. */
+/** One message that the sink posted or is about to post. */
 export interface Entry {
   readonly key: string
-  /** The card it shows, or a piece of it. */
+  /** The card that it shows, or shows a piece of. */
   readonly card: string
   readonly type: CardType
   readonly state: EntryState
@@ -29,42 +30,42 @@ export interface Entry {
   readonly at: number
   readonly isLoud: boolean
   readonly ref?: MessageRef | undefined
-  /** What it shows, without a footer and with it. */
+  /** Hashes of what it shows, without its footer (`body`) and with it (`whole`). Empty `whole`: unknown. */
   readonly body: string
   readonly whole: string
-  /** Of an answer: which part of the stretch, and what the stretch was up to there. */
+  /** Set for an answer: its slice of the text, and the text up to there. */
   readonly piece?: Piece | undefined
-  /** Of a permission: which of its messages it is. Absent in ledgers that were written before asks had several. */
+  /** Set for a permission: which of its messages this is. Absent in ledgers written before asks had several. */
   readonly part?: Part | undefined
   /** It has buttons that allow something. */
   readonly isAllowing?: true | undefined
-  /** It goes on with a text that others have come below of. */
+  /** It continues a text that has other messages below it. */
   readonly isContinued?: true | undefined
-  /** It is a stream that is open. */
+  /** Set while it is an open stream. */
   readonly stream?: Sent | undefined
-  /** It was a stream; what comes goes on in another message. */
+  /** It was a stream; more text goes into another message. */
   readonly isClosed?: true | undefined
-  /** It cannot be edited any more. */
+  /** It can no longer be edited. */
   readonly isFixed?: true | undefined
-  /** An edit of it may have been done. */
+  /** An edit may have been applied without confirmation. */
   readonly isUnsure?: true | undefined
-  /** Where its card stands in the text, and the calls that it tells of. */
+  /** Where its card stands in the text (ids of the parts before it), and the calls that it reports. */
   readonly before?: readonly string[] | undefined
   readonly told?: readonly string[] | undefined
   /** Why it is not there. */
   readonly reason?: string | undefined
 }
 
-/** What was given to a stream so far. */
+/** What a stream was given so far. */
 export interface Sent {
   readonly openedAt: number
-  /** Of the text. */
+  /** Length of the text sent, in UTF-16 units. */
   readonly length: number
   readonly hash: string
   readonly plan?: string | undefined
 }
 
-/** From that place of its source on, no more than this at a time. */
+/** From `from` in its source on, no message may measure more than `most`. */
 export interface Cap {
   readonly most: number
   readonly from: number
@@ -72,7 +73,7 @@ export interface Cap {
 
 /** One of the messages that show a permission. */
 export interface Part {
-  /** Names the whole that it was cut from. */
+  /** Identifies the full content that it was cut from. */
   readonly of: string
   readonly index: number
   readonly count: number
@@ -84,7 +85,7 @@ export interface Piece {
   readonly upTo: string
 }
 
-/** All that one chat was shown of one reply. A value that goes through JSON. */
+/** Everything that one chat was shown of one reply. Serialisable as JSON. */
 export interface Ledger {
   readonly version: 1
   /** In the order in which they were posted. */
@@ -92,20 +93,20 @@ export interface Ledger {
   readonly breaks: readonly Break[]
   readonly told: readonly string[]
   readonly asks: Readonly<Record<string, AskState>>
-  /** Cards of asks that were open when the ledger was read from one without this field. */
+  /** Cards of asks that were open in a ledger read from a version without this field. */
   readonly outdated?: readonly string[] | undefined
   readonly noticeAt?: number | undefined
   readonly notices: number
   readonly heartbeats: number
-  /** Posts that may be on the screen twice, or not at all. */
+  /** Posts that may be on the screen twice or not at all. */
   readonly doubtful: number
   readonly calls: number
   readonly rateLimited: number
-  /** Cards whose markup was refused: shown without any. */
+  /** Cards whose markup was refused: shown as plain text. */
   readonly plain: readonly string[]
-  /** Cards of which less fits than was thought. */
+  /** Cards whose messages turned out to take less than expected. */
   readonly caps: Readonly<Record<string, Cap>>
-  /** The id under which an idempotent platform was given a post whose fate nobody knows. */
+  /** The id under which an idempotent platform was given a post, until the post's result is known. */
   readonly ids: Readonly<Record<string, string>>
 }
 
@@ -126,7 +127,7 @@ export const emptyLedger: Ledger = {
   ids: {},
 }
 
-/** Keeps ledgers as long as the process lives. */
+/** Keeps ledgers in memory until the process ends. */
 export function memoryStore(): LedgerStore {
   const texts = new Map<string, string>()
   return {
@@ -137,7 +138,7 @@ export function memoryStore(): LedgerStore {
   }
 }
 
-/** What a view has to know of it. */
+/** The part of a ledger that a view needs. */
 export function shownOf(ledger: Ledger): Shown {
   const there = ledger.entries.filter(isThere)
   const posted = new Set(there.map((entry) => entry.card))
@@ -161,7 +162,7 @@ export function isThere({ state }: Entry): boolean {
   return state !== 'failed' && state !== 'intent'
 }
 
-/** The how-manieth message of its card; those before the first that is laid out stay as they are. */
+/** Index of the message within its card. Messages before the first that is laid out stay unchanged. */
 export function indexOf(key: string): number {
   return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
 }
@@ -170,12 +171,12 @@ function latest(entries: readonly Entry[]): number | undefined {
   return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
 }
 
-/** 53 bits that tell two texts apart. Not for security. */
+/** 53-bit hash that distinguishes texts. Not for security. */
 export function hashOf(text: string): string {
   return hashIn(hashedTo(text.length, text, emptyHash))
 }
 
-/** The state of hashing a text up to a place. */
+/** The state of hashing a text up to a position. */
 export interface HashState {
   readonly at: number
   readonly a: number
@@ -184,7 +185,7 @@ export interface HashState {
 
 export const emptyHash: HashState = { at: 0, a: 0xdeadbeef, b: 0x41c6ce57 }
 
-/** Continues to hash a text up to `end`, which must not be before the state's place. */
+/** Continues hashing a text up to `end`, which must not be before the state's position. */
 export function hashedTo(end: number, text: string, state: HashState): HashState {
   let { at, a, b } = state
   for (; at < end; at++) {

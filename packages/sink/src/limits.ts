@@ -1,39 +1,46 @@
 /**
- * What a platform allows. Each channel has one of these in its `limits.ts`, with the source of each number; whoever
- * measured better gives their own.
+ * What a platform allows. Each channel has one in its `limits.ts`, with the source of each number. Hosts with better
+ * measurements can pass their own.
  */
 export interface Limits {
-  /** The most that one message takes, in what `Render` measures: mostly UTF-16 units after rendering. */
+  /** The most that one message takes, in the unit that `Render` measures: mostly UTF-16 units after rendering. */
   readonly maxLength: number
-  /** Letters of which `Render` may make two each: a pattern with `g`. What is cut then stays cut as it is. Default: none. */
+  /**
+   * Characters that `Render` may double, as a pattern with `g`. Counting them keeps cut points stable. Default: none.
+   */
   readonly swells?: RegExp | undefined
-  /** Whether messages can be edited. Without it nothing is shown before it is whole, and what was said stays said. */
+  /** Whether messages can be edited. Without edits, text is shown only when it is complete, and posted text stays. */
   readonly edits: boolean
-  /** So long after its posting a message can be edited, in ms. Undefined: for ever. */
+  /** How long after posting a message can still be edited, in ms. Undefined: no limit. */
   readonly editWindowMs?: number | undefined
-  /** Edits of a text that grows come no closer than this in one chat, in ms. */
+  /** Minimum time between edits of growing text in one chat, in ms. */
   readonly editIntervalMs: number
-  /** What one chat takes. */
+  /** The budget of one chat. */
   readonly perChat: Budget
-  /** What all chats of one client take together. Undefined: as much as there is. */
+  /** The budget of all chats of one client together. Undefined: no limit. */
   readonly perClient?: Budget | undefined
-  /** A typing notice goes out by itself after so long, in ms; it is renewed before. Undefined: there is none. */
+  /** A typing notice expires after this time, in ms; the sink renews it before that. Undefined: no typing notice. */
   readonly typingMs?: number | undefined
-  /** The notice says what is being done, in words: no message has to. */
+  /** The typing notice says what the agent is doing, so no status message is needed. */
   readonly typingTells?: boolean | undefined
-  /** Buttons below a message. Undefined: none; asks are answered by text alone. */
+  /** Buttons below a message. Undefined: none; people answer asks by text. */
   readonly buttons?: ButtonLimits | undefined
-  /** The port shows `Bubble.form` with fields of the platform's own. Default: asks are buttons, or answered by text. */
+  /**
+   * The port shows `Bubble.form` with the platform's own fields. Default: asks have buttons or are answered by text.
+   */
   readonly forms?: boolean | undefined
-  /** Posts can be silent. Default true; without it each one rings, so a status stands below a text and is no message of its own. */
+  /**
+   * Posts can be silent. Default true. If false, every post notifies, so status has no message of its own: it goes
+   * below text.
+   */
   readonly silent?: boolean | undefined
-  /** A status line as Markdown that `Render` knows how to make small. Default: emphasised. */
+  /** Formats a status line as Markdown that `Render` shows small. Default: emphasised. */
   readonly small?: ((line: string) => string) | undefined
-  /** A post with a key that the platform has seen already posts nothing again: an ambiguous one is simply repeated. */
+  /** The platform ignores a second post with the same key, so an ambiguous post is simply repeated. */
   readonly idempotent: boolean
 }
 
-/** So many calls in so many ms. */
+/** A number of calls per interval, in ms. */
 export interface Budget {
   readonly calls: number
   readonly perMs: number
@@ -42,10 +49,10 @@ export interface Budget {
 export interface ButtonLimits {
   readonly perRow: number
   readonly rows: number
-  /** UTF-16 units of a label. */
+  /** In UTF-16 units. */
   readonly label: number
-  /** Bytes of what a button carries. */
+  /** What a button carries, in bytes. */
   readonly data: number
-  /** How long a message with buttons may be, in what `Render` measures. Default: `Limits.maxLength`. */
+  /** How long a message with buttons may be, in the unit that `Render` measures. Default: `Limits.maxLength`. */
   readonly maxLength?: number | undefined
 }

@@ -7,23 +7,24 @@ import { createTextCache } from './text-cache.ts'
 export { type Fence, openFence } from './fence.ts'
 export { known, type Token } from './lexer/token.ts'
 
-/** UTF-16 units of the chunks that are remembered. */
+/** UTF-16 units of cached chunks. */
 const REMEMBERED = 400_000
 
-/** The longest text, in UTF-16 units, that is read as a whole because of its definitions. In longer texts they are text. */
+/** The longest text, in UTF-16 units, whose link definitions are recognised. In longer texts they are plain text. */
 const DEFINED = 16_384
 
-/** A blank line, and a line below that no list, quote or indented code can go on with. */
+/** A blank line followed by a line that cannot continue a list, quote or indented code. */
 const CHUNK_END = /\n[ \t\r]*\n(?=[^\s*+>\d-])/g
 
-/** Something another chunk may refer to. */
+/** A definition that another chunk may refer to. */
 const DEFINITION = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
 
 /**
- * Reads Markdown (GFM), and never throws: thousands of nested quotes exhaust the stack, and such a text is one text.
+ * Reads Markdown (GFM). Never throws: a text with thousands of nested quotes, which would exhaust the stack, becomes
+ * one text token.
  *
- * A text that grows is read again and again, and so are its slices: chunks that were read lately are remembered. Their
- * tokens are shared; nobody may change them.
+ * Growing texts and their slices are read repeatedly, so recent chunks are cached. Their tokens are shared: never
+ * mutate them.
  */
 export function lex(source: string): readonly Token[] {
   if (source.length <= DEFINED && DEFINITION.test(source)) return chunks.get(source, readMarkdown)
@@ -48,7 +49,7 @@ function readPieces(chunk: string): readonly Token[] {
   return readLongBlock(chunk, (piece) => pieces.get(piece, readMarkdown))
 }
 
-/** The chunk that begins there, as long as it must be to read the same without what follows. */
+/** The chunk that begins there, long enough to read the same whatever follows. */
 function chunkAt(source: string, start: number): { readonly end: number; readonly tokens: readonly Token[] } {
   let end = nextBlank(source, start)
   for (;;) {

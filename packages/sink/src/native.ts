@@ -4,17 +4,17 @@ import type { AppendStream, ChannelPort, PreviewStream } from './port.ts'
 import type { Operation } from './reconcile.ts'
 import { earliest } from './view.ts'
 
-/** The platform's own way to show what grows, as long as the port has it: that may turn out on the way. */
+/** The platform's own way to show growing text, while the port has it: a port may lose it at run time. */
 export interface Native {
   readonly streaming: AppendStream | undefined
   readonly previewing: PreviewStream | undefined
-  /** A preview is written again when it shows something else, or would go out. All else is due. */
+  /** A preview is due when it changed or is about to expire. Other operations are always due. */
   isDue(operation: Operation): boolean
-  /** When something has to be done though nothing changed: a preview goes out, a stream has been open for long enough. */
+  /** When something is due without a change: a preview expires, or a stream reaches its maximum time. */
   nextAt(reply: Reply, ledger: Ledger): number | undefined
-  /** Streams that were opened before are closed. */
+  /** Streams opened before this time are closed. */
   openSince(): number | undefined
-  /** This was done, or tried: a person may have stopped a preview, and with the next text it is tried again. */
+  /** Records that an operation was done or tried. A person may have stopped a preview; the next text tries it again. */
   did(operation: Operation): void
 }
 
@@ -58,7 +58,7 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     const stream = streaming()
     const openedAt = entries.find((entry) => entry.stream)?.stream?.openedAt
     const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined
-    // What is over is an operation, which has a time of its own.
+    // A stream past its time is closed by an operation, which has its own time.
     return earliest(renewAt, overAt !== undefined && overAt > clock.now() ? overAt : undefined)
   }
 }

@@ -4,11 +4,11 @@ import type { Entry, Ledger } from './ledger.ts'
 import { isInputKnown, permissionKey } from './permission.ts'
 import type { Words } from './words.ts'
 
-/** What people may answer to a permission besides rejecting it, which is always possible. */
+/** How people may answer a permission besides rejecting it, which is always possible. */
 export interface Offer {
   readonly once: boolean
   readonly always: boolean
-  /** In plain words why allowing is not offered. Absent where it is. */
+  /** Why allowing is not offered, in plain words. Absent if it is offered. */
   readonly why?: string | undefined
 }
 
@@ -19,15 +19,15 @@ export interface OfferFacts {
   readonly words: Words
   /** People here may allow something: the chat is private, or the host says who may answer. */
   readonly mayAllow: boolean
-  /** The answer came by a button. A press proves that the message with the button is on the screen. Default false. */
+  /** The answer came from a button. A press proves that the message with the button is on the screen. Default false. */
   readonly isPress?: boolean | undefined
 }
 
 /**
- * What may be offered for a permission in this chat now, for buttons and words alike.
+ * What may be offered for a permission in this chat now, for buttons and text alike.
  *
- * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on the
- * screen. `always` also requires patterns that it would cover. Pure.
+ * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on
+ * the screen. `always` also requires patterns that it would cover. Pure.
  */
 export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, isPress = false }: OfferFacts): Offer {
   if (!mayAllow) return refusal(words.notAllowedHere)
@@ -40,7 +40,7 @@ function refusal(why: string): Offer {
   return { once: false, always: false, why }
 }
 
-/** Every message of the ask as it is now is on the screen. */
+/** Every message of the ask in its current version is on the screen. */
 export function isReadable(ask: PermissionAsk, { entries }: Ledger, isPress: boolean): boolean {
   const own = entries.filter(({ card, part }) => card === permissionKey(ask) && part !== undefined)
   const last = own.find(({ part }) => part !== undefined && part.index === part.count - 1)

@@ -5,11 +5,11 @@ import type { MessageRef, PortError } from './port.ts'
 import { isStreamed, type Operation } from './reconcile.ts'
 import { sentOf, withTasks } from './streaming.ts'
 
-/** The ledger before and after each thing that is done. All pure. */
+/** Ledger transitions, before and after each operation. All pure. */
 
 type Post = Extract<Operation, { type: 'post' }>
 
-/** Written down before it is posted, so that a crash in between is seen afterwards. */
+/** Recorded before the post, so that a restart after a crash finds it. */
 export function intending(
   ledger: Ledger,
   { slot, isLoud }: Post,
@@ -18,7 +18,7 @@ export function intending(
   const before = ledger.entries.find((entry) => entry.key === slot.key && entry.state === 'intent')
   const isOther = before !== undefined && before.whole !== slot.whole
   const known = ledger.ids[slot.key]
-  // Under its old id the platform may have the old text, which can only be edited; else it is another message.
+  // Under its old id the platform may have the old text, which only an edit can change. Without edits, use a new id.
   const isNew = known === undefined || (isOther && !canEdit)
   const entry: Entry = {
     key: slot.key,
@@ -48,12 +48,12 @@ export function posted(
   { ref, at }: { readonly ref: MessageRef; readonly at: number },
 ): Ledger {
   if (!isStreamed(slot)) return decided(ledger, slot.key, { state: 'shown', ref, at })
-  // An earlier try may have come through, with less text.
+  // An earlier try may have succeeded, with less text.
   const isUnsure = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1 || undefined
   return decided(withTasks(ledger, slot), slot.key, { state: 'shown', ref, at, isUnsure, stream: sentOf(slot, at) })
 }
 
-/** Its fate is known as far as it ever will be: where it stands and what it told counts from now on. */
+/** Records the final result of a post. Its place and what it reported count from now on. */
 function decided(ledger: Ledger, key: string, fields: Partial<Entry> & { readonly at: number }): Ledger {
   const next = changeEntry(ledger, key, fields)
   const entry = next.entries.find((one) => one.key === key)
@@ -70,7 +70,7 @@ function decided(ledger: Ledger, key: string, fields: Partial<Entry> & { readonl
   }
 }
 
-/** Until it is known how it went, nobody can say what the message shows. */
+/** Until the result is known, the message may show either version. */
 export function editing(ledger: Ledger, { entry }: Extract<Operation, { type: 'edit' }>): Ledger {
   return changeEntry(ledger, entry.key, { isUnsure: true })
 }
@@ -80,7 +80,7 @@ export function edited(ledger: Ledger, { slot, entry, flowing }: Extract<Operati
   const { key, card, body, whole, piece, part, isAllowing, isContinued } = slot
   const known = flowing === 'append' || flowing === 'close' ? withTasks(ledger, slot) : ledger
   const stream = flowing === 'append' && entry.stream ? sentOf(slot, entry.stream.openedAt) : undefined
-  // Closed before its text was at its end: it had been open for as long as one may be.
+  // Closed before its text ended: it reached the stream's maximum time.
   const isClosed = (flowing === 'close' && slot.isGrowing) || entry.isClosed ? true : undefined
   const shows: Partial<Entry> = {
     key,
@@ -97,7 +97,7 @@ export function edited(ledger: Ledger, { slot, entry, flowing }: Extract<Operati
   }
   const entries = known.entries.map((one): Entry => {
     if (one.key === entry.key) return { ...one, isUnsure: undefined, ...shows }
-    // A person had removed it: this message stands for it now.
+    // A person had removed it: this message replaces it.
     return one.key === key ? { ...one, key: `${key}~${one.id}`, card: `${one.card}~` } : one
   })
   return { ...known, entries }
@@ -107,7 +107,7 @@ export function removed(ledger: Ledger, entry: Entry): Ledger {
   return { ...ledger, entries: ledger.entries.filter(({ key }) => key !== entry.key) }
 }
 
-/** Where nothing can be removed: it is still there, and says nothing any more. */
+/** Without removal: the message is still there, but counts as removed. */
 export function emptied(ledger: Ledger, entry: Entry): Ledger {
   return changeEntry(ledger, entry.key, { key: `${entry.key}~${entry.id}`, card: `${entry.card}~`, state: 'gone' })
 }
@@ -117,14 +117,14 @@ export interface Failing {
   readonly isIdempotent: boolean
 }
 
-/** After a call that failed: what is known of the screen now, and whether the same is tried again. */
+/** The ledger after a failed call: what is now known of the screen, and whether to retry. */
 export function failed(ledger: Ledger, operation: Operation, error: PortError, failing: Failing): Ledger {
   if (operation.type === 'preview') return ledger
   if (operation.type === 'post') return postFailed(ledger, operation, error, failing)
   const { entry } = operation
   if (operation.type === 'edit' && endsStream(operation, error))
     return changeEntry(ledger, entry.key, { stream: undefined, isClosed: true, isUnsure: true })
-  // As unsure as it was before.
+  // The edit was not applied, so the entry is as unsure as it was before.
   const known = operation.type === 'edit' ? changeEntry(ledger, entry.key, { isUnsure: entry.isUnsure }) : ledger
   switch (error.type) {
     case 'rate-limited':
@@ -145,20 +145,20 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, f
   }
 }
 
-/** The platform takes no more of it: the whole is shown by an edit. */
+/** The platform takes no more of this stream: show the full text by an edit. */
 function endsStream({ flowing }: Extract<Operation, { type: 'edit' }>, { type }: PortError): boolean {
   if (flowing !== 'append' && flowing !== 'close') return false
   return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
 }
 
-/** What an edit may have made of it that nobody confirmed, cannot be made sure of any more. */
+/** The message can no longer be edited, so an unconfirmed edit stays unconfirmed: count it as doubtful. */
 export function fixed(ledger: Ledger, entry: Entry): Ledger {
   const isUnknown = entry.whole === ''
   const next = isUnknown ? outdated(ledger, entry) : changeEntry(ledger, entry.key, { isFixed: true })
   return entry.isUnsure || isUnknown ? { ...next, doubtful: next.doubtful + 1 } : next
 }
 
-/** Under its id an older text may have been posted, which stays. The last message of all is posted anew. */
+/** An older text may have been posted under its id, and it stays. If it is the last message, post again below it. */
 function outdated(ledger: Ledger, entry: Entry): Ledger {
   if (ledger.entries.at(-1)?.key === entry.key) return emptied(ledger, entry)
   const reason = 'It may show an older text, and cannot be edited any more.'
@@ -179,21 +179,21 @@ function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isI
     case 'fixed':
       return given(ledger, slot, { reason: error.message, at })
     case 'ambiguous':
-      // The same id says the same thing to the platform: it is simply given again.
+      // A retry with the same id cannot duplicate the post, so the intent stays.
       return isIdempotent ? ledger : doubted(ledger, slot, at)
     default:
       return error.type satisfies never
   }
 }
 
-/** It is not tried again. An earlier try may have come through. */
+/** Gives up on a post. An earlier try may have succeeded. */
 function given(ledger: Ledger, slot: Slot, fields: { readonly reason: string; readonly at: number }): Ledger {
   const after = decided(ledger, slot.key, { ...fields, state: 'failed' })
   const isTried = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1
   return isTried ? { ...after, doubtful: after.doubtful + 1 } : after
 }
 
-/** It may be there. What matters is said once more, and everything is counted. */
+/** The post may be there. Important cards are posted once more; each case is counted. */
 function doubted(ledger: Ledger, slot: Slot, at: number): Ledger {
   const entry = ledger.entries.find(({ key }) => key === slot.key)
   const counted = { ...ledger, doubtful: ledger.doubtful + 1 }
@@ -201,15 +201,15 @@ function doubted(ledger: Ledger, slot: Slot, at: number): Ledger {
   return decided(counted, slot.key, { state: 'doubtful', at })
 }
 
-/** Less of it, or without markup. What is plain already and too long even so is cut further each time. */
+/** Retries with less text or without markup. Plain text that is still too long is cut further on each try. */
 function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): Ledger {
   const key = slot.card.key
   if (error.type === 'unparsable' && !ledger.plain.includes(key)) return { ...again, plain: [...again.plain, key] }
   const known = ledger.caps[key]?.most ?? slot.bubble.length
   const most = Math.floor((Math.min(slot.bubble.length, known) * 3) / 4)
-  // What comes before it fits as it is.
+  // The text before this position already fits.
   const from = slot.piece?.from ?? 0
-  // Nothing makes a file shorter.
+  // A file cannot be cut shorter.
   if (error.type === 'too-long' && most >= 1 && !slot.file)
     return { ...again, caps: { ...again.caps, [key]: { most, from } } }
   const shown = ledger.entries.find((entry) => entry.key === slot.key)
@@ -217,18 +217,18 @@ function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): 
   return given(ledger, slot, { reason: error.message, at: shown?.at ?? 0 })
 }
 
-/** What a crash left: nobody knows whether it was posted. */
+/** After a crash: it is unknown whether the open intents were posted. */
 export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
   const known = withOutdated(ledger)
   const open = known.entries.filter(({ state }) => state === 'intent')
-  // Where that is possible the same is given again, and one that is not wanted any more stays an intent.
+  // An idempotent platform is simply given the same post again. One that is no longer wanted stays an intent.
   if (open.length === 0 || isIdempotent) return known
   const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
   const counted = { ...known, doubtful: known.doubtful + open.length }
   return given.reduce((next, { key, at }) => decided(next, key, { state: 'doubtful', at }), counted)
 }
 
-/** What is said once more where nobody knows whether it was said. */
+/** Cards worth posting twice when the first result is unknown. */
 function isWorthTwo(type: Entry['type']): boolean {
   return type === 'answer' || type === 'ask' || type === 'ending' || type === 'file'
 }
@@ -241,10 +241,10 @@ export function changeEntry(ledger: Ledger, key: string, fields: Partial<Entry>)
   return { ...ledger, entries: ledger.entries.map((entry) => (entry.key === key ? { ...entry, ...fields } : entry)) }
 }
 
-/** It is not there, for certain, and was not tried. */
+/** It is certainly not there, and does not count as tried. */
 function without(ledger: Ledger, key: string): Ledger {
   const entry = ledger.entries.find((one) => one.key === key)
-  // One of its tries may have come through.
+  // One of its tries may have succeeded.
   if (entry && entry.tries > 1) return changeEntry(ledger, key, { tries: entry.tries - 1 })
   return { ...ledger, entries: ledger.entries.filter((one) => one.key !== key) }
 }

@@ -1,7 +1,9 @@
 import type { Entry, Ledger } from './ledger.ts'
 import { requestOf } from './permission.ts'
 
-/** Ledgers without `outdated` do not tell how much of an ask was shown: what may be open in them is named. */
+/**
+ * Ledgers without `outdated` don't say how much of an ask was shown, so this lists the asks that may be open in them.
+ */
 export function withOutdated(ledger: Ledger): Ledger {
   if (ledger.outdated) return ledger
   const isOpen = ({ type, card }: Entry): boolean => {

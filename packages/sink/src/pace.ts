@@ -3,36 +3,41 @@ import type { Budget, Limits } from './limits.ts'
 import type { Chat } from './port.ts'
 import type { Priority } from './reconcile.ts'
 
-/** When what may be done. One for each client of a platform, shared by all that write with it. */
+/** Decides when calls may be made. One per platform client, shared by all its sinks. */
 export interface Pacer {
   chat(chat: Chat, limits: Limits): ChatPace
 }
 
-/** One chat's share. */
+/** The pace of one chat. */
 export interface ChatPace {
   /**
-   * When a call of that urgency may go out, in ms since the epoch; a time that has passed: now. With `calls`: when the
-   * last of that many calls in a row may, as far as is known now. Default 1.
+   * When a call of that priority may be sent, in ms since the epoch; a past time means now. With `calls`: when the last
+   * of that many calls in a row may be sent, as far as is known now. Default 1.
    */
   readyAt(priority: Priority, calls?: number): number
   /**
-   * The owner has an ask to show that waits since that time, in ms since the epoch. Until it is shown, which is told by
-   * `undefined`, other owners let it go first.
+   * Registers an owner's ask that waits since that time, in ms since the epoch. Other owners let it go first until it
+   * is shown, which `undefined` reports.
    */
   claim(owner: object, since: number | undefined): void
-  /** Another owner's ask goes first: it waits longer than the owner's, if that has one. `onFree` tells when to look again. */
+  /** Another owner's ask goes first, as it has waited longer. `onFree` tells when to look again. */
   isBehind(owner: object): boolean
-  /** The owner has a permission that people answer in words: such are shown one at a time in a chat and thread. Undefined: it has none. */
+  /**
+   * Registers an owner's permission that people answer by text: a chat and thread shows one at a time. Undefined: none.
+   */
   hold(owner: object, held: Held | undefined): void
-  /** Another owner's permission is answered first: one that is shown, else the one that waits longest. `onFree` tells when to look again. */
+  /**
+   * Another owner's permission is answered first: one that is shown, else the one that has waited longest. `onFree`
+   * tells when to look again.
+   */
   isHeld(owner: object): boolean
-  /** A call goes out. Undefined while another one is on its way. */
+  /** Starts a call and returns a function that ends it. Undefined while another call is in flight. */
   enter(): (() => void) | undefined
-  /** Once, when the call on its way is over, or an ask that others waited for. */
+  /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
   onFree(listener: () => void): void
-  /** The platform wants to hear nothing for a while. */
+  /** The platform asked to pause. */
   freeze(forMs: number, scope: 'chat' | 'client'): void
-  /** True the first time that this process asks for the topic: for what a chat is told once. */
+  /** True the first time that this process asks for the topic: for things that a chat is told only once. */
   isFirst(topic: string): boolean
 }
 
@@ -42,11 +47,11 @@ export interface Held {
   readonly isShown: boolean
 }
 
-/** What each kind leaves of a budget for those above it. */
+/** The share of a budget that each priority leaves for higher ones. */
 const leaves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
 
 interface Calls {
-  /** When they went out, the oldest first. */
+  /** When the calls were made, oldest first. */
   times: number[]
   frozenUntil: number
 }
@@ -54,10 +59,10 @@ interface Calls {
 interface ChatCalls extends Calls {
   isBusy: boolean
   waiting: (() => void)[]
-  /** Since when the ask of each owner waits. */
+  /** When each owner's ask began to wait. */
   readonly claims: Map<object, number>
   readonly held: Map<object, Held & { readonly thread: string | undefined }>
-  /** What the chat was told once. */
+  /** Topics that the chat was already told. */
   readonly told: Set<string>
 }
 
@@ -73,7 +78,7 @@ function newChat(): ChatCalls {
 
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const client: Calls = { times: [], frozenUntil: 0 }
-  /** Calls on their way, in all chats: they take room before they are over. */
+  /** Calls in flight in all chats: they count against the budget before they are over. */
   let inFlight = 0
   const chats = new Map<string, ChatCalls>()
   return { chat }
@@ -115,7 +120,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           calls.isBusy = false
           inFlight -= 1
           const now = clock.now()
-          // Counted from its end: the platform counts when it arrives, which is later than when it goes out.
+          // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
           note(calls, limits.perChat, now)
           if (limits.perClient) note(client, limits.perClient, now)
           tell(calls)
@@ -160,7 +165,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
 
 const pacers = new WeakMap<object, Pacer>()
 
-/** The one of a client, since all that is written with it has one budget. It goes by the clock of whoever came first. */
+/** The pacer of a client, as all its calls share one budget. It uses the clock of the first caller. */
 export function pacerOf(client: object, clock: Clock): Pacer {
   const pacer = pacers.get(client) ?? createPacer({ clock })
   pacers.set(client, pacer)

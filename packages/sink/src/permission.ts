@@ -4,12 +4,12 @@ import type { Words } from './words.ts'
 
 export type { AskDetail }
 
-/** Letters of a digest: 96 bits, too many to find a collision by trying. */
+/** Characters of a digest: 96 bits, too many to find a collision by trying. */
 const digestLength = 16
 
 const digests = new WeakMap<PermissionAsk, string>()
 
-/** Names all that a permission would allow: another command, pattern or input has another digest. */
+/** Identifies everything that a permission would allow: another command, pattern or input has another digest. */
 export function digestOf(ask: PermissionAsk): string {
   const known = digests.get(ask)
   if (known !== undefined) return known
@@ -23,22 +23,22 @@ export function digestOfText(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, digestLength)
 }
 
-/** The card of a permission. Other content makes it another card, with messages of its own. */
+/** The card of a permission. Changed content makes it another card, with its own messages. */
 export function permissionKey(ask: PermissionAsk): string {
   return `ask:${ask.requestID}:${digestOf(ask)}`
 }
 
-/** Whose card that is. Undefined where it is not an ask's. */
+/** The request that a card belongs to. Undefined if the card is not an ask's. */
 export function requestOf(card: string): string | undefined {
   return /^ask:(.*):[^:]*$/.exec(card)?.[1]
 }
 
-/** What it would run is known. */
+/** The input of the call is known. */
 export function isInputKnown(ask: PermissionAsk): boolean {
   return knownDetails(ask) !== undefined
 }
 
-/** Boxed, to remember also that the details are not known. */
+/** Boxed, so that unknown details are cached too. */
 const details = new WeakMap<PermissionAsk, { readonly known: readonly AskDetail[] | undefined }>()
 
 function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
@@ -52,7 +52,7 @@ function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
 /** Private-use and unassigned characters: devices show them differently, and some renderers use them. */
 const unreadable = /[\p{Co}\p{Cn}]/gu
 
-/** As `visible`, and also what no font has. */
+/** Like `visible`, but also escapes characters that no font has. */
 export function readable(text: string): string {
   return visible(text).replace(unreadable, (letter) => {
     const hex = (letter.codePointAt(0) ?? 0).toString(16)
@@ -60,7 +60,7 @@ export function readable(text: string): string {
   })
 }
 
-/** What it would run; while that is not known, what is known of it. */
+/** What it would run. While that is unknown, its patterns and metadata. */
 export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
   const { patterns, metadata } = ask
   const known = knownDetails(ask)
@@ -81,10 +81,10 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
   ]
 }
 
-/** Levels of metadata that are shown while the input is not known. */
+/** Levels of metadata shown while the input is unknown. */
 const shownLevels = 64
 
-/** What is deeper is left out: indented, it would grow with the square of its depth. */
+/** Omits deeper levels: indented, the text would grow with the square of its depth. */
 function cutOff(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth >= shownLevels) return '…'
@@ -92,10 +92,12 @@ function cutOff(value: unknown, depth = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutOff(field, depth + 1)]))
 }
 
-/** Levels of a value that tell it from others; deeper ones have no details, so they are allowed unseen or not at all. */
+/**
+ * Levels of a value that count for its digest. Deeper values have no details, so they are allowed unseen or not at all.
+ */
 const deepest = 300
 
-/** The same value for the same JSON, in whatever order its keys came. */
+/** A canonical form: the same for equal JSON, in any key order. */
 function sorted(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > deepest) return 'deep'

@@ -1,91 +1,96 @@
 import type { Limits } from './limits.ts'
 
-/** Where messages go: a chat, and in it a thread or topic if it has those. */
+/** Where messages go: a chat, and a thread or topic within it where the platform has them. */
 export interface Chat {
   readonly id: string
   readonly thread?: string | undefined
   /**
-   * `private`: one person and the bot. `shared`: several people can write. Channels set it when the id or an inbound message
-   * tells. Default: shared, which allows less.
+   * `private`: one person and the bot. `shared`: several people can write. Channels set it when the id or an inbound
+   * message says which. Default: shared, which allows less.
    */
   readonly kind?: ChatKind | undefined
 }
 
 export type ChatKind = 'private' | 'shared'
 
-/** A message on the platform, as the channel names it. Goes through JSON. */
+/** A message on the platform, as the channel identifies it. Serialisable as JSON. */
 export interface MessageRef {
   readonly id: string
-  /** When it was posted, by the platform's clock, in ms since the epoch. Absent if the platform does not tell. */
+  /** When it was posted, by the platform's clock, in ms since the epoch. Absent if the platform does not say. */
   readonly postedAt?: number | undefined
 }
 
 export interface Button {
   readonly label: string
-  /** What comes back when it is pressed: short, and nobody can guess it. */
+  /** Returned when the button is pressed: short and impossible to guess. */
   readonly data: string
 }
 
-/** All that is left of an ask at once, for platforms with selects and dialogs: `{ token, values }` is what comes back. */
+/**
+ * All unanswered questions of an ask at once, for platforms with selects and dialogs. A submission returns `{ token,
+ * values }`.
+ */
 export interface Form {
-  /** Short, and nobody can guess it. */
+  /** Short and impossible to guess. */
   readonly token: string
-  /** For what opens it. */
+  /** Label of the control that opens the form. */
   readonly label: string
-  /** `values` has for each of them what was picked or written; one at least. */
+  /** At least one. A submission's `values` holds, for each question, what was picked or written. */
   readonly questions: readonly FormQuestion[]
 }
 
 export interface FormQuestion {
-  /** In Markdown no more: as it is written. May be empty. */
+  /** Plain text, without Markdown. May be empty. */
   readonly header: string
   readonly question: string
   readonly options: readonly { readonly label: string; readonly description: string }[]
   /** Several options may be picked. */
   readonly multiple: boolean
-  /** Other words may be written. */
+  /** A free-text answer is allowed. */
   readonly custom: boolean
 }
 
-/** A text as the platform takes it. */
+/** A text as the platform accepts it. */
 export interface Rendered {
-  /** In the platform's own dialect. */
+  /** In the platform's own markup. */
   readonly text: string
-  /** Without any markup, for when that is refused. */
+  /** Without markup, for when the platform refuses the markup. */
   readonly plain: string
-  /** In what `Limits.maxLength` counts. */
+  /** In the unit that `Limits.maxLength` counts. */
   readonly length: number
 }
 
-/** Makes Markdown the platform's own. Pure; the same source gives the same text. */
+/** Converts Markdown to the platform's markup. Pure: the same source gives the same text. */
 export type Render = (source: string) => Rendered
 
 /** What one message shows. */
 export interface Bubble extends Rendered {
-  /** The Markdown it was rendered from, whole in itself: carried fences and lists are reopened and closed. */
+  /**
+   * The Markdown it was rendered from, valid on its own: fences and lists that span messages are reopened and closed.
+   */
   readonly source: string
-  /** Its markup was refused: `text` is `plain`, and goes out as it is. */
+  /** The platform refused its markup: `text` equals `plain` and is sent unformatted. */
   readonly isPlain: boolean
   readonly buttons: readonly (readonly Button[])[]
-  /** Where `Limits.forms` says so, and buttons alone would not do. */
+  /** Set where `Limits.forms` is true and buttons alone are not enough. */
   readonly form?: Form | undefined
 }
 
-/** A file to post: the text of what is too long for a message. Ports declare it as `text/plain`, whatever its name. */
+/** A file to post: text that is too long for a message. Ports declare it as `text/plain`, whatever its name. */
 export interface Attachment {
-  /** From a sink: with one dot and an extension that desktops open as text. */
+  /** From a sink: one dot and an extension that desktops open as text. */
   readonly name: string
   readonly text: string
-  /** A line of words to it. */
+  /** A line of text to show with the file. */
   readonly caption: string
 }
 
 export interface PostOptions {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
-  /** Nobody's phone rings for it. */
+  /** Posts without a notification. */
   readonly silent: boolean
-  /** The same for each try of one post: whoever is idempotent gives it to the platform. At most 32 characters. */
+  /** The same for each try of one post. Idempotent platforms take it as their key. At most 32 characters. */
   readonly key: string
   readonly signal: AbortSignal
 }
@@ -96,50 +101,51 @@ export interface EditOptions {
 }
 
 export interface TypingOptions extends EditOptions {
-  /** What it is doing, in words, for platforms that say so. */
+  /** What the agent is doing, for platforms whose typing notice can say so. */
   readonly doing?: string | undefined
 }
 
 /**
- * A channel's hands: they do one thing at a time and remember nothing. Only `post` is required; what is missing is done
- * without. All reject with a `PortError` that says what kind of failure it is: the sink deals with each by its kind.
+ * Stateless platform adapter. Calls are sequential. Only `post` is required; the sink works without the other members.
+ * All reject with a `PortError`, whose type decides how the sink handles the failure.
  */
 export interface ChannelPort {
   readonly limits: Limits
   post(bubble: Bubble, options: PostOptions): Promise<MessageRef>
-  /** What the message shows already, too, is shown by it afterwards: "not modified" is success. */
+  /** "Not modified" counts as success. */
   edit?(ref: MessageRef, bubble: Bubble, options: EditOptions): Promise<void>
-  /** A message that is gone already is success. */
+  /** Succeeds if the message is already gone. */
   remove?(ref: MessageRef, options: EditOptions): Promise<void>
-  /** `false` where a notice must be taken back; those that go out by themselves ignore it. */
+  /** `false` withdraws a notice on platforms where it does not expire; other ports ignore it. */
   typing?(on: boolean, options: TypingOptions): Promise<void>
   upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
-  /** A sign on a message of a person's: it was taken, it is done. Undefined takes it back. */
+  /** A reaction to a person's message: seen or done. Undefined removes it. */
   react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
   readonly stream?: NativeStream | undefined
 }
 
-/** How the platform itself shows a text that grows. */
+/** How the platform itself shows growing text. */
 export type NativeStream = PreviewStream | AppendStream
 
-/** Until a message comes: it never counts as shown, and nothing is left of it. */
+/** A preview shown until the next message is posted. It never counts as shown and leaves nothing behind. */
 export interface PreviewStream {
   readonly kind: 'preview'
-  /** It disappears by itself after so long, in ms, and is written again before. */
+  /** The preview disappears after this time, in ms. The sink rewrites it before that. */
   readonly renewMs: number
   write(bubble: Bubble, options: EditOptions): Promise<void>
 }
 
 /**
- * A message that is added to, and stays: what was said in it stays said until it is closed, and can be edited then. What is
- * added is what `Render` makes more of the longer text: so it should only add at the end, or the message is closed and
- * edited. `fixed`: the platform closed it by itself; the sink edits it to the whole, and goes on in another one.
+ * A message that can only be appended to until it is closed; after that it can be edited. What is appended is the
+ * difference that rendering the longer text makes, so `Render` should only add at the end; otherwise the message is
+ * closed and edited. `fixed`: the platform closed it; the sink edits it to the full text and continues in another
+ * message.
  */
 export interface AppendStream {
   readonly kind: 'append'
-  /** It is closed after so long, in ms, and another one goes on. */
+  /** The sink closes the stream after this time, in ms, and opens another. */
   readonly maxMs: number
-  /** What one takes in all, in what `measure` counts of a rendered text: never less of more of it. */
+  /** The most that one stream takes, in the unit of `measure`. A longer text must never measure less. */
   readonly maxLength: number
   measure(text: string): number
   open(piece: StreamPiece, options: PostOptions): Promise<MessageRef>
@@ -147,17 +153,17 @@ export interface AppendStream {
   close(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
 }
 
-/** What is added. */
+/** What is appended to a stream. */
 export interface StreamPiece {
-  /** Of a bubble's `text`; may be cut anywhere, and empty. */
+  /** Part of a bubble's `text`; may be cut anywhere, and may be empty. */
   readonly text: string
-  /** What is being done and was not told so yet. */
+  /** Tasks whose current status was not sent yet. */
   readonly tasks: readonly Task[]
-  /** Where the checklist stands, if that is another place now. */
+  /** The checklist's position, if it changed. */
   readonly plan?: string | undefined
 }
 
-/** A tool at work. */
+/** A tool call. */
 export interface Task {
   readonly id: string
   readonly title: string
@@ -165,14 +171,15 @@ export interface Task {
 }
 
 /**
- * - `rate-limited`: nothing was done; again after `retryAfterMs`, in the scope named.
- * - `refused`: nothing was done, and never will be: it may not, or it makes no sense.
- * - `unreachable`: nothing was done; the same may go another time.
- * - `gone`: the message, or for a post the chat, is not there any more.
- * - `fixed`: the message is there and cannot be edited any more.
- * - `too-long`: nothing was done; in parts it may go.
- * - `unparsable`: nothing was done; without markup it may go.
- * - `ambiguous`: nobody knows whether it was done.
+ * Why a call failed:
+ * - `rate-limited`: nothing was done; retry after `retryAfterMs`, in the scope named.
+ * - `refused`: nothing was done, and a retry will not help: not permitted, or an invalid call.
+ * - `unreachable`: nothing was done; the same call may work later.
+ * - `gone`: the message, or for a post the chat, no longer exists.
+ * - `fixed`: the message exists but can no longer be edited.
+ * - `too-long`: nothing was done; shorter pieces may work.
+ * - `unparsable`: nothing was done; the text without markup may work.
+ * - `ambiguous`: unknown whether it was done.
  */
 export type PortErrorType =
   | 'rate-limited'
@@ -185,13 +192,13 @@ export type PortErrorType =
   | 'ambiguous'
 
 export interface PortErrorOptions extends ErrorOptions {
-  /** With `rate-limited`. */
+  /** Set for `rate-limited`. */
   readonly retryAfterMs?: number | undefined
-  /** What else waits until then. Default `chat`. */
+  /** What has to wait until then. Default `chat`. */
   readonly scope?: 'chat' | 'client' | undefined
 }
 
-/** Why a port's call failed. No message carries a token. */
+/** A failed port call. Its message never contains a token. */
 export class PortError extends Error {
   override readonly name = 'PortError'
   readonly type: PortErrorType

@@ -1,10 +1,10 @@
 import { widestColumn } from './table.ts'
 
-/** A line of a text: `[start, end)`, its line feed included. */
+/** A line of a text: `[start, end)`, including its line feed. */
 export interface Row {
   readonly start: number
   readonly end: number
-  /** The marker of the fence that it is in, with a `>` before it in a quote. */
+  /** The marker of the fence that it is in, prefixed with `>` in a quote. */
   readonly fence: string | undefined
   /** The line above is blank. */
   readonly afterBlank: boolean
@@ -13,7 +13,7 @@ export interface Row {
 }
 
 export interface Reach {
-  /** The text up to here surely takes no more room than there is. */
+  /** The text up to here certainly fits. */
   readonly end: number
   /** The last line within that which begins a block, whatever follows. */
   readonly block: Row | undefined
@@ -22,11 +22,11 @@ export interface Reach {
 const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
 const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
-/** The most UTF-16 units in which a number or a fence is looked for. Quotes and lists so deep are read as text. */
+/** UTF-16 units in which a number or a fence is looked for. Quotes and lists nested deeper are read as text. */
 const LONGEST_LEAD = 1000
-/** Lines that are looked at. A message of more is hard to read, and of very short lines far fewer fit than letters tell. */
+/** The most lines examined. A message with more is hard to read, and rendering very short lines takes far more room. */
 const mostRows = 700
-/** How the line below a table's head begins. */
+/** The start of the line below a table's head. */
 const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
@@ -45,7 +45,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
   return {
     start: end,
     end: nextEnd,
-    // With its quote a fence ends, too.
+    // The end of the quote also ends its fence.
     fence: open?.startsWith('>') && !/^ {0,3}>/.test(line) ? undefined : open,
     afterBlank,
     inList: afterBlank ? LIST.test(line) : inList,
@@ -53,12 +53,12 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
 }
 
 /**
- * How far a text goes in a room of so many UTF-16 units: a bound from below, found without reading any Markdown, that
- * never gets nearer by what follows.
+ * How much of a text fits in `room` UTF-16 units: a lower bound, found without parsing Markdown, that later text never
+ * reduces.
  *
- * It takes for granted that what is written of a text is no longer than the text, but for tables, which are as wide as
- * their widest cells, tabs, numbers that grow, fences, which may have to be closed, and letters that `swells` finds, of
- * which each may be written as two.
+ * Assumes that rendered text is no longer than its source. Exceptions that it counts: tables, which are as wide as
+ * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `swells`,
+ * which may double.
  */
 export function reach(text: string, from: Row, room: number, swells?: RegExp): Reach {
   let used = 0
@@ -78,7 +78,7 @@ export function reach(text: string, from: Row, room: number, swells?: RegExp): R
       continue
     }
     const [before, above] = [used, table]
-    // No part is longer than the room: the rest of a long line is not looked at.
+    // No part can be longer than the room, so the rest of a long line is skipped.
     const least = line.slice(0, Math.max(0, room - before) + 1)
     const below = least.length < line.length ? undefined : withLine(above, line)
     const own = line.length + extra(least, swells)
@@ -111,12 +111,12 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
 
 const MARKS = new Set(' \t>|:-*+#`~0123456789')
 
-/** Whether a line begins like a list, a heading, a quote, a fence, a table's rule or an indented line. All other lines are text. */
+/** Whether a line begins like a list, heading, quote, fence, table rule or indented line. All other lines are text. */
 function isMarked(line: string): boolean {
   return MARKS.has(line.charAt(0))
 }
 
-/** What a line may take beyond its letters. Never less for a longer part of it. */
+/** Extra room that a line may need. Never less for a longer part of it. */
 function extra(line: string, swells: RegExp | undefined): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
@@ -133,12 +133,12 @@ function extra(line: string, swells: RegExp | undefined): number {
   )
 }
 
-/** The lines of a table so far, from its head on, or a line that may turn out to be one's head. */
+/** The lines of a table so far, from its head on, or a line that may be a head. */
 interface Cells {
   readonly head: string
-  /** UTF-16 units of the lines, without what stands out of their columns. */
+  /** UTF-16 units of the lines, without cell text that overflows its column. */
   readonly raw: number
-  /** 0 while it is none. */
+  /** 0 while there is no table. */
   readonly rows: number
   readonly widths: readonly number[]
 }

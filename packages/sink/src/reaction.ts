@@ -13,7 +13,10 @@ export interface ReactionOptions {
   readonly signal: AbortSignal
 }
 
-/** Signs on the message that asked, in their turn. One that fails is missed by nobody, and the newest alone counts. */
+/**
+ * Sets reactions on the message that asked, each in its turn. Failures are ignored, and only the newest reaction
+ * counts.
+ */
 export function createReaction({ port, chat, replyTo, pace, clock, signal }: ReactionOptions, isWanted: boolean) {
   let wanted: 'seen' | 'done' | undefined
   let shown: typeof wanted
@@ -30,7 +33,7 @@ export function createReaction({ port, chat, replyTo, pace, clock, signal }: Rea
     while (wanted !== shown && !signal.aborted) {
       shown = wanted
       await inTurn(pace, clock, react, signal).catch(() => {
-        // It tells nothing that the reply doesn't.
+        // The reply shows the same anyway.
       })
     }
     isSetting = false

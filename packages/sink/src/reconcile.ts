@@ -3,10 +3,10 @@ import type { Slot } from './layout.ts'
 import { type Entry, indexOf, isThere, type Ledger } from './ledger.ts'
 import { type Flowing, flowingOf, flows } from './streaming.ts'
 
-/** How urgent it is: what is short gives way from the end. */
+/** How urgent an operation is. Under a tight budget the last ones wait first. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
 
-/** One difference between what the chat shows and what it is to show. */
+/** One difference between what the chat shows and what it should show. */
 export type Operation =
   | { readonly type: 'post'; readonly slot: Slot; readonly isLoud: boolean; readonly priority: Priority }
   | {
@@ -14,7 +14,7 @@ export type Operation =
       readonly slot: Slot
       readonly entry: Entry
       readonly priority: Priority
-      /** The message is an open stream. */
+      /** Set if the message is an open stream. */
       readonly flowing?: Flowing | undefined
     }
   | { readonly type: 'remove'; readonly entry: Entry; readonly priority: Priority }
@@ -24,24 +24,27 @@ export interface ReconcileOptions {
   readonly isSettled: boolean
   readonly canEdit: boolean
   readonly canRemove: boolean
-  /** What grows is previewed and posted when it is whole. */
+  /** Growing text is previewed, and posted when it is complete. */
   readonly isPreviewing: boolean
-  /** Streams that were opened before this time, in ms since the epoch, are closed. Undefined: nothing is streamed. */
+  /** Streams opened before this time, in ms since the epoch, are closed. Undefined: no streaming. */
   readonly openSince?: number | undefined
   /** Whether an ask can wait for this many posts that belong above it. Default: yes. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
 }
 
-/** What is missing on the screen, the most valuable first; each can be done next. Empty when it shows what it should. Pure. */
+/**
+ * The operations that bring the screen up to date, most valuable first; each can be done next. Empty when nothing
+ * differs. Pure.
+ */
 export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Operation[] {
   const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const operations: Operation[] = []
   const lacking = lackingOf(ledger, slots)
   const ask = lacking.findIndex(isWaitingAsk)
-  // In their order: what is urgent makes what comes before it as urgent, unless that takes too long.
+  // Posts keep their order: an urgent post makes those before it as urgent, unless that takes too long.
   const missing = lacking[ask > 0 && options.hasTimeFor?.(ask) === false ? ask : 0]
   const urgency = lacking.map((slot) => postPriority(slot, options)).toSorted((a, b) => order[a] - order[b])[0]
-  // Any message ends a preview: what it showed is posted before.
+  // Any message ends a preview, so previewed text is posted before it.
   const isPreviewed = options.isPreviewing && missing !== undefined && isPreview(missing) && lacking.every(isPreview)
   if (missing && urgency && !isPreviewed) operations.push({ ...postOf(ledger, missing, options), priority: urgency })
   else if (missing) operations.push({ type: 'preview', slot: missing, priority: 'text' })
@@ -60,13 +63,13 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
 
 const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, status: 3 }
 
-/** What has no message yet and is to get one, in the order of the chat. */
+/** Slots that still need a message, in the order of the chat. */
 function lackingOf(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
   const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   return slots.filter((slot) => !isDone(known.get(slot.key), slot))
 }
 
-/** The first message of an ask that a person waits for and that is not there yet. */
+/** The first missing message of an ask that a person waits for. */
 export function waitingAsk(ledger: Ledger, slots: readonly Slot[]): Slot | undefined {
   return lackingOf(ledger, slots).find(isWaitingAsk)
 }
@@ -75,10 +78,10 @@ function isWaitingAsk({ card }: Slot): boolean {
   return card.type === 'ask' && card.isPending
 }
 
-/** What was said is finished before more comes below it; a list that is worked off can wait for both. */
+/** Edits of earlier text come before new posts below it; a todo list can wait for both. */
 function rankOf(operation: Operation): number {
   const { type, priority } = operation
-  // An ask that is not there yet comes before what is to be done with those that are.
+  // A missing ask comes before edits of those that are shown.
   if (type === 'post' && priority === 'ask') return order.ask - 1
   if (type !== 'edit') return order[priority] + 0.5
   return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
@@ -87,7 +90,7 @@ function rankOf(operation: Operation): number {
 /** It has a message, or will never have one. */
 function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
-  // A person removed it while it grew.
+  // A person removed it while it grew, so it is posted again.
   return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.body !== slot.body && isLastOf(slot))
 }
 
@@ -99,7 +102,7 @@ function isPreview(slot: Slot): boolean {
   return slot.isGrowing || slot.card.type === 'status'
 }
 
-/** A first text takes over the message of the status, if nothing came below that. */
+/** The first text takes over the status message, if nothing was posted below that. */
 function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operation {
   const priority = postPriority(slot, options)
   const status = ledger.entries.at(-1)
@@ -109,18 +112,18 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operatio
     !isStreamed(slot) &&
     status?.key === 'status' &&
     status.state === 'shown' &&
-    // What was posted again under its id may stand where it stood before.
+    // A status that was posted again under its id may stand where it first stood.
     status.tries === 1
   const isLoud = isLoudIn(slot, options)
-  // What is heard is a message of its own, if nothing is left then of the status.
+  // A post that should notify needs its own message, if the status can be removed.
   if (takes && status.ref && !status.isFixed && !(isLoud && options.canRemove))
     return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
 }
 
-/** Of many messages of one answer the last alone. */
+/** Of an answer's messages, only the last notifies. */
 function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileOptions): boolean {
-  // Of several messages the one with the buttons.
+  // Of an ask's messages, only the one with the buttons notifies.
   if (card.type === 'ask') return card.isPending && isLast !== false
   if (card.type === 'ending') return card.isFailure || isSettled
   return card.type === 'answer' && isSettled && isLast === true
@@ -139,7 +142,7 @@ function editPriority(entry: Entry, slot: Slot, { isSettled }: ReconcileOptions)
   return entry.body === slot.body && !entry.stream ? 'status' : 'text'
 }
 
-/** A stream is opened with it. */
+/** Whether posting this slot opens a stream. */
 export function isStreamed({ flow, isGrowing }: Slot): boolean {
   return flow !== undefined && isGrowing
 }
@@ -164,7 +167,7 @@ const leftAlone: ReadonlySet<CardType> = new Set([
   'reasoning',
 ])
 
-/** Messages of ours for which there is nothing to show any more: a status, or pieces of a text that became shorter. */
+/** Messages that show nothing wanted any more: a status, or pieces of a text that became shorter. */
 function surplusOf(
   ledger: Ledger,
   slots: readonly Slot[],
@@ -176,27 +179,27 @@ function surplusOf(
   const surplus = ledger.entries.filter((entry) => {
     if (entry.state !== 'shown' || !entry.ref || wanted.has(entry.key) || leftAlone.has(entry.type)) return false
     const end = ends.get(entry.card)
-    // Of a text that was taken back as a whole nothing stays that can be removed.
+    // If the whole text was taken back, everything that can be removed is removed.
     return end === undefined ? canRemove || !entry.isFixed : indexOf(entry.key) > end && !entry.isFixed
   })
   return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
 }
 
-/** What a reply's end left in the chat. */
+/** What a reply left in the chat when it ended. */
 export interface Delivery {
   /** Messages on the screen. */
   readonly shown: number
-  /** What is not there, and why. Empty when all is. */
+  /** Messages that are not there, and why. Empty when all are. */
   readonly undelivered: readonly { readonly key: string; readonly reason: string }[]
-  /** Messages that may be there twice, or not at all: the platform took them and said nothing. */
+  /** Messages that may be there twice or not at all: the platform did not confirm the post. */
   readonly doubtful: number
-  /** Calls to the port, all kinds. */
+  /** Calls to the port, of all kinds. */
   readonly calls: number
-  /** How many of them were refused for their rate. */
+  /** How many of them were rate-limited. */
   readonly rateLimited: number
 }
 
-/** Messages that are to stay and are not there, or not as they should be. A status is nobody's loss. */
+/** Messages that should stay but are missing or outdated. A status does not count. */
 export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
   const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const missing = slots.filter((slot) => {
@@ -207,7 +210,7 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly stri
   return missing.map(({ key }) => key)
 }
 
-/** `missing`: what there was no time for. */
+/** `missing`: messages that were not shown before the sink stopped. */
 export function deliveryOf(ledger: Ledger, missing: readonly string[] = []): Delivery {
   const failed = ledger.entries.filter(({ state, type }) => state === 'failed' && type !== 'status')
   return {

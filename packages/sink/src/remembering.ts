@@ -1,16 +1,16 @@
 import type { Render, Rendered } from './port.ts'
 import { createTextCache } from './text-cache.ts'
 
-/** UTF-16 units of the sources whose rendering is remembered, per renderer. */
+/** UTF-16 units of the sources whose rendering is cached, per renderer. */
 const remembered = 200_000
 
-/** The same renderer, which renders a text that it rendered lately only once. `render` must depend on its text alone. */
+/** Caches a renderer's recent results. `render` must depend on its text alone. */
 export function remembering(render: Render): Render {
   const cache = createTextCache<Rendered>(remembered)
   return (source) => cache.get(source, render)
 }
 
-/** A rendering whose `plain` is made when it is asked for: to measure a text needs none. */
+/** A rendering that computes `plain` on first use, as measuring a text does not need it. */
 export function lazyPlain(
   { text, length }: { readonly text: string; readonly length: number },
   plainOf: () => string,

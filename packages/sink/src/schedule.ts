@@ -14,20 +14,20 @@ export interface ScheduleOptions {
   readonly clock: Clock
 }
 
-/** When each operation of one reply may go out. */
+/** When each operation of one reply may be sent. */
 export interface Schedule {
-  /** In ms since the epoch; what has passed means now. */
+  /** In ms since the epoch; a past time means now. */
   readyAt(operation: Operation): number
-  /** A call failed a moment ago: nothing goes out for a while. */
+  /** A call failed recently, so calls are held back for a while. */
   isHeldBack(): boolean
   succeeded(): void
   failed(error: PortError): void
 }
 
-/** After a call that nobody answered. */
+/** Back-off after a call without an answer. */
 const backOff = { minMs: 1000, maxMs: 60_000 }
 
-/** Text that is appended comes no closer than this. */
+/** Minimum time between appended texts, in ms. */
 const appendMs = 1000
 
 export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOptions): Schedule {
@@ -38,7 +38,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   let retryAt = 0
   return { readyAt, isHeldBack: () => retryAt > clock.now(), succeeded, failed }
 
-  /** What grows comes no closer than the platform likes; what is final or waits for a person need not wait for that. */
+  /** Growing text keeps the platform's interval; final text and asks do not wait for it. */
   function readyAt(operation: Operation): number {
     const { priority } = operation
     const at = Math.max(pace.readyAt(priority), retryAt)

@@ -24,58 +24,68 @@ export interface SinkOptions {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
-  /** The message that asked: the answer answers it. */
+  /** The message that asked. The answer replies to it. */
   readonly replyTo?: MessageRef | undefined
-  /** Where it is written down what the chat shows. Default: in memory; a restart then knows nothing of it. */
+  /** Where the ledger is kept. Default: in memory, so it is lost on a restart. */
   readonly store?: LedgerStore | undefined
-  /** Default: one of its own. Sinks that write with one client share one. */
+  /** Default: its own. Sinks that write with one client must share one. */
   readonly pacer?: Pacer | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a private chat the
-   * person there may answer; in a shared one permissions can't be allowed.
+   * Called for each press, and for text that would be an answer. Only `true` lets the actor answer. Default: in a
+   * private chat the person there may answer; in a shared one permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only actors who may answer; `mayAnswer`, if given, must agree as well. Default: everyone that `mayAnswer` accepts. */
+  /**
+   * Ids of the only actors who may answer; `mayAnswer`, if given, must also agree. Default: everyone that `mayAnswer`
+   * accepts.
+   */
   readonly answerers?: readonly string[] | undefined
   readonly clock?: Clock | undefined
-  /** A word of so many characters that nobody can guess. Default: from the system's random source. */
+  /** Returns an unguessable word of the given length. Default: from the system's random source. */
   readonly secret?: ((length: number) => string) | undefined
-  /** What went wrong and was dealt with; each once. Default: nobody is told. */
+  /** Gets each failure that the sink handled, once. Default: failures are not reported. */
   readonly onError?: ((error: SinkError) => void) | undefined
 }
 
 /**
- * Sessions whose newest reply is kept once it is shown. Older ones are read from the store again if they are amended; the
- * delivery then counts their messages once more.
+ * Number of sessions whose newest reply is kept after it is shown. Older ones are read from the store again if they are
+ * amended, and the delivery then counts their messages a second time.
  */
 const keptSessions = 32
 
-/** An observer that shows replies in one chat. Give it to `prompt` or `watch`; it serves one reply after another, or several at once. */
+/**
+ * An observer that shows replies in one chat. Pass it to `prompt` or `watch`. It handles replies in sequence or several
+ * at once.
+ */
 export interface Sink extends ReplyObserver {
   /**
-   * Resolves when every reply that it was told of has settled and is shown, as far as it ever will be; the sum of all. A
-   * reply that is amended after those of 32 other sessions is counted twice.
+   * Resolves with the sum of all replies, when each has settled and is shown as far as possible. A reply that is
+   * amended after those of 32 other sessions is counted twice.
    */
   settled(): Promise<Delivery>
   /**
-   * Reads what a person typed or pressed as an answer to what waits here. The caller passes it on to `opencode.answer` or
-   * `reject`. Resolves with undefined when it answers nothing. Never rejects.
+   * Reads typed text or a press as an answer to a waiting ask. The caller passes the result on to `opencode.answer` or
+   * `reject`. Resolves with undefined when the input answers nothing. Never rejects.
    *
-   * Words answer an ask that the chat shows whole since before they were written: `messageRef.postedAt` tells when. Without
-   * that time only a reply to a message of the ask answers it. Commands, forwarded texts and replies to other messages
-   * answer nothing. In a shared chat a permission takes a press or a reply; a question takes bare words too, from a person
-   * who is known to be allowed to answer. For words that fit several asks it gives an error that asks which one is meant.
+   * Text answers an ask only if the chat showed all of it before the text was written, by `messageRef.postedAt`.
+   * Without that time, only a reply to a message of the ask answers it. Commands, forwarded texts and replies to other
+   * messages answer nothing. In a shared chat a permission takes a press or a reply; a question also takes bare text,
+   * from a person who is known to be allowed to answer. For text that fits several asks it returns an error that asks
+   * which one is meant.
    */
   take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined>
-  /** All asks that it may answer, without taking it. `answerWith` asks all sinks of a chat: one text may fit asks of several. */
+  /**
+   * All asks that the input may answer, without taking it. `answerWith` queries all sinks of a chat, as one text may
+   * fit several.
+   */
   find(input: AskInput, actor?: Actor): Promise<readonly Found[]>
-  /** Ends its work for good. What is not shown by then is named in the delivery; later replies are not shown. */
+  /** Stops the sink for good. The delivery lists what was not shown by then; later replies are not shown. */
   stop(): Promise<void>
 }
 
-/** Throws `SinkError` of type `invalid` for a policy that can't be. */
+/** Creates a sink. Throws `SinkError` of type `invalid` for an invalid policy. */
 export function createSink(options: SinkOptions): Sink {
   const { port, chat, store = memoryStore(), secret = randomWord } = options
   const onError = telling(options.onError)
@@ -85,7 +95,10 @@ export function createSink(options: SinkOptions): Sink {
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
   const open = new Map<Deliverer, Promise<Delivery>>()
-  /** How each session's newest reply ended; it may be amended. What is over is a sum: a sink may live for years. */
+  /**
+   * The result of each session's newest reply, which may still be amended. Older ones are only summed up: a sink may
+   * live for years.
+   */
   const ends = new Map<Deliverer, { readonly sessionID: string; readonly delivery: Delivery }>()
   const followed = new WeakSet<Promise<Delivery>>()
   let isStopped = false
@@ -117,7 +130,7 @@ export function createSink(options: SinkOptions): Sink {
     ends.delete(deliverer)
     open.set(deliverer, settled)
     void settled.then((delivery) => {
-      // It was amended at once.
+      // The reply was amended at once, so another result follows.
       if (open.get(deliverer) !== settled) return
       open.delete(deliverer)
       if (newest.get(sessionID) === deliverer) ends.set(deliverer, { sessionID, delivery })
@@ -178,7 +191,7 @@ function randomWord(length: number): string {
   return randomBytes(length).toString('base64url').slice(0, length)
 }
 
-/** Told of everything: whatever changed, the newest reply is what counts. */
+/** Observes every change type: each one only means that there is a newer reply. */
 function observerOf(show: (observation: Observation) => void): ReplyObserver {
   const types: Readonly<Record<ChangeType, true>> = {
     replyStarted: true,

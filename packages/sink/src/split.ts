@@ -6,9 +6,9 @@ export interface Slice {
   /** `[from, to)` in the source, in UTF-16 units. */
   readonly from: number
   readonly to: number
-  /** The slice whole in itself: carried fences, items and quotes are opened again, an open fence is closed. */
+  /** The slice, valid Markdown on its own: carried fences, items and quotes are reopened, an open fence is closed. */
   readonly source: string
-  /** What the next slice goes on with. */
+  /** The open constructs that the next slice continues. */
   readonly carry: Carry | undefined
 }
 
@@ -16,29 +16,29 @@ export interface SplitOptions {
   /** The most that a slice may measure. */
   readonly maxLength: number
   /**
-   * How long a slice is when it is rendered alone. Text must not measure more than its UTF-16 units, tables and the
-   * like set aside (see `reach`): then what is sealed stays as it is. If it does, slices fit nevertheless.
+   * The rendered length of a slice on its own. Text must not measure more than its UTF-16 units, apart from tables and
+   * the like (see `reach`): then sealed slices stay as they are. If it does measure more, slices still fit.
    */
   readonly measure: (source: string) => number
-  /** Letters of which each may be written as two: a pattern with `g`. Default: none is. */
+  /** Characters that rendering may double, as a pattern with `g`. Default: none. */
   readonly swells?: RegExp | undefined
-  /** Where to begin, and what is carried into that. Default: at the beginning, nothing. */
+  /** Where to begin, and the open constructs there. Default: at the beginning, none. */
   readonly from?: number | undefined
   readonly carry?: Carry | undefined
 }
 
-/** How often it is tried to get more in, when markup leaves room. */
+/** How often to try to fit more in when markup leaves room. */
 const TRIES = 4
-/** Less than that isn't worth another try. */
+/** The smallest gain that is worth another try, in UTF-16 units. */
 const WORTH = 100
-/** The most that a slice may shrink when it is rendered: what is behind that isn't looked at. */
+/** The most that a slice may shrink when it is rendered, as a factor. Text beyond that is not considered. */
 const SHRINKS = 4
 
 /**
- * Cuts Markdown into slices that each fit a message. Put together they are the source.
+ * Cuts Markdown into slices that each fit a message. Concatenated, they are the source.
  *
- * Every slice but the last stays as it is whatever is added to the source. The last one takes white space behind it
- * along, however much. An empty source has no slices.
+ * Every slice but the last is stable when text is added to the source. The last one includes all white space behind it.
+ * An empty source has no slices.
  */
 export function split(source: string, { from = 0, carry, ...options }: SplitOptions): readonly Slice[] {
   const slices: Slice[] = []
@@ -65,7 +65,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const rest = source.slice(from, from + SHRINKS * maxLength + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
   const whole = opening(rest, options.carry, midLine)
-  // With less room than that, slices are better cut than whole.
+  // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
   const placeOf = (at: number): number => from + skip + at - prefix.length
@@ -98,7 +98,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   }
 }
 
-/** So much of the text fits. What is found never depends on what comes after it. */
+/** The end of the text that fits. The result never depends on the text after it. */
 function furthest(
   text: string,
   {
@@ -117,7 +117,7 @@ function furthest(
     if ((enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block
-    // The white space before the block doesn't count until something follows.
+    // The white space before the block counts only when something follows it.
     const space = from.start - text.slice(0, from.start).trimEnd().length
     const next = reach(text, from, maxLength - measureAt(from.start) - space, swells)
     if (next.end <= end) break
@@ -131,11 +131,11 @@ function furthest(
 
 function finished(text: string): { readonly source: string; readonly carry: Carry | undefined } {
   const carry = carryOf(text)
-  // White space at the end is nothing to see: however much there is, it takes no room.
+  // Trailing white space is invisible, so it takes no room.
   return { source: text.trimEnd() + closing(carry), carry }
 }
 
-/** When not even one letter fits with all that is carried. */
+/** Used when not even one character fits together with the carried constructs. */
 function bare(source: string, from: number, to: number): Slice {
   return { from, to, source: source.slice(from, to), carry: undefined }
 }

@@ -2,21 +2,22 @@ import type { Slot } from './layout.ts'
 import { type Entry, hashOf, type Ledger, type Sent } from './ledger.ts'
 import type { AppendStream, StreamPiece, Task } from './port.ts'
 
-/** What a stream is told beside the text. */
+/** What a stream shows besides the text. */
 export interface Flow {
-  /** What was not told yet. */
+  /** Tasks whose current status was not sent yet. */
   readonly tasks: readonly Task[]
   readonly plan?: string | undefined
 }
 
 /**
- * - `append`: more is added.
- * - `close`: the last is added.
- * - `end`: nobody knows what it shows, or it shows something else: it is closed as it is, and edited then.
+ * What to do with an open stream:
+ * - `append`: add more text.
+ * - `close`: add the last text and close it.
+ * - `end`: its content is unknown or outdated, so close it as it is and edit it afterwards.
  */
 export type Flowing = 'append' | 'close' | 'end'
 
-/** How an open stream comes to show a slot. Undefined where none is open. Pure. */
+/** How an open stream gets to show a slot. Undefined if no stream is open. Pure. */
 export function flowingOf(
   { stream, isUnsure }: Entry,
   { bubble, flow, isGrowing }: Slot,
@@ -29,7 +30,7 @@ export function flowingOf(
   return flow && isGrowing && stream.openedAt > openSince ? 'append' : 'close'
 }
 
-/** Whether it has something to say to an open stream, or to end it. */
+/** Whether there is something to add to an open stream, or a reason to close it. */
 export function flows({ stream }: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
   if (!stream) return false
   if (!flow || !isGrowing || openSince === undefined || stream.openedAt <= openSince) return true
@@ -41,7 +42,7 @@ export function pieceOf({ bubble, flow }: Slot, sent?: Sent): StreamPiece {
   return { text: bubble.text.slice(sent?.length ?? 0), tasks, ...(plan !== sent?.plan && { plan }) }
 }
 
-/** After an opening or an addition. */
+/** The state of a stream after it was opened or appended to. */
 export function sentOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent {
   return { openedAt, length: text.length, hash: hashOf(text), plan: flow?.plan }
 }
@@ -51,12 +52,12 @@ export function withTasks(ledger: Ledger, { flow }: Slot): Ledger {
   return { ...ledger, told: [...ledger.told, ...flow.tasks.map(toldAs)] }
 }
 
-/** As what it stands in the ledger. */
+/** The key of a task in the ledger's `told`. */
 export function toldAs({ id, status }: Task): string {
   return `task:${id}:${status}`
 }
 
-/** So that a slice fits both a message and a stream: what a text takes, in the message's units. */
+/** The length of a text scaled to the message's units, so that a slice fits both a message and a stream. */
 export function streamLength(text: string, { maxLength, measure }: AppendStream, most: number): number {
   return Math.ceil((measure(text) / maxLength) * most)
 }

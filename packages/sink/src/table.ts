@@ -5,10 +5,13 @@ export interface Table {
   readonly align: readonly ('left' | 'right' | 'center' | null)[]
 }
 
-/** Columns are no wider, in UTF-16 units: what is longer stands out, so that one long cell does not widen all rows. */
+/** The widest column, in UTF-16 units. Longer cells overflow, so that one long cell does not widen all rows. */
 export const widestColumn = 100
 
-/** A table for those who know none, in columns of letters of one width: counted in UTF-16 units, as an emoji is two wide. */
+/**
+ * A table for platforms without tables, aligned for a monospaced font. Widths are UTF-16 units, as an emoji is two
+ * columns wide.
+ */
 export function tableText({ header, rows, align }: Table): string {
   const all = [header, ...rows]
   const widths = header.map((_, column) => columnWidth(all, column))

@@ -11,28 +11,29 @@ import type { Chat } from './port.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
 import type { Words } from './words.ts'
 
-/** What a person's words came to, and for which ask. */
+/** The result of a person's input, and the ask that it was for. */
 export type TakenAsk = Taken & {
   readonly ask: Ask
-  /** The server did not take it: the ask waits again. Does nothing if it was not an answer. */
+  /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
   readonly undo: () => void
 }
 
-/** Whether an actor may answer that ask, by button or by words. Anything but `true` means no; so does an error. */
+/** Whether an actor may answer that ask, by button or by text. Anything but `true` means no; so does an error. */
 export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
 
 /**
  * An ask that an input may answer.
  *
  * - `meant`: it was pressed, or replied to.
- * - `fits`: the words are an answer to it.
- * - `maybe`: the words are an answer to it, but it is not known to be on the screen: they are not taken for it, nor for another.
- * - `unfit`: it waits for words, and these do not answer it.
+ * - `fits`: the text is an answer to it.
+ * - `maybe`: the text is an answer to it, but it may not be on the screen: the text is taken neither for it nor for
+ * another.
+ * - `unfit`: it waits for text, and this text does not answer it.
  */
 export interface Found {
   readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
   readonly ask: Ask
-  /** Takes the input for this ask, as the ask is by then: of several takes of an answer, one counts. */
+  /** Takes the input for this ask in its current state: of several takes of an answer, one counts. */
   readonly take: () => TakenAsk
 }
 
@@ -43,15 +44,17 @@ export interface TakingOptions {
   readonly mayAnswer?: MayAnswer | undefined
   readonly reply: () => Reply | undefined
   readonly ledger: () => Ledger
-  /** An ask has come as far as that. */
+  /** The progress of an ask changed. */
   readonly onChange: (requestID: string, state: AskState) => void
   readonly onError: (error: SinkError) => void
 }
 
-/** The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's. */
+/**
+ * The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's.
+ */
 export type Finding = (input: AskInput, actor: Actor | undefined) => Promise<readonly Found[]>
 
-/** Takes the ask that is meant. For words that fit several, an error asks which one. Undefined without any. */
+/** Takes the ask that is meant. For text that fits several, an error asks which one. Undefined without any. */
 export function pick(found: readonly Found[], words: Words): TakenAsk | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
@@ -62,7 +65,7 @@ export function pick(found: readonly Found[], words: Words): TakenAsk | undefine
 
 export function createFinding(options: TakingOptions): Finding {
   const { words, policy, chat, mayAnswer, reply, ledger, onChange, onError } = options
-  /** Secrets of asks that were answered here, until the server tells so. */
+  /** Secrets of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
   return async (input, actor) => ('token' in input ? await pressed(input, actor) : await said(input, actor))
 
@@ -86,7 +89,7 @@ export function createFinding(options: TakingOptions): Finding {
     const step = stepOf(ask)
     const may = await mayTake(ask, actor)
     const read = readAsk(ask, input)
-    // The ask may have gone on while the host decided: the words were not for what it asks now.
+    // The ask may have moved on while the host decided; the text was not for its current question.
     const taking = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
       const isMeant = may && read?.isUnderstood === true && !answered.has(read.state.secret)
@@ -96,7 +99,7 @@ export function createFinding(options: TakingOptions): Finding {
       if (!may) return refusing(ask, notFor(actor))
       return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: taking }
     }
-    // What others write is talk among people.
+    // Text from others is conversation, not an answer.
     if (!may || !read) return undefined
     const isAnswer = read.taken.type !== 'error' && !answered.has(read.state.secret)
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
@@ -104,7 +107,7 @@ export function createFinding(options: TakingOptions): Finding {
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
       return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, words.pressOrReply) } : undefined
-    // Unless it is known who may answer, anyone's talk would be the answer.
+    // Without known answerers, any conversation could count as the answer.
     return read.state.guard ? found : undefined
   }
 
@@ -112,13 +115,13 @@ export function createFinding(options: TakingOptions): Finding {
     return actor?.isAnonymous ? words.anonymous : words.notForYou
   }
 
-  /** Which of its questions an ask is at, and with which content. */
+  /** Identifies the current question and content of an ask. */
   function stepOf({ requestID }: Ask): string {
     const state = ledger().asks[requestID]
     return `${state?.secret}/${state?.answers.length}`
   }
 
-  /** Undefined if the ask is gone, or the token is not its any more. */
+  /** Undefined if the ask is gone, or the token no longer belongs to it. */
   function readAsk({ requestID }: Ask, input: AskInput): Read | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
@@ -127,7 +130,7 @@ export function createFinding(options: TakingOptions): Finding {
     return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
   }
 
-  /** Words and presses can do no more than what the chat may be offered. */
+  /** Limits text and presses to what the chat may be offered. */
   function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): Taken {
     if (taken.type !== 'answer' || ask.type !== 'permission') return taken
     const offering = { ledger: ledger(), policy, words, mayAllow: mayAllow(state, options), isPress }
@@ -141,7 +144,7 @@ export function createFinding(options: TakingOptions): Finding {
     const guard = state?.guard
     if (actor?.isAnonymous) return false
     if (!guard) return true
-    // Who could allow it is not here. It would wait for ever if it could not be rejected either.
+    // The people who could allow it are not here. Let others reject it, or it would wait for ever.
     if (ask.type === 'permission' && !mayAllow(state, options))
       return !guard.answerers?.length || (actor !== undefined && guard.answerers.includes(actor.id))
     if (!actor || (guard.answerers && !guard.answerers.includes(actor.id))) return false
@@ -157,7 +160,7 @@ export function createFinding(options: TakingOptions): Finding {
     }
   }
 
-  /** Of several takes one counts: from the check on nothing is awaited. */
+  /** Of several takes one counts: nothing is awaited after the check. */
   function take(read: Read | undefined, before: Ask, actor: Actor | undefined): TakenAsk {
     if (!read) return wrong(before, words.alreadyResolved)
     const { ask, state, taken } = read
@@ -165,12 +168,12 @@ export function createFinding(options: TakingOptions): Finding {
     if (answered.has(state.secret)) return wrong(ask, words.alreadyResolved)
     onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })
     if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
-    // What is given last counts when the server has taken it, and is shown then.
+    // The last answer is recorded and shown once the server has accepted it.
     answered.add(state.secret)
     return { ...taken, ask, undo: () => undo(ask, state.secret) }
   }
 
-  /** An actor whose answer was not taken did not answer: another person may have, elsewhere. */
+  /** An actor whose answer was not accepted did not answer; another person may have, elsewhere. */
   function undo({ requestID }: Ask, secret: string): void {
     const state = ledger().asks[requestID]
     if (answered.delete(secret) && state) onChange(requestID, { ...state, by: undefined })
@@ -181,7 +184,7 @@ interface Read {
   readonly ask: Ask
   readonly state: AskState
   readonly taken: Taken
-  /** The words or the button are an answer to it, whether or not it can be given now. */
+  /** The text or button is an answer to it, whether or not it can be given now. */
   readonly isUnderstood: boolean
 }
 

@@ -9,12 +9,12 @@ import type { Chat } from './port.ts'
 /**
  * An ask that a text may answer.
  *
- * - `reply`: the text replies to a message of it.
- * - `bare`: the text replies to nothing, and the chat shows the ask since before it was written.
- * - `maybe`: as `bare`, but the chat is not known to show it, or not since before the text. It may be what the person saw.
- * - `unconfirmed`: it replies to a message that the sink does not know, while the ask is being posted. It may be the ask's.
- * - `outdated`: it replies to a message of an ask that was answered since, or changed.
- * - `unshown`: it replies to an ask that the chat does not show whole, or not since before the text.
+ * - `reply`: the text replies to a message of the ask.
+ * - `bare`: the text replies to nothing, and the chat showed the ask before the text was written.
+ * - `maybe`: like `bare`, but the chat is not known to have shown the ask before the text. The person may have seen it.
+ * - `unconfirmed`: the text replies to an unknown message while the ask is being posted. It may be the ask's.
+ * - `outdated`: the text replies to a message of an ask that has since been answered or changed.
+ * - `unshown`: the text replies to an ask that was not shown completely before the text was written.
  */
 export interface Target {
   readonly type: 'reply' | 'bare' | 'maybe' | 'unconfirmed' | 'outdated' | 'unshown'
@@ -24,11 +24,14 @@ export interface Target {
 export interface TargetFacts {
   readonly reply: Reply
   readonly ledger: Ledger
-  /** The sink's. */
+  /** The sink's chat. */
   readonly chat: Chat
 }
 
-/** What a text may answer, in the order of the asking. Empty for commands, for what was forwarded, and for replies to other messages. Pure. */
+/**
+ * The asks that a text may answer, oldest first. Empty for commands, forwarded texts and replies to other messages.
+ * Pure.
+ */
 export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
   if (isCommand(input) || input.isForwarded || !isIn(chat, input.chat)) return []
   const wroteAt = input.messageRef?.postedAt
@@ -41,7 +44,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
     if (!ask || !state) return []
     if (ask.status !== 'pending' || entry.card !== cardOf(ask, state)) return [{ type: 'outdated', ask }]
     const shownAt = shownSince(ask, state, ledger)
-    // It can't have been written before what it replies to, whatever clock is missing.
+    // A reply was written after the message that it replies to, even if a clock is missing.
     const isShown = shownAt !== undefined && (wroteAt === undefined || isSince(wroteAt, shownAt))
     return [{ type: isShown ? 'reply' : 'unshown', ask }]
   }
@@ -57,37 +60,40 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   })
 }
 
-/** The asks of which a message may be in the chat already: the platform has not confirmed it yet. */
+/** Asks with a message that may already be in the chat: the platform has not confirmed it yet. */
 function beingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
   return pendingAsks(reply).filter(({ requestID }) =>
     entries.some(({ card, state, ref }) => card.startsWith(`ask:${requestID}:`) && state === 'intent' && !ref),
   )
 }
 
-/** Where the platform marks no commands, a text that begins like one counts. An answer that begins with a slash can be given in a form, or in other words. */
+/**
+ * On platforms that don't mark commands, any text that begins like one counts as one. An answer that begins with a
+ * slash needs a form, or other words.
+ */
 function isCommand({ text, isCommand }: AskText): boolean {
   return isCommand === true || /^\s*\/[\p{L}\p{N}_]/u.test(text)
 }
 
-/** The same chat, and the same thread where both are named. */
+/** The same chat, and the same thread if both have one. */
 export function isIn(chat: Chat, other: Chat | undefined): boolean {
   if (!other) return true
   return other.id === chat.id && (chat.thread ?? other.thread) === (other.thread ?? chat.thread)
 }
 
-/** Platforms tell seconds: within the same one the order is not known, and counts as after. */
+/** Platforms report whole seconds. Within the same second the order is unknown, and counts as after. */
 function isSince(wroteAt: number, shownAt: number): boolean {
   return Math.floor(wroteAt / 1000) >= Math.floor(shownAt / 1000)
 }
 
-/** Which card waits for the answer. */
+/** The card that waits for the answer. */
 function cardOf(ask: Ask, { answers }: AskState): string {
   return ask.type === 'permission' ? permissionKey(ask) : `ask:${ask.requestID}:${answers.length}`
 }
 
 /**
- * When the last message of an ask was posted, in ms since the epoch: by the platform's clock, else when the sink heard that
- * it was. Undefined unless the chat is known to show all of them.
+ * When the last message of an ask was posted, in ms since the epoch: by the platform's clock, else when the sink got
+ * its confirmation. Undefined unless the chat is known to show all of them.
  */
 function shownSince(ask: Ask, state: AskState, ledger: Ledger): number | undefined {
   const own = ledger.entries.filter(({ card }) => card === cardOf(ask, state))

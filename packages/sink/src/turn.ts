@@ -10,29 +10,29 @@ import { waitingAsk } from './reconcile.ts'
 /** How long an ask may wait for its first message, in ms, whatever else is to be shown. */
 const askWithinMs = { private: 4000, shared: 7000 } as const
 
-/** Kept free for the call itself, in ms. */
+/** Time reserved for the call itself, in ms. */
 const callMs = 500
 
 export interface TurnOptions {
   readonly pace: ChatPace
   readonly chat: Chat
   readonly perChat: Budget
-  /** Permissions are answered by buttons. */
+  /** People answer permissions with buttons. */
   readonly hasButtons: boolean
 }
 
 /**
- * Whose turn it is: the chat's oldest ask goes before all other calls of all its replies. Where there are no buttons, a chat
- * shows one permission at a time: another one's "1" would be read as an answer to it.
+ * Orders the replies of a chat: its oldest ask goes before all other calls of all its replies. Without buttons, a chat
+ * shows one permission at a time, as a "1" meant for another one would answer it.
  */
 export interface Turn {
-  /** Tells the other replies of the chat which permission people are to answer here. */
+  /** Tells the other replies of the chat which permission waits here. */
   hold(reply: Reply, ledger: Ledger): void
   /** Another reply's permission is answered first. */
   isHeld(): boolean
-  /** Tells the other replies of the chat what waits here. */
+  /** Tells the other replies of the chat which ask waits to be shown here. */
   look(ledger: Ledger, slots: readonly Slot[], isHeldBack: boolean): void
-  /** Whether the ask that waits has time for this many posts before it. */
+  /** Whether the waiting ask has time for this many posts before it. */
   hasTimeFor(posts: number): boolean
   /** Another reply's ask goes first. */
   isBehind(): boolean

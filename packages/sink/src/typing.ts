@@ -3,7 +3,7 @@ import type { ChatPace } from './pace.ts'
 import type { ChannelPort, Chat } from './port.ts'
 
 export interface Typing {
-  /** Whether somebody is to be seen at work, and at what. Called as often as one likes. */
+  /** Shows or hides the typing notice, with the activity if given. Cheap to call repeatedly. */
   set(on: boolean, doing?: string): void
 }
 
@@ -15,13 +15,13 @@ export interface TypingOptions {
   readonly signal: AbortSignal
 }
 
-/** What it is at is told no more often. */
+/** Minimum time between two changes of the activity, in ms. */
 const tellMs = 5000
 
-/** It is renewed so long before it would go out. */
+/** A notice is renewed this long before it expires, in ms. */
 const aheadMs = 1000
 
-/** Shows that it is being worked on, for as long as that is so. A notice that fails is missed by nobody. */
+/** Keeps the typing notice on while the agent works. Failed calls are ignored. */
 export function createTyping({ port, chat, clock, pace, signal }: TypingOptions): Typing {
   const { typingMs, typingTells } = port.limits
   let isOn = false
@@ -40,7 +40,7 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
     else send(false)
   }
 
-  /** As soon as it may be. */
+  /** Sends the new activity as soon as `tellMs` allows. */
   function tell(): void {
     const at = told.doing === undefined ? clock.now() : told.at + tellMs
     stopTimer()
@@ -49,7 +49,7 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
 
   function renew(): void {
     stopTimer()
-    // Whoever wants to hear nothing for a while hears nothing of this either.
+    // Skips the call while the chat is rate-limited.
     if (pace.readyAt('ask') <= clock.now()) send(true)
     stopTimer = clock.after(Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
   }
@@ -57,7 +57,7 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
   function send(on: boolean): void {
     told = { doing, at: clock.now() }
     port.typing?.(on, { chat, signal, ...(on && doing !== undefined && { doing }) }).catch(() => {
-      // It tells nothing that the next message doesn't.
+      // The next message shows the progress anyway.
     })
   }
 }

@@ -12,9 +12,10 @@ import { flowOf } from './view/task.ts'
 import type { Words } from './words.ts'
 
 /**
+ * How text reaches the chat:
  * - `live`: messages grow by edits.
- * - `sealed`: nothing can be edited; a part is shown when it is whole.
- * - `append`: nothing is edited; text is shown as it comes, in further messages.
+ * - `sealed`: nothing can be edited; a part is shown when it is complete.
+ * - `append`: nothing is edited; text is shown as it arrives, in further messages.
  * - `final`: the answer is shown when the reply has settled.
  */
 export type Mode = 'live' | 'sealed' | 'append' | 'final'
@@ -25,43 +26,46 @@ export interface ViewOptions {
   readonly mode: Mode
   readonly now: number
   readonly shown: Shown
-  /** How many buttons fit, where there are any. */
+  /** How many buttons fit. Undefined: no buttons. */
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
-  /** What was posted can be edited. Default true; without it an ask with several answers has no buttons, which could show nothing of what is picked. */
+  /**
+   * Messages can be edited. Default true. If false, a multiple-choice ask has no buttons, as they could not show the
+   * choices.
+   */
   readonly edits?: boolean | undefined
-  /** People here may allow that ask: it is known who may answer it. Default: they may. */
+  /** Whether people here may allow that ask: it is known who may answer it. Default: they may. */
   readonly mayAllow?: ((state: AskState) => boolean) | undefined
-  /** Another reply's permission is answered first, where people answer in words: none of this one's is shown before. */
+  /** Another reply's permission is answered first, where people answer in words: this one's permissions wait for it. */
   readonly isHeld?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
-  /** What grows is streamed: the stream tells what is being done. */
+  /** Growing text is streamed, and the stream shows the activity. */
   readonly isStreaming?: boolean | undefined
-  /** The typing notice tells it. */
+  /** The typing notice shows the activity. */
   readonly typingTells?: boolean | undefined
-  /** Overlong code goes out as files. */
+  /** Overlong code is posted as files. */
   readonly uploads: boolean
 }
 
 export interface View {
-  /** In the order of the chat. Kept cards that were posted and are missing here stay as they are. */
+  /** In the order of the chat. Posted cards that are missing here stay as they are, if their type is kept. */
   readonly cards: readonly Card[]
   readonly isTyping: boolean
-  /** What it is doing, in plain words. */
+  /** What the agent is doing, in plain words. */
   readonly doing?: string | undefined
-  /** For a stream. */
+  /** The content for a stream. */
   readonly flow: Flow
-  /** When to look again, if nothing happens before. */
+  /** When to compute the view again if nothing changes before. */
   readonly nextAt?: number | undefined
 }
 
-/** What a card may say of when to look again. */
+/** A card, and when it has to be computed again. */
 export interface Timed {
   readonly card?: Card | undefined
   readonly nextAt?: number | undefined
 }
 
-/** What people are to see of a reply now. Pure. */
+/** What people should see of a reply now. Pure. */
 export function view(reply: Reply, options: ViewOptions): View {
   const { shown } = options
   const texts = partsOf(reply).filter(isShownText)
@@ -81,7 +85,7 @@ export function view(reply: Reply, options: ViewOptions): View {
   const ids = texts.map(({ id }) => id)
   const known = shown.breaks.map((one) => ({ key: one.key, at: positionOf(one, ids), card: cardOf(found, one.key) }))
   const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
-  // Stable: where two stand at one place, what stood there first comes first.
+  // The sort is stable: cards at the same place keep the order in which they were first shown.
   const kept = placed
     .toSorted((a, b) => a.at - b.at)
     .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
@@ -98,13 +102,13 @@ export function view(reply: Reply, options: ViewOptions): View {
 
 const noFlow: Flow = { tasks: [] }
 
-/** Somebody waits for it, and nobody is asked. */
+/** The agent works and does not wait for an answer. */
 function isAtWork(reply: Reply): boolean {
   if (reply.phase === 'settled' || reply.connection === 'lost' || reply.stalled) return false
   return reply.phase !== 'blocked' && pendingAsks(reply).length === 0
 }
 
-/** Parts may be taken back: then it stands after those that are left. */
+/** If the parts before it were removed, it stands after those that remain. */
 function positionOf({ before }: Break, ids: readonly string[]): number {
   return 1 + Math.max(-1, ...before.map((id) => ids.indexOf(id)))
 }

@@ -1,6 +1,9 @@
 import type { LostReason, Outcome, Todo } from '@reply/core'
 
-/** Everything that a chat is told beside the agent's own words. A host replaces what it wants in other words or another language. */
+/**
+ * Everything that a chat is told beside the agent's own text. Hosts can replace any of it, such as for another
+ * language.
+ */
 export interface Words {
   thinking: string
   writing: string
@@ -78,7 +81,7 @@ export interface Words {
 
 const by = (name: string | undefined): string => (name === undefined ? '' : ` · ${name}`)
 
-/** The words in English. */
+/** The default words, in English. */
 export const words: Words = {
   thinking: 'Thinking',
   writing: 'Writing',

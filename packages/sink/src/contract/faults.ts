@@ -5,7 +5,7 @@ const can =
   ({ faults }) =>
     faults.includes(fault)
 
-/** How each failure is told: the sink deals with each by its kind. */
+/** How a port reports each failure: the sink handles each by its type. */
 export const faults = [
   {
     name: 'tells a rate limit with the time to wait',
@@ -115,7 +115,7 @@ export const faults = [
   },
 ] as const satisfies readonly Demand[]
 
-/** All that an error says, with what it comes from, and that. */
+/** Everything that an error says, including its chain of causes. */
 function allOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : allOf(error.cause)

@@ -7,7 +7,7 @@ import { type Demand, must, reads, type Stage, type StageFault, textsOn, until }
 
 const words = 'The answer begins here, and this is how it ends.'
 
-/** What a sink makes of it: each reply once, whatever fails on the way. */
+/** What a sink does with the port: each reply is shown once, whatever fails. */
 export const whole = [
   {
     name: 'shows a reply once',
@@ -112,7 +112,7 @@ export const whole = [
   },
   {
     name: 'takes its status away in the end',
-    // Where it would ring, or the typing notice tells it, there is none.
+    // No status message where a post would notify, or where the typing notice shows the activity.
     needs: ({ port: { edit, limits } }) =>
       edit !== undefined && limits.edits && limits.silent !== false && limits.typingTells !== true,
     run: async (stage) => {
@@ -142,7 +142,7 @@ function under<F extends StageFault>(
       const isSure = fault !== 'unanswered' || stage.port.limits.idempotent
       if (isSure) isOnce(stage, words)
       must(delivery.undelivered.length === 0, `It says that ${delivery.undelivered[0]?.key} is not there.`)
-      // Nobody can know it: it is there once or twice, and counted.
+      // Without idempotency the result is unknown: the text is there once or twice, and counted as doubtful.
       must(isSure ? delivery.doubtful === 0 : delivery.doubtful === 1, `${delivery.doubtful} are said to be doubtful.`)
       const copies = textsOn(stage).filter((text) => reads(text, words)).length
       must(copies >= 1 && copies <= 1 + delivery.doubtful, `It is there ${copies} times.`)
@@ -155,7 +155,7 @@ function isOnce(stage: Stage, text: string): void {
   must(reads(texts.join(' '), text), `It shows ${texts.join(' | ')}.`)
 }
 
-/** Shows states, one after another, to their end. */
+/** Shows the states in order, then waits for the end. */
 async function play(
   stage: Stage,
   states: readonly Reply[],

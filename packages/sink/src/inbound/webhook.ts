@@ -1,37 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What is known of a request before its body. */
+/** What is known of a request before its body is read. */
 export interface WebhookHead {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly url?: string | undefined
-  /** By name, in lower case, as Node gives them. */
+  /** Keyed by lower-case name, as Node gives them. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** A request as any framework has it. */
+/** A request in the form that any framework can provide. */
 export interface WebhookRequest extends WebhookHead {
-  /** As it came: signatures are over bytes. */
+  /** The raw bytes: signatures cover bytes. */
   readonly body: Uint8Array
 }
 
 export interface WebhookAnswer {
   readonly status: number
-  /** With its type; left out: none. */
+  /** With its content type. Undefined: no body. */
   readonly body?: { readonly type: string; readonly text: string } | undefined
 }
 
 export interface WebhookOptions {
-  /** Refuses by the head alone, so that nothing is read of whom nobody knows. */
+  /** Refuses a request by its head alone, so that bodies of unauthenticated requests are never read. */
   readonly refuse: (head: WebhookHead) => WebhookAnswer | undefined
   readonly take: (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>
-  /** Bytes that a body may have: one of more is answered 413. */
+  /** The most bytes of a body. Larger requests get 413. */
   readonly maxBytes: number
 }
 
 export interface Webhook {
   take(request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same for `node:http`. */
+  /** The same as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
 }
 
@@ -48,11 +48,11 @@ export function createWebhook({ refuse, take: accept, maxBytes }: WebhookOptions
   function listener(request: IncomingMessage, response: ServerResponse): void {
     answer(request).then(
       ({ status, body }) => {
-        // What was not read is not waited for.
+        // Closes the connection rather than reading the rest of the body.
         const close = status < 300 ? {} : { connection: 'close' }
         response.writeHead(status, { ...close, ...(body && { 'content-type': body.type }) }).end(body?.text)
       },
-      // The client broke off; there is nobody to answer.
+      // The client disconnected, so no answer is possible.
       () => response.destroy(),
     )
   }

@@ -3,7 +3,7 @@ import type { Card } from '../card.ts'
 import type { ViewOptions } from '../view.ts'
 import { clip, contextPercent, literal } from './phrase.ts'
 
-/** How it ended, truthfully; nothing where the answer says it all. */
+/** How the reply ended. Nothing if the answer already says it. */
 export function endingCards(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): readonly Card[] {
   if (reply.outcome === undefined) return []
   const ending = endingOf(reply, options)
@@ -18,7 +18,7 @@ function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly has
     case undefined:
       return undefined
     case 'completed': {
-      // A prompt that wants no reply got none.
+      // A prompt sent with no reply wanted has no messages, so it needs no ending.
       const isSilent = !hasText && reply.messages.length > 0
       if (isSilent) return card(words.noText(factsOf(reply)), false)
       return reply.finish === 'length' ? card(words.cutOff, false) : undefined
@@ -53,7 +53,7 @@ function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
   }
 }
 
-/** Once, after the answer; a context that has just been compacted is nobody's worry. */
+/** Shown once, after the answer. Skipped if the context has just been compacted. */
 function contextCard(reply: Reply, { words, policy }: ViewOptions): Card | undefined {
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
@@ -61,7 +61,7 @@ function contextCard(reply: Reply, { words, policy }: ViewOptions): Card | undef
   return { type: 'note', key: 'context', source: `*${literal(text)}*` }
 }
 
-/** Edits ring no bell: who has waited long is told that it is over. */
+/** Edits don't notify, so a reply that took long ends with a new message. */
 function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Card | undefined {
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined

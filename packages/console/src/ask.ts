@@ -12,13 +12,13 @@ import {
 } from '@reply/core'
 import { visibleLine } from './sanitize.ts'
 
-/** What a person decided. */
+/** A person's decision. */
 export type Answer =
   | { readonly type: 'answers'; readonly answers: readonly (readonly string[])[] }
   | { readonly type: 'permission'; readonly reply: 'once' | 'always' }
   | { readonly type: 'reject'; readonly message?: string }
 
-/** "Type 1 to 3", with what else this question takes. */
+/** "Type 1 to 3", and what else this question accepts. */
 export function howToAnswer(question: Question): string {
   const count = question.options.length
   if (count === 0) return 'type your answer'
@@ -43,28 +43,28 @@ export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswe
   return wrong.reason satisfies never
 }
 
-/** The answers to a permission that a person may give here, by their fixed numbers. */
+/** The answers that a person may give to a permission here, by their fixed numbers. */
 export interface Offer {
-  /** What it would run is known. */
+  /** It is known what the permission would run. */
   readonly isKnown: boolean
   readonly numbers: readonly (1 | 2 | 3)[]
 }
 
-/** What would run has to be readable, or be allowed unseen, before it can be allowed. */
+/** Allowing requires that the input is readable, or that unseen input may be allowed. */
 export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUnseen: boolean }): Offer {
   const isKnown = detailsOf(ask) !== undefined
   if (!isKnown && !allowUnseen) return { isKnown, numbers: [3] }
   return { isKnown, numbers: ask.always.length > 0 ? [1, 2, 3] : [1, 3] }
 }
 
-/** "type 1 or 3", with what may follow. */
+/** "type 1 or 3", and what may follow. */
 export function howToPermit({ numbers }: Offer): string {
   const [last, ...others] = numbers.toReversed()
   const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
   return `type ${list}; a reason may follow the 3`
 }
 
-/** What is wrong with an answer to a permission; undefined for one that is offered. */
+/** What is wrong with an answer to a permission. Undefined if it is offered. */
 export function wrongPermission(read: ReadPermissionAnswer, offer: Offer): string | undefined {
   const how = howToPermit(offer)
   if (read.type === 'error') return read.reason === 'unclear' ? how : `"always" is not offered here: ${how}`
@@ -74,7 +74,7 @@ export function wrongPermission(read: ReadPermissionAnswer, offer: Offer): strin
 
 const knownDetails = new WeakMap<PermissionAsk, { readonly details: readonly AskDetail[] | undefined }>()
 
-/** `askDetails`, computed once for each state of an ask: every repaint needs it. */
+/** `askDetails`, computed once per state of an ask: every repaint needs it. */
 export function detailsOf(ask: PermissionAsk): readonly AskDetail[] | undefined {
   const known = knownDetails.get(ask) ?? { details: askDetails(ask) }
   knownDetails.set(ask, known)
@@ -83,7 +83,7 @@ export function detailsOf(ask: PermissionAsk): readonly AskDetail[] | undefined 
 
 const knownContents = new WeakMap<Ask, string>()
 
-/** All that a person reads of it before answering: equal texts are the same question to decide. */
+/** Everything that a person reads before answering. Asks with equal content are the same decision. */
 export function contentOf(ask: Ask): string {
   const known = knownContents.get(ask)
   if (known !== undefined) return known
@@ -93,7 +93,7 @@ export function contentOf(ask: Ask): string {
   return content
 }
 
-/** The first option of every question, or the permission once: what a demonstration without a person answers. */
+/** The first option of every question, or `once`, for a demo without a person. */
 export function firstAnswer(ask: Ask): Answer {
   if (ask.type === 'permission') return { type: 'permission', reply: 'once' }
   return { type: 'answers', answers: ask.questions.map(({ options }) => [options[0]?.label ?? 'yes']) }

@@ -6,13 +6,13 @@ import { clip, type Line, line, span } from './line.ts'
 import { askLines, inputLines } from './panel.ts'
 import { cleanLine } from './sanitize.ts'
 
-/** Where answers go. What `connect()` returns fits. */
+/** Where answers go. The result of `connect()` fits. */
 export interface AskPort {
   answer(ask: Ask, answer: readonly (readonly string[])[] | 'once' | 'always'): Promise<unknown>
   reject(ask: Ask, message?: string): Promise<unknown>
 }
 
-/** The ask that is on the screen, split so that a screen that is too low can let the question scroll away. */
+/** The ask on the screen, split so that the question can scroll away on a low screen. */
 export interface Asked {
   /** Changes with anything that the question shows. */
   readonly key: string
@@ -21,15 +21,15 @@ export interface Asked {
 }
 
 export interface Asking {
-  /** Takes up the oldest pending ask, lets go of one that is over. */
+  /** Takes the oldest pending ask, and drops one that is closed. */
   update(reply: Reply): void
   lines(reply: Reply, width: number): Asked | undefined
-  /** All of the question with this key is on the screen, or in its scrollback: from now on it can be answered. */
+  /** Reports that the whole question with this key is on the screen or in its scrollback, so it can be answered. */
   offer(key: string): void
   stop(): void
 }
 
-/** Asks one after another, with what was typed so far. Without a keyboard or a port it only shows them. */
+/** Asks one after another, and keeps what was typed so far. Without a keyboard or a port it only shows them. */
 export function createAsking(options: {
   keyboard: Keyboard | undefined
   opencode: AskPort | undefined
@@ -42,9 +42,9 @@ export function createAsking(options: {
   let focus: Focus | undefined
   let newest: Reply | undefined
   let offered: string | undefined
-  /** How often the content of an ask that was on the screen has changed. */
+  /** How often the content of a shown ask has changed. */
   let changes = 0
-  /** What an answer on its way is for: it goes to all that ask the same, one after the other. */
+  /** The content of answers in flight: an answer goes to all asks with the same content, one after the other. */
   const sending = new Set<string>()
 
   function onKey(key: Parameters<typeof press>[1]): void {

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** A file of this machine, sent along as it is: the server may run on another one. */
+/** Sends a local file's content, as the server may run on another machine. */
 export async function attachment(path: string): Promise<PromptFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new ConsoleError('usage', `The file ${path} can't be read: look at its name and whether you may read it.`, {

@@ -9,7 +9,7 @@ import { type ViewOptions, view } from './view.ts'
 
 export interface ComposeOptions extends ViewOptions {
   readonly size: Size
-  /** The last picture: everything is committed. */
+  /** This is the last picture: everything is committed. */
   readonly ended: boolean
   readonly asked: Asked | undefined
   readonly above: Above
@@ -17,26 +17,26 @@ export interface ComposeOptions extends ViewOptions {
   readonly interrupted: boolean
   /** Other replies are on the same screen now. */
   readonly shared: boolean
-  /** What this reply is called among others. */
+  /** The reply's name among others. */
   readonly label: string
   readonly hint: string | undefined
 }
 
 export interface Composition {
   readonly picture: Picture
-  /** What `picture.commit` is made of. */
+  /** The blocks that `picture.commit` consists of. */
   readonly committed: readonly Block[]
-  /** What then stands above the next rows. */
+  /** What is above the next rows after this commit. */
   readonly above: Above
-  /** The key of the ask that can be read in whole once this is painted. */
+  /** The key of the ask that can be read completely once this is painted. */
   readonly offered: string | undefined
 }
 
-/** What to write and what to paint, of what is not shown yet. */
+/** What to commit and what to repaint, of everything not shown yet. */
 export function compose(reply: Reply, options: ComposeOptions): Composition {
   const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
   const { commit, rest } = choose(view(reply, options), ended)
-  // The words before a question come first, also where the server asks before it has closed them.
+  // Text before a question comes first, even if the server asks before it has sealed the text.
   const speaking = rest.some(({ kind }) => kind === 'text')
   const isShown = (key: string): boolean => shown.keys.has(key)
   const place = placed(live ? asked : undefined, { rows: size.rows, shared: options.shared, speaking, isShown })

@@ -6,16 +6,16 @@ import { NOTHING_MISSED } from './trouble.ts'
 import type { World } from './world.ts'
 
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
-  /** Whether replies are on show: they say themselves that the connection is lost. Default: none is. */
+  /** Whether replies are shown, which report a lost connection themselves. Default: none. */
   readonly isShowing?: () => boolean
-  /** What of a gap is not here, in words that begin with a comma or a semicolon. Default: nothing is missed. */
+  /** What was missed in an outage, in words that begin with a comma or a semicolon. Default: nothing. */
   readonly missed?: () => string
-  /** Hears of each failure first. Returns whether that was all there is to say. */
+  /** Sees each failure first. Returns true if the failure is fully reported. */
   readonly onFailure?: (error: ReplyError) => boolean
 }
 
 /**
- * Connects with the credentials of the url or the environment and waits until the server has answered. `remark` is called
+ * Connects with the credentials of the URL or the environment, and waits until the server has answered. Calls `remark`
  * once for each failure that does not end the command.
  */
 export async function openServer(
@@ -26,7 +26,7 @@ export async function openServer(
 ): Promise<OpenCode> {
   const url = urlOf(options, world.env)
   const said = new Set<string>()
-  // Before it is open, the failure is thrown; after it was closed, it is dropped.
+  // Failures before this are thrown; after closing they are dropped.
   let open = false
   const outage = createOutage({ clock: world.clock, remark, isSaid: isShowing, missed })
 
@@ -52,7 +52,7 @@ export async function openServer(
     ...(options.directory === undefined ? {} : { directory: options.directory }),
   })
 
-  /** The core's words name what `connect` takes; here it is an option or the environment. */
+  /** The core's message names options of `connect`; here they are command options or environment variables. */
   function curedHere({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
     const cure =

@@ -10,13 +10,15 @@ export interface Conversation {
   readonly output: ReplyOutput
   readonly request: Parameters<OpenCode['prompt']>[0]
   readonly timeoutMs?: number | undefined
-  /** What becomes of asks. Without it, the keyboard answers them. */
+  /** How asks are handled. Undefined: they are answered from the keyboard. */
   readonly asks?: Unattended | undefined
   /** Called with the settled reply, after it was shown. */
   readonly onEnd?: (reply: Reply) => void
 }
 
-/** How long leaving waits until the server has stopped: after a second Control-C, and after any other signal. */
+/**
+ * How long to wait for the server to stop before leaving, in ms: after a second Control-C, and after any other signal.
+ */
 const LEAVE_AT_ONCE_MS = 700
 const LEAVE_MS = 5_000
 

@@ -2,15 +2,15 @@ import { type Ask, type PermissionAsk, type Question, readPermissionAnswer, read
 import { type Answer, offerOf, wrongAnswer, wrongPermission } from './ask.ts'
 import type { Key } from './key.ts'
 
-/** What a person has typed so far to answer one ask. */
+/** What a person has typed so far for one ask. */
 export interface Entry {
   readonly requestID: string
   /** The answers to the questions before the current one. */
   readonly answers: readonly (readonly string[])[]
   readonly input: string
-  /** What was wrong, or what the next key would do. */
+  /** An error, or what the next key would do. */
   readonly note?: string | undefined
-  /** Sent; the server has not confirmed it yet. */
+  /** The answer was sent, but the server has not confirmed it yet. */
   readonly sent: boolean
 }
 
@@ -18,7 +18,7 @@ export function emptyEntry(ask: Ask): Entry {
   return { requestID: ask.requestID, answers: [], input: '', sent: false }
 }
 
-/** The question that this entry is at. Absent for a permission. */
+/** The entry's current question. Undefined for a permission. */
 export function currentQuestion(ask: Ask, entry: Entry): Question | undefined {
   return ask.type === 'question' ? ask.questions[entry.answers.length] : undefined
 }
@@ -27,7 +27,7 @@ const DISMISS = 'press Escape again to refuse to answer'
 
 export interface Asked {
   readonly ask: Ask
-  /** Whether a permission can be allowed while it is not known what it would run. */
+  /** Whether a permission can be allowed while its input is unknown. */
   readonly allowUnseen: boolean
 }
 
@@ -36,7 +36,7 @@ interface Pressed {
   readonly answer?: Answer
 }
 
-/** One key: the entry after it and, when the ask is decided, the answer to send. */
+/** Handles one key. Returns the new entry and, when the ask is decided, the answer to send. */
 export function press(entry: Entry, key: Key, asked: Asked): Pressed {
   const { ask, allowUnseen } = asked
   if (entry.sent) return { entry }
@@ -67,19 +67,19 @@ export function press(entry: Entry, key: Key, asked: Asked): Pressed {
   return { entry }
 }
 
-/** Sending failed: the person may try again. */
+/** Sending failed, so the person may try again. */
 export function failed(entry: Entry, note: string): Entry {
   return { ...entry, sent: false, note }
 }
 
-/** The question changed: takes back what was typed for the old one, unless it is a refusal. */
+/** The question changed: drops what was typed for the old one, unless it is a rejection. */
 export function renewed(ask: Ask, entry: Entry, note: string): Entry {
   const isRefusal =
     ask.type === 'permission' && readPermissionAnswer(entry.input, { canAlways: true }).type === 'reject'
   return { ...emptyEntry(ask), input: isRefusal ? entry.input : '', note }
 }
 
-/** The options that the input stands for now, for the mark beside them. */
+/** The options that the input selects now, for their marks. */
 export function picked(ask: Ask, entry: Entry): readonly string[] {
   const question = currentQuestion(ask, entry)
   if (question === undefined || entry.input.trim() === '') return []

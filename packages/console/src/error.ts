@@ -1,13 +1,13 @@
 /**
  * What went wrong:
- * - `usage`: the command was called with something it can't take.
+ * - `usage`: an invalid argument or option.
  * - `missing`: a package that only this command needs, or a session that the server doesn't know.
- * - `unreadable`: a file can't be read, or is no recording.
- * - `unwritable`: what was to be written did not arrive, in a file or on standard output.
+ * - `unreadable`: a file can't be read, or is not a recording.
+ * - `unwritable`: writing to a file or to standard output failed.
  */
 export type ConsoleErrorType = 'usage' | 'missing' | 'unreadable' | 'unwritable'
 
-/** The package's one error. The message says what failed, with the value, and the cure. */
+/** The package's only error. The message says what failed, with the value, and the cure. */
 export class ConsoleError extends Error {
   override readonly name = 'ConsoleError'
   readonly type: ConsoleErrorType

@@ -1,6 +1,6 @@
 import type { Observation, ReplyObserver } from '@reply/core'
 
-/** An observer that treats every change alike: for whoever looks at the reply, not at what happened to it. */
+/** An observer that calls the same function for every change. */
 export function every(see: (observation: Observation) => void): Required<ReplyObserver> {
   return {
     replyStarted: see,

@@ -1,7 +1,7 @@
 import type { ReplyErrorType, ReplyFailure } from '@reply/core'
 import { cleanLine } from './sanitize.ts'
 
-// What the kinds of a `ReplyError` say, its message says better.
+// Types of `ReplyError`: their messages say more than their names.
 const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   malformed: true,
   'too-large': true,
@@ -17,7 +17,7 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   closed: true,
 }
 
-/** "Name: message" in one line, without a name that says nothing to people. */
+/** "Name: message" in one line, without a name that tells people nothing. */
 export function errorText(error: ReplyFailure | undefined): string {
   if (error === undefined) return 'the server did not say why'
   const unknown = unknownSession(error)
@@ -28,28 +28,28 @@ export function errorText(error: ReplyFailure | undefined): string {
   return isTelling ? `${cleanLine(error.name)}: ${message}` : message
 }
 
-// A line of its own that begins with "at", or "at name (file:1:2)" where the lines were joined.
+// A line that begins with "at", or "at name (file:1:2)" if the lines were joined.
 const STACK = /\s*\n\s*at\s|\s+at\s(?:[^\s()]+\s){0,4}\([^()\s]*:\d+:\d+\)|\s+at\s[^\s()]*\/[^\s()]*:\d+:\d+/
 
-/** What a server says of a failure, in one line and without the stack that some servers send along. */
+/** A server's failure message in one line, without the stack that some servers append. */
 export function reasonText(message: string): string {
   const stack = message.search(STACK)
   return cleanLine(stack > 0 ? message.slice(0, stack) : message)
 }
 
-/** The session that a server doesn't know, where that is what it said. */
+/** The unknown session, if that is the failure. */
 function unknownSession({ name, message }: ReplyFailure): string | undefined {
   return name === 'gone' ? sessionNotFound(message) : undefined
 }
 
-/** The id in what servers say of a session that they don't know. */
+/** The id in a server's message about an unknown session. */
 export function sessionNotFound(message: string): string | undefined {
   return /Session not found: (ses_\w+|\S+)/.exec(cleanLine(message))?.[1]
 }
 
 export const SESSIONS_CURE = '`opencode session list`, run in the project, names the sessions there are.'
 
-/** What to do about it, where that is known. */
+/** What to do about it, if known. */
 export function cureOf(error: ReplyFailure | undefined): string | undefined {
   if (error === undefined) return undefined
   const { name, statusCode } = error

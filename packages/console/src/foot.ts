@@ -18,7 +18,7 @@ export interface FootOptions {
 
 const TODO_ROWS = 7
 
-/** What stays in view under the reply: the checklist, as far as there is room, what is asked, and the status. */
+/** What stays in view below the reply: the checklist as far as it fits, the ask, and the status. */
 export function footLines(reply: Reply, options: FootOptions): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
   const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
@@ -37,16 +37,16 @@ export function footLines(reply: Reply, options: FootOptions): readonly Line[] {
 export type Placed = Pick<Asked, 'question' | 'input'>
 
 export interface Placing {
-  /** What has to be committed, so that it can be read by scrolling. */
+  /** Rows to commit, so that they can be read by scrolling. */
   readonly spill: readonly Block[]
   readonly foot: Placed | undefined
-  /** The key of the question that can be read in whole, here or by scrolling. */
+  /** The key of the question that can be read completely, here or by scrolling. */
   readonly offered: string | undefined
 }
 
 /**
- * Where a question goes. One that is too tall for the screen, or that shares it with other replies' rows, is committed;
- * the place to type is offered after it. While something is being said above, it waits.
+ * Places a question. One that is too tall for the screen, or that shares it with other replies' rows, is committed, and
+ * the input is offered after it. It waits while text is being written above.
  */
 export function placed(
   asked: Asked | undefined,
@@ -68,7 +68,7 @@ export function placed(
   return { spill: [block], foot: { question: [], input }, offered: key }
 }
 
-/** Below the question: the place to type, the status. Above it: a row of what was said. */
+/** The rows besides the question: the input, the status, and a row of text above. */
 function isTall({ question, input }: Asked, rows: number): boolean {
   return question.length + input.length + 3 > rows
 }

@@ -1,11 +1,11 @@
-// A block of another kind: what begins with a bar inside it is no table.
+// The first line of a block of another kind, where a leading bar does not start a table.
 const OTHER = /^(?: {0,3}(?:```|~~~|<|>|[-*+] |\d+[.)] )| {4}|\t)/
 const ROW = /^ {0,3}\|/
 const DELIMITER = /^[\s|:-]*$/
 
 /**
- * The last block of a text that still grows, so that a table in it looks like one from its first row on: cells that are
- * not closed yet wait, and a rule is put under the header before the model has written it.
+ * Makes a table in the last block of a growing text look like one from its first row on: hides unclosed cells, and adds
+ * a rule under the header until the model has written it.
  */
 export function healed(source: string): string {
   const lines = source.split('\n')
@@ -14,7 +14,7 @@ export function healed(source: string): string {
   const start = lines.findIndex((row, index) => index > before && ROW.test(row))
   if (start < 0) return source
   const [header = '', delimiter, ...rows] = lines.slice(start)
-  // A line below that is no rule: it was no table after all.
+  // The line below is not a rule, so this is not a table.
   if (delimiter !== undefined && !DELIMITER.test(delimiter)) return source
   const head = delimiter === undefined ? closedCells(header) : header
   const columns = cellCount(head)
@@ -24,7 +24,7 @@ export function healed(source: string): string {
   return [...lines.slice(0, start), ...(columns === 0 ? [] : [head, rule, ...body])].join('\n')
 }
 
-/** The row up to its last bar. Nothing while it is its only one. */
+/** The row up to its last bar. Empty while it has only one. */
 function closedCells(row: string): string {
   const bars = barsOf(row)
   return bars.length < 2 ? '' : row.slice(0, (bars.at(-1) ?? 0) + 1)
@@ -34,7 +34,7 @@ function cellCount(row: string): number {
   return Math.max(0, barsOf(row).length - 1)
 }
 
-/** Where its cells end. A bar after a backslash belongs to the text. */
+/** The bars between cells. A bar after a backslash belongs to the text. */
 function barsOf(row: string): readonly number[] {
   return [...row.matchAll(/\\.|\|/g)].filter(([found]) => found === '|').map(({ index }) => index)
 }

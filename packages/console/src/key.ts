@@ -1,4 +1,4 @@
-/** One thing a person did on the keyboard. */
+/** One key press. */
 export type Key =
   | { readonly type: 'text'; readonly text: string }
   | {
@@ -32,13 +32,13 @@ const CONTROLS: Readonly<Record<string, Exclude<Key['type'], 'text'>>> = {
   '\u001bOB': 'down',
 }
 
-// One escape sequence, or one control character, or a run of text.
+// One escape sequence, one control character, or a run of text.
 const PRESS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   /\u001b\[[0-?]*[ -/]*[@-~]|\u001bO[ -~]|\u001b(?![[O])[ -~]|[\u0000-\u001f\u007f-\u009f]|[^\u0000-\u001f\u007f-\u009f]+/g
 
 /**
- * What a terminal in raw mode sent, as keys. Keys that nothing here uses are left out.
+ * Decodes raw-mode terminal input into keys. Unused keys are dropped.
  *
  * A lone escape character is the Escape key: terminals send a sequence in one piece.
  */

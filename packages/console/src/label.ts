@@ -4,21 +4,21 @@ import { cleanLine } from './sanitize.ts'
 const WORDS = 40
 const REMEMBERED = 500
 
-// What OpenCode calls a session until a model has found a title: "New session - 2026-01-31T12:00:00.000Z".
+// OpenCode's placeholder until a model has found a title: "New session - 2026-01-31T12:00:00.000Z".
 const PLACEHOLDER = /^(?:New|Child) session - \d{4}-\d\d-\d\d/
 
-/** What to call a reply: its session's title; until there is one, how its prompt begins; else the session's id. */
+/** The label of a reply: its session's title, else the beginning of its prompt, else the session's id. */
 export function labelOf({ title, prompt, sessionID }: Pick<Reply, 'title' | 'prompt' | 'sessionID'>): string {
   return givenTitle(title) ?? firstWords(prompt?.text ?? '') ?? cleanLine(sessionID)
 }
 
-/** A title that somebody gave, in one line. */
+/** A real title, not OpenCode's placeholder, in one line. */
 export function givenTitle(title: string | undefined): string | undefined {
   const text = cleanLine(title ?? '')
   return text === '' || PLACEHOLDER.test(text) ? undefined : text
 }
 
-/** `labelOf`, with the end of the id behind what more than one session is called. */
+/** `labelOf`, with the end of the id added if several sessions have the same label. */
 export function createLabels(): (reply: Reply) => string {
   const labels = new Map<string, string>()
   return (reply) => {

@@ -2,20 +2,20 @@ import { EXIT } from './exit.ts'
 import type { World } from './world.ts'
 
 export interface LeavingOptions {
-  /** What Control-C does: the exit code, or undefined to stay. */
+  /** Called on Control-C. Returns the exit code, or undefined to stay. */
   readonly interrupted: () => number | undefined
-  /** The exit code when the reader of standard output left. Default: 0, the reader has enough. */
+  /** The exit code when the reader of standard output left. Default: 0. */
   readonly readerLeft?: number | undefined
 }
 
-/** The ways out of a command before its work is done. */
+/** The ways to leave a command early. */
 export interface Leaving {
-  /** Resolves with the exit code when it is time to go. */
+  /** Resolves with the exit code when the command should end. */
   readonly code: Promise<number>
   stop(): void
 }
 
-/** Listens for the signals that end a process, so that the screen and the keyboard can be given back first. */
+/** Listens for signals that end a process, so that the screen and keyboard can be restored first. */
 export function leaving(world: World, { interrupted, readerLeft = EXIT.done }: LeavingOptions): Leaving {
   let leave: (code: number) => void = () => {}
   const code = new Promise<number>((resolve) => {

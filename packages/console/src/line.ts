@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import stringWidth from 'string-width'
 import { clean } from './sanitize.ts'
 
-/** How a span looks. Only these; a span's text can carry no style of its own. */
+/** The styles of a span. A span's text cannot contain any others. */
 export type Tone =
   | 'bold'
   | 'dim'
@@ -22,7 +22,7 @@ export interface Span {
   readonly tones: readonly Tone[]
 }
 
-/** One row of the terminal, or before `wrap` any number of them with line feeds in the text. */
+/** One terminal row, or, before `wrap`, any number of them separated by line feeds. */
 export type Line = readonly Span[]
 
 export function span(text: string, ...tones: readonly Tone[]): Span {
@@ -33,31 +33,31 @@ export function line(text: string, ...tones: readonly Tone[]): Line {
   return [span(text, ...tones)]
 }
 
-/** Columns on a terminal: wide characters are two, combining ones none. */
+/** Terminal columns: wide characters take two, combining ones none. */
 export function widthOf(spans: Line): number {
   let width = 0
   for (const { text } of spans) width += columnsOf(text)
   return width
 }
 
-/** The text alone, without any style. */
+/** The text without style. */
 export function plain(spans: Line): string {
   return spans.map(({ text }) => oneRow(text)).join('')
 }
 
-/** The only place where text becomes what a terminal obeys: it is cleaned once more, and nothing but SGR is added. */
+/** The only place that produces terminal escapes: the text is cleaned once more, and only SGR is added. */
 export function ansi(spans: Line): string {
   let out = ''
   for (const { text, tones } of spans) {
     const row = oneRow(text)
     if (row === '') continue
-    // The stream is the caller's question: without `validateStream`, Node would look at process.stdout instead.
+    // The caller decides about colour. Without `validateStream: false`, Node would check process.stdout instead.
     out += tones.length === 0 ? row : styleText([...tones], row, { validateStream: false })
   }
   return out
 }
 
-/** Cuts at the width, the last column an ellipsis. Never cuts through a character. */
+/** Cuts to the width, with an ellipsis in the last column. Never splits a character. */
 export function clip(spans: Line, width: number): Line {
   if (widthOf(spans) <= width) return spans
   const cells: Cell[] = []
@@ -70,7 +70,7 @@ export function clip(spans: Line, width: number): Line {
   return width < 1 ? [] : [...spansOf(cells), { text: '…', tones: ['dim'] }]
 }
 
-/** The row, cut to leave room for an end that must be seen. Where there is next to no room, the end goes. */
+/** The row, cut to make room for an end that must be visible. If there is hardly any room, the end is dropped. */
 export function fit(row: Line, end: Line, width: number): Line {
   const room = width - widthOf(end)
   return room < 10 ? clip(row, width) : [...clip(row, room), ...end]
@@ -79,8 +79,8 @@ export function fit(row: Line, end: Line, width: number): Line {
 /**
  * Breaks at line feeds, then at spaces and beside wide characters, then anywhere.
  *
- * `lead` stands before the first row and `hang` (default: as `lead`) before the others; both count as width.
- * Spaces at a break vanish. Rows are never empty of progress, so a width smaller than the lead overflows.
+ * `lead` precedes the first row and `hang` (default: `lead`) the others; both count as width. Spaces at a break are
+ * dropped. Every row has at least one character, so a width smaller than the lead overflows.
  */
 export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = lead): readonly Line[] {
   const rows: Line[] = []
@@ -91,14 +91,16 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
       const end = breakOf(cells, start, Math.max(1, width - widthOf(before)))
       rows.push([...before, ...spansOf(cells, start, end)])
       start = end
-      // Spaces at the break belong to neither row; those that open a line are its indentation and stay.
+      // Spaces at a break belong to neither row; those at the start of a line are indentation and stay.
       while (cells[start]?.text === ' ') start++
     } while (start < cells.length)
   }
   return rows
 }
 
-/** One line in rows of the width, cut anywhere: every character stays, spaces too. Rows after the first begin with `hang`. */
+/**
+ * Splits one line into rows of the width, anywhere: every character stays, spaces too. Later rows begin with `hang`.
+ */
 export function chop(spans: Line, width: number, { lead, hang }: { readonly lead: Line; readonly hang: Line }): Line[] {
   const cells = cellsOf(spans)
   const rows: Line[] = []
@@ -130,9 +132,9 @@ function columnsOf(text: string): number {
   return ASCII.test(text) ? text.length : stringWidth(text)
 }
 
-/** Characters whose width is remembered: to find it takes longer than all the rest of a row. */
+/** The most characters with a cached width: finding it takes longer than the rest of a row's layout. */
 const mostCharacters = 4000
-/** UTF-16 units of the longest of them. A letter may carry any number of accents. */
+/** The longest cached character, in UTF-16 units. A letter may carry any number of accents. */
 const longestCharacter = 16
 const characterWidths = new Map<string, number>()
 
@@ -187,7 +189,7 @@ function breakOf(cells: readonly Cell[], start: number, width: number): number {
   return cells.length
 }
 
-/** The cells from `start` to `end` without the spaces at the end, neighbours of one style joined. */
+/** The cells from `start` to `end` without trailing spaces, as spans of one style each. */
 function spansOf(cells: readonly Cell[], start = 0, end = cells.length): Span[] {
   let last = end
   while (last > start && cells[last - 1]?.text === ' ') last--

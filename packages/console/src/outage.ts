@@ -5,27 +5,27 @@ import { RECONNECTING } from './status.ts'
 export interface OutageOptions {
   readonly clock: Clock
   readonly remark: (text: string) => void
-  /** Replies on show say it themselves, each for its own text. */
+  /** Replies on show report the outage themselves, each for its own text. */
   readonly isSaid: () => boolean
-  /** What of the time between is not here, for the line that says that the connection is back. */
+  /** What was missed in between, for the line that reports the reconnect. */
   readonly missed: () => string
 }
 
-/** Says that the connection is lost and that it is back, where no reply is on show that would. */
+/** Reports a lost connection and its return if no shown reply does. */
 export interface Outage {
-  /** What `onConnection` tells. */
+  /** Takes what `onConnection` reports. */
   tell(connection: 'live' | 'lost'): void
-  /** Tells it, unless it is part of an outage, or of one that shows in a moment. */
+  /** Calls `tell`, unless the failure belongs to an outage, or to one that is about to show. */
   hear(error: ReplyError, tell: () => void): void
   /** What may be part of one is not told any more. */
   stop(): void
 }
 
-/** So long a call's failure may run ahead of the stream's. */
+/** How long a call's failure may precede the stream's, in ms. */
 const foretellsMs = 1000
 
 export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): Outage {
-  /** Failures that a loss may explain. */
+  /** Failures that an outage may explain. */
   const held = new Set<() => void>()
   let lost: { readonly at: number; readonly isMine: boolean } | undefined
 
@@ -41,9 +41,9 @@ export function createOutage({ clock, remark, isSaid, missed }: OutageOptions): 
     const { at, isMine } = lost
     lost = undefined
     const restored = `connection restored after ${duration(clock.now() - at)}`
-    // Replies that have just been found ran in the gap: they know of no loss.
+    // Replies found just now ran during the outage, so they don't know of it.
     if (isMine) return remark(`${restored}${missed()}`)
-    // Those that said that it was lost were given up meanwhile, and their ends say what is missing.
+    // Replies that reported the loss were given up meanwhile; their outcomes say what is missing.
     if (!isSaid()) remark(restored)
   }
 

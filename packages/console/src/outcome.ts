@@ -4,7 +4,7 @@ import { type Line, line, span, wrap } from './line.ts'
 import { MARKS } from './mark.ts'
 import { amount, contextUse, counted, duration } from './phrase.ts'
 
-/** How it ended, in words that are true: what happened, what to do about it, what it took. Empty until it settled. */
+/** How the reply ended: what happened, what to do about it, what it used. Empty until it settled. */
 export function outcomeLines(reply: Reply, width: number): readonly Line[] {
   if (reply.outcome === undefined) return []
   const said = sayOutcome(reply)
@@ -80,7 +80,7 @@ function whyStopped(reply: Reply): string {
   return 'the last step only called tools, and no further one followed'
 }
 
-/** An answer without text is legitimate; it is named, so that nobody waits for more. */
+/** An answer without text is valid, but it is mentioned, so that people don't wait for more. */
 function silenceOf(reply: Reply): string | undefined {
   if (reply.outcome !== 'completed' && reply.outcome !== 'stopped') return undefined
   if (textOf(reply) !== '') return undefined
@@ -99,7 +99,7 @@ function factsOf(reply: Reply): string {
   const tokens = usage.input + usage.output + usage.reasoning + usage.cacheRead + usage.cacheWrite
   const context = contextUse(reply.usage)
   const facts = [
-    // A recording without notes of time begins at 0.
+    // A recording without times begins at 0.
     startedAt && settledAt && reply.outcome !== 'timed-out' ? duration(settledAt - startedAt) : undefined,
     reply.messages.length > 1 ? counted(reply.messages.length, 'step') : undefined,
     tokens > 0 ? `${amount(tokens)} tokens` : undefined,

@@ -10,7 +10,7 @@ import { isLive, surfaceOf } from './surface.ts'
 import { hasHole, NOTHING_MISSED, TEXT_FOLLOWS } from './trouble.ts'
 import type { World } from './world.ts'
 
-/** What every command that shows replies can be told. */
+/** Options of every command that shows replies. */
 export interface OutputOptions {
   readonly json?: boolean | undefined
   readonly changes?: boolean | undefined
@@ -21,38 +21,38 @@ export interface OutputOptions {
 }
 
 export interface ShowOptions {
-  /** Show what was asked for above the reply. */
+  /** Show the prompt above the reply. */
   readonly prompt: boolean
   readonly opencode?: AskPort | undefined
   readonly hint?: string | undefined
   readonly clock?: Clock | undefined
-  /** What the lines of `--json` begin with. */
+  /** Fields that each line of `--json` begins with. */
   readonly more?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Where replies go: a picture on the terminal, plain text, or JSON lines. */
+/** Where replies go: an interactive terminal view, plain text, or JSON lines. */
 export interface ReplyOutput {
-  /** Standard output carries JSON lines and nothing else. */
+  /** Standard output carries JSON lines only. */
   readonly lines: boolean
   /** A person can answer here. */
   readonly interactive: boolean
-  /** What the status line ends with from now on. */
+  /** Sets the text at the end of the status line. */
   hint(text: string): void
-  /** A remark that is no part of a reply: beside the picture, or on standard error where lines are written. */
+  /** Shows a remark beside the replies, or on standard error if standard output carries JSON. */
   remark(text: string): void
   observe(reply: Reply): readonly ReplyObserver[]
-  /** A reply is on show that has not ended. */
+  /** A reply is shown that has not settled. */
   showing(): boolean
-  /** What of a gap the replies lack that are open now. */
+  /** What the open replies lack after an outage, in words. */
   missed(): string
-  /** The line of `--json`, for callers that know better when a reply is complete. */
+  /** Writes the line of `--json`, for callers that know better when a reply is complete. */
   print(reply: Reply): void
-  /** Resolves when all that settled is written. */
+  /** Resolves when everything that settled is written. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Says something beside the replies: above their tails, or on standard error where lines are written. */
+/** Shows remarks beside the replies: above their tails, or on standard error if standard output carries JSON. */
 export function remarkOn(world: World, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = world
   const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(world, options), env })
@@ -83,13 +83,13 @@ export function createOutput(world: World, options: OutputOptions, show: ShowOpt
       reasoning: options.reasoning === true,
       prompt: show.prompt,
       label,
-      // Without a person here, the command decides about an ask.
+      // Without a person here, the command handles asks.
       ...(interactive && show.opencode !== undefined ? { opencode: show.opencode } : {}),
       allowUnseen: options.allowUnseen === true,
       hint: () => hint,
     })
     sinks.add(sink)
-    // A watch may see thousands of replies: those that are over are not kept.
+    // A watch may see thousands of replies, so finished ones are not kept.
     void sink.settled().then(() => sinks.delete(sink))
     return sink
   }

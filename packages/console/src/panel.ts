@@ -11,17 +11,17 @@ import { visibleLine } from './sanitize.ts'
 export interface PanelOptions {
   readonly width: number
   readonly reply: Reply
-  /** Without it, every question at once. */
+  /** The answer typed so far. Without it, all questions are shown at once. */
   readonly entry?: Entry | undefined
   readonly allowUnseen: boolean
 }
 
-/** What is asked, in full, without a place to type. */
+/** The full ask, without the input row. */
 export function askLines(ask: Ask, options: PanelOptions): readonly Line[] {
   return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
 }
 
-/** The rows where the answer is typed: what was wrong, if anything, and the input with its cursor. */
+/** The input rows: a hint or an error, and the input with its cursor. */
 export function inputLines(
   ask: Ask,
   entry: Entry,
@@ -36,7 +36,7 @@ export function inputLines(
   return [...wrap(note, width, [], line('  ')), ...keepEnd(cursor, width)]
 }
 
-/** One line when it is over: what was asked and what came of it. */
+/** One line for a closed ask: what was asked, and the result. */
 export function closedLines(ask: Ask, width: number): readonly Line[] {
   if (ask.status === 'withdrawn') {
     return wrap([MARKS.withdrawn, ...line(`nobody answered: ${askTitle(ask)}`, 'dim')], width, [], line('  '))
@@ -98,7 +98,7 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   ]
 }
 
-/** Verbatim: each line on a row of its own, marked where the terminal's width broke it. */
+/** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
 function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
   const lines = text.split('\n')
   const tone = (row: string): Line => (format === 'diff' ? toned(row) : line(row, 'cyan'))
@@ -108,7 +108,7 @@ function detailLines({ label, format, text }: AskDetail, width: number): readonl
   return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
 }
 
-/** What the server told so far, and that it is not all. */
+/** What the server reported so far, with a note that it is incomplete. */
 function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
   const words =
     ask.callID === undefined
@@ -128,7 +128,7 @@ function optionLines(
   return wrap(row, width, [lead], [span(' '.repeat(widthOf([lead])))])
 }
 
-/** Who of the sub-agents asks. Nothing if it is the agent that was prompted. */
+/** The sub-agent that asks. Empty for the agent that was prompted. */
 function whoAsks(ask: Ask, reply: Reply): Line {
   let current = reply
   let name = ''
@@ -147,7 +147,7 @@ function indent(rows: readonly Line[]): readonly Line[] {
   return rows.map((row) => (row.length === 0 ? row : [span('  '), ...row]))
 }
 
-/** A long input shows its last rows: what is being typed. */
+/** A long input shows its last rows, where the typing happens. */
 function keepEnd(input: Line, width: number): readonly Line[] {
   return wrap(input, width, [], line('    ')).slice(-3)
 }

@@ -1,6 +1,6 @@
 import { type Line, line } from './line.ts'
 
-/** How many lines a diff adds and takes away: `+3 −1`. Empty for what is none. */
+/** How many lines a diff adds and removes: `+3 −1`. Empty if it is not a diff. */
 export function patchCount(diff: unknown): string {
   const lines = changedLines(diff)
   const added = lines.filter((text) => text.startsWith('+')).length

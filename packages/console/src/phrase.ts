@@ -1,4 +1,4 @@
-/** `0.4s`, `42s`, `3m 05s`, `1h 02m`. Negative ones count as none: clocks of two machines may disagree. */
+/** `0.4s`, `42s`, `3m 05s`, `1h 02m`. Negative times count as 0: clocks of two machines may disagree. */
 export function duration(ms: number): string {
   if (ms < 9_950) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`
   const seconds = Math.round(ms / 1000)
@@ -8,7 +8,7 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`
 }
 
-/** Whole seconds, for what ticks. */
+/** Whole seconds, for running times. */
 export function ticking(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   return seconds < 60 ? `${seconds}s` : duration(seconds * 1000)
@@ -26,7 +26,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** How full the context is, in whole per cent. Absent below one, and while either number is unknown. */
+/** How full the context is, in whole per cent. Undefined below one, or while either number is unknown. */
 export function contextUse(usage: {
   contextTokens?: number | undefined
   contextLimit?: number | undefined

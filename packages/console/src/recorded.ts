@@ -5,7 +5,7 @@ import type { Clock } from '@reply/core'
 import { ConsoleError } from './error.ts'
 import type { Input } from './keyboard.ts'
 
-/** The bytes of a recording, unpacked if they are compressed. `-` reads standard input. */
+/** The bytes of a recording, decompressed if needed. `-` reads standard input. */
 export async function* bytesOf(file: string, stdin: Input): AsyncGenerator<Uint8Array> {
   try {
     const source: AsyncIterable<Uint8Array> = file === '-' ? stdin : createReadStream(file)
@@ -15,7 +15,7 @@ export async function* bytesOf(file: string, stdin: Input): AsyncGenerator<Uint8
   }
 }
 
-/** The time of a recording: it stands at the last event, or goes on from there at the given speed. */
+/** The clock of a recording. It stands at the last event, or runs on from there at the given speed. */
 export function recordedClock(base: Clock, speed: number | undefined): Clock & { set(at: number): void } {
   let at = base.now()
   let setAt = base.now()
@@ -23,7 +23,7 @@ export function recordedClock(base: Clock, speed: number | undefined): Clock & {
     now: () => at + (speed === undefined ? 0 : (base.now() - setAt) * speed),
     after: base.after,
     set(time) {
-      // A recording without notes of time knows none before the first message.
+      // A recording without times has none before the first message.
       if (time <= 0) return
       at = time
       setAt = base.now()
@@ -31,7 +31,7 @@ export function recordedClock(base: Clock, speed: number | undefined): Clock & {
   }
 }
 
-/** Waits until it is time for an event of a recording, counted from its first one. */
+/** Waits until an event of a recording is due, counted from the first one. */
 export function createPace(clock: Clock, speed: number | undefined): (at: number) => Promise<void> | undefined {
   let first: { recorded: number; real: number } | undefined
   return (at) => {

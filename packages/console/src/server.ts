@@ -2,7 +2,7 @@ import type { Environment } from './surface.ts'
 
 export const DEFAULT_URL = 'http://127.0.0.1:4096'
 
-/** Which server, and which project on it. */
+/** The server, and the project on it. */
 export interface ServerOptions {
   /** Default: `OPENCODE_URL` of the environment, else `DEFAULT_URL`. */
   readonly url?: string | undefined
@@ -13,12 +13,12 @@ export function urlOf({ url }: ServerOptions, env: Environment): string {
   return url ?? (env.OPENCODE_URL || DEFAULT_URL)
 }
 
-/** The address without the credentials that it may carry. */
+/** The URL without its credentials. */
 export function shownUrl(options: ServerOptions, env: Environment): string {
   return urlOf(options, env).replace(/\/\/[^/\s@]+@/, '//')
 }
 
-/** What the environment sends to the server: nothing to a url that carries credentials of its own. */
+/** Credentials from the environment. Empty for a URL that has its own. */
 export function credentialsOf(
   url: string,
   env: Environment,

@@ -1,29 +1,29 @@
 import type { Line } from './line.ts'
 
-/** What has been committed: it can't be taken back, so it is never said twice and never contradicted without a word. */
+/** What was committed. It can't be taken back, so nothing is shown twice, and a contradiction gets a note. */
 export interface Shown {
-  /** The blocks by their keys. */
+  /** The keys of committed blocks. */
   readonly keys: ReadonlySet<string>
-  /** Of each text, what was shown: a prefix of it, unless it was rewritten since. */
+  /** The shown part of each text: a prefix of it, unless the text was rewritten. */
   readonly texts: ReadonlyMap<string, string>
 }
 
-/** A piece of the picture, from top to bottom. */
+/** A piece of the view, from top to bottom. */
 export interface Block {
   readonly key: string
   /** It will not change any more. */
   readonly final: boolean
-  /** Committed at once, also before unfinished ones above it. */
+  /** Committed at once, even before unfinished blocks above it. */
   readonly urgent?: true
-  /** A blank row before it: always, never, or where the neighbour is of another kind. */
+  /** Whether a blank row precedes it. `between`: only next to a block of another kind. */
   readonly gap: 'always' | 'never' | 'between'
   readonly kind: 'text' | 'row' | 'note'
   readonly lines: readonly Line[]
-  /** Of which text this is a slice. An empty slice at 0 takes back what was shown before. */
+  /** The slice of a text that it shows. An empty slice at 0 takes back what was shown before. */
   readonly slice?: { readonly partID: string; readonly start: number; readonly source: string }
 }
 
-/** The one place that remembers. `add` after the block was handed to the stream. */
+/** The only state of what was shown. Call `add` after writing the block to the stream. */
 export function createShown(): Shown & { add(block: Block): void } {
   const keys = new Set<string>()
   const texts = new Map<string, string>()

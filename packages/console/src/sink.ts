@@ -18,42 +18,45 @@ export interface ConsoleSinkOptions {
   readonly stdout?: Output
   /** Where answers are typed. Default: `process.stdin`. Read only while `interactive`. */
   readonly stdin?: Input
-  /** Where answers and refusals go: what `connect()` returned. Without it, asks are shown and not answered. */
+  /** Where answers and rejections go: the result of `connect()`. Without it, asks are shown but not answered. */
   readonly opencode?: AskPort
-  /** Repaint and colour. Default: `stdout` is a terminal, and none of `NO_COLOR`, `CI` and `TERM=dumb` says otherwise. */
+  /** Repaint and colour. Default: true if `stdout` is a terminal, unless `NO_COLOR`, `CI` or `TERM=dumb` is set. */
   readonly live?: boolean
   /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is an `opencode`. */
   readonly interactive?: boolean
   /**
-   * What becomes of asks that cannot be answered here, because there is no terminal or `interactive` is off: `reject`
-   * refuses them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
+   * What to do with asks that cannot be answered here, because there is no terminal or `interactive` is off: `reject`
+   * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
    */
   readonly asks?: 'wait' | 'reject'
   /** Offer to allow a permission even if the server does not tell what it would run. Default: false. */
   readonly allowUnseen?: boolean
-  /** Show what the model thought, dimmed. Default: false. */
+  /** Show the model's reasoning, dimmed. Default: false. */
   readonly reasoning?: boolean
   /** Show the prompt above the reply. Default: false. */
   readonly prompt?: boolean
-  /** What to call the reply where several share the screen. Default: the session's title, how the prompt begins, or the id. */
+  /**
+   * The reply's name when several share the screen. Default: the session's title, the beginning of the prompt, or the
+   * id.
+   */
   readonly label?: (reply: Reply) => string
-  /** A few words at the end of the status line, such as how to stop. Asked at every picture. */
+  /** Text at the end of the status line, such as how to stop. Called on every repaint. */
   readonly hint?: () => string
-  /** Control-C while the keyboard is held. Default: raises SIGINT, as it would without. */
+  /** Handles Control-C while the keyboard is in raw mode. Default: raises SIGINT. */
   readonly onInterrupt?: () => void
-  /** Default: the computer's. */
+  /** Default: the system's. */
   readonly clock?: Clock
   /** Default: `process.env`. */
   readonly env?: Environment
 }
 
-/** How the delivery went. */
+/** The result of showing a reply. */
 export interface Delivery {
   /** Blocks written: each text block, tool call, ask, note and the outcome is one. */
   readonly shown: number
-  /** What the stream refused. */
+  /** Blocks that could not be written. */
   readonly undelivered: readonly { readonly key: string; readonly reason: string }[]
-  /** Written, perhaps twice. Always 0 here. */
+  /** Blocks written perhaps twice. Always 0 here. */
   readonly doubtful: number
   /** Writes to the stream. */
   readonly calls: number
@@ -64,7 +67,7 @@ export interface Delivery {
 export type ConsoleSink = ReplyObserver & {
   /** Resolves when the reply has settled and all of it was written, or after `stop`. Never rejects. */
   settled(): Promise<Delivery>
-  /** Ends early: takes the tail away, gives the keyboard and the cursor back. What is finished stays. */
+  /** Ends early: removes the tail, and releases the keyboard and the cursor. Finished rows stay. */
   stop(): Promise<void>
 }
 
@@ -73,11 +76,11 @@ const TICK_MS = 120
 const LOG_MS = 200
 
 /**
- * Shows one reply in a terminal, or as plain text in a pipe. Make one for each reply:
- * `opencode.prompt({ text }, { observe: () => [consoleSink({ opencode })] })`.
+ * Shows one reply in a terminal, or as plain text in a pipe. Create one for each reply: `opencode.prompt({ text }, {
+ * observe: () => [consoleSink({ opencode })] })`.
  *
- * It looks at the newest reply whenever it paints; finished blocks are written once, the rest is repainted. Escape
- * sequences in what models and tools wrote are removed.
+ * Each repaint shows the newest reply: finished blocks are written once, the rest is repainted. Escape sequences in the
+ * output of models and tools are removed.
  */
 export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   const { stdout = process.stdout, stdin = process.stdin, env = process.env, clock = idleClock, opencode } = options
@@ -130,7 +133,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     else schedule(live ? FRAME_MS : LOG_MS)
   }
 
-  /** The earlier time wins. A picture that is dear to make is made less often. */
+  /** The earlier time wins. Pictures that take long to compute are painted less often. */
   function schedule(wait: number): void {
     if (stopped) return
     const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
@@ -142,7 +145,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   function frame(): void {
     timer = undefined
     if (newest === undefined || stopped) return
-    // The stream says when it can take more; by then there may be a newer picture.
+    // The stream reports when it can take more; by then there may be a newer picture.
     if (surface.congested()) return
     paint(newest, false)
     const wait = live ? TICK_MS : troubles.waitMs(paintedAt)

@@ -4,13 +4,13 @@ import { spinner } from './mark.ts'
 import { amount, contextUse, ticking } from './phrase.ts'
 import { cleanLine } from './sanitize.ts'
 
-/** What is said while there is no connection. */
+/** Shown while the connection is lost. */
 export const RECONNECTING = 'connection lost, reconnecting …'
 
 /**
- * What the reply is doing, for how long, in which step, how full the context is. One row.
+ * One row: the activity, the elapsed time, the step, and how full the context is.
  *
- * Where it doesn't fit, the context goes first, then the step, then the activity is cut.
+ * If it doesn't fit, the context goes first, then the step; then the activity is cut.
  */
 export function statusLine(reply: Reply, options: { now: number; width: number; label?: string; hint?: string }): Line {
   const { now, width, label, hint } = options

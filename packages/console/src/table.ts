@@ -9,7 +9,7 @@ export interface Table {
 const RULE = span(' │ ', 'dim')
 const LEAST = 6
 
-/** Columns share the width by what they need, cells wrap. Where not even six columns are left for each, a row becomes a list. */
+/** Columns share the width by need, and cells wrap. With less than six columns' width for each, rows become lists. */
 export function tableLines(table: Table, width: number): readonly Line[] {
   const count = table.header.length
   const room = width - widthOf([RULE]) * (count - 1)
@@ -30,7 +30,7 @@ function longest(cell: Line): number {
   return Math.max(0, ...wrap(cell, Number.POSITIVE_INFINITY).map(widthOf))
 }
 
-/** Narrow columns keep what they want, the wide ones share the rest evenly. */
+/** Narrow columns keep what they want; wide ones share the rest evenly. */
 function share(wanted: readonly number[], room: number): readonly number[] | undefined {
   const widths = wanted.map(() => 0)
   let left = room

@@ -9,21 +9,22 @@ import type { Block, Shown } from './shown.ts'
 interface Options {
   readonly shown: Shown
   readonly width: number
-  /** Rows for a terminal; otherwise the source as it was written. */
+  /** Rendered rows for a terminal; otherwise the Markdown source. */
   readonly live: boolean
 }
 
 /**
- * What of this text is not on the screen yet, cut at its Markdown blocks. All but the last block of an open text are final.
+ * The part of this text that is not on the screen yet, cut at its Markdown blocks. All but the last block of an open
+ * text are final.
  *
- * If what was shown is no longer how the text begins, one note says so and the whole text follows.
+ * If the text no longer begins with what was shown, a note says so and the whole text follows.
  */
 export function textBlocks(part: TextPart | ReasoningPart, options: Options): readonly Block[] {
   const { shown } = options
   const before = shown.texts.get(part.id) ?? ''
   if (part.status === 'abandoned') return before === '' ? [] : [takenBack(part.id, 'abandoned')]
   if (part.text.startsWith(before)) return sliceBlocks(part, before, options)
-  // While it has a hole, the seal may still restore what was shown.
+  // While the text has a hole, its final version may still restore what was shown.
   if (part.status === 'open') return []
   return [takenBack(part.id, 'changed'), ...sliceBlocks(part, '', options)]
 }
@@ -34,7 +35,7 @@ const WHY = {
   removed: 'the text above was removed from the session',
 } as const
 
-/** Says that what was shown of this text doesn't count any more. */
+/** A note that the text shown before is no longer valid. */
 export function takenBack(partID: string, why: keyof typeof WHY): Block {
   return {
     key: `${partID}:${why}`,
@@ -79,7 +80,7 @@ function rowsOf(type: 'text' | 'reasoning', source: string, { live, width }: Opt
     .map((row) => line(row))
 }
 
-/** Without the blank rows around it; its own indentation stays. */
+/** Removes blank rows around the text, but keeps its indentation. */
 function trimBlank(text: string): string {
   return text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
 }

@@ -2,12 +2,12 @@ import { type Reply, type Todo, toolsOf } from '@reply/core'
 import { clip, type Line, line, type Span, span } from './line.ts'
 import { cleanLine } from './sanitize.ts'
 
-/** The session's checklist outlives a run: it is shown only in runs that worked on it. */
+/** The checklist outlives a run, so it is shown only for runs that worked on it. */
 export function hasOwnTodos(reply: Reply): boolean {
   return reply.todos.length > 0 && toolsOf(reply).some((part) => isTodoTool(part.tool))
 }
 
-/** Its result is the checklist; a row of its own would say it twice. */
+/** The checklist shows the result, so its call needs no row. */
 export function isTodoTool(tool: string): boolean {
   return tool.startsWith('todo')
 }
@@ -17,7 +17,7 @@ export function todoLines(todos: readonly Todo[], width: number): readonly Line[
   return todos.map((todo) => clip([boxOf(todo), contentOf(todo)], width))
 }
 
-/** At most `most` rows: those around the first one that is not done, and how many were left out. */
+/** At most `most` rows: those around the first one that is not done, and the number left out. */
 export function shortTodoLines(todos: readonly Todo[], options: { width: number; most: number }): readonly Line[] {
   const { width, most } = options
   if (todos.length <= most) return todoLines(todos, width)

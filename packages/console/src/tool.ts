@@ -6,7 +6,7 @@ import { patchCount } from './patch.ts'
 import { duration, ticking } from './phrase.ts'
 import { cleanLine, visibleLine } from './sanitize.ts'
 
-/** One row: mark, name, what it works on, how it ended, how long it took. */
+/** One row: mark, name, subject, result, duration. */
 export function toolLine(part: ToolPart, options: { reply: Reply; now: number; width: number }): Line {
   const { reply, now, width } = options
   const row = [
@@ -19,18 +19,18 @@ export function toolLine(part: ToolPart, options: { reply: Reply; now: number; w
   return Number.isFinite(width) ? fit(row, time, width) : [...row, ...time]
 }
 
-/** `mcp__server__search` is `search` to people. */
+/** Shows `mcp__server__search` as `search`. */
 export function toolName(tool: string): string {
   return visibleLine(tool).replace(/^mcp__.+?__/, '') || 'tool'
 }
 
-/** The permission for this call that was refused. */
+/** The rejected permission of this call. */
 function refusalOf(part: ToolPart, reply: Reply): Ask | undefined {
   if (part.state.status !== 'error') return undefined
   return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
 }
 
-/** OpenCode answers a call of no tool, or with wrong arguments, with a tool of its own that "completes". */
+/** OpenCode answers an unknown tool, or wrong arguments, with its own tool, which "completes". */
 function isInvalid({ state }: ToolPart): boolean {
   return state.status === 'completed' && state.title === 'Invalid Tool'
 }
@@ -43,7 +43,7 @@ function markOf(part: ToolPart, reply: Reply, now: number): Span {
   return refusalOf(part, reply) || isForbidden(part) ? MARKS.denied : MARKS.failed
 }
 
-// In this order; the first that the call has is what it works on.
+// The subject is the first of these inputs that the call has.
 const SUBJECTS = ['description', 'command', 'filePath', 'path', 'pattern', 'url', 'query', 'name', 'prompt']
 
 function detailOf(part: ToolPart, reply: Reply): Line {
@@ -74,13 +74,13 @@ function endOf(part: ToolPart, reply: Reply): Line {
   return status === 'completed' && exit !== 0 ? line(` · exit ${exit}`, 'red') : []
 }
 
-/** A command that fails is a call that completes: only its exit code tells. 0 for calls that have none. */
+/** A call completes even if its command failed; only its exit code tells. 0 if there is none. */
 function exitOf({ state }: ToolPart): number {
   const exit = state.metadata?.exit
   return typeof exit === 'number' ? exit : 0
 }
 
-// How all servers known begin the error of a call that a permission's rule forbids; the rules follow as JSON.
+// How all known servers begin the error of a call that a permission rule forbids. The rules follow as JSON.
 const FORBIDDEN = /^(?:Error: )?The user has specified a rule which prevents you|^PermissionDeniedError\b/
 
 function isForbidden({ state }: ToolPart): boolean {
@@ -90,7 +90,7 @@ function isForbidden({ state }: ToolPart): boolean {
 // Followed by the reason as it was typed; 1.2 sends it as JSON.
 const TOLD = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{"feedback":"((?:[^"\\]|\\.)*)"/s
 
-/** Why a person refused, in their own words. The server tells the model, and it stands nowhere else. */
+/** A person's reason for rejecting. Only the error text for the model contains it. */
 function toldReason(error: string | undefined): string {
   const [, words, quoted = ''] = TOLD.exec(error ?? '') ?? []
   const reason = cleanLine(words ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1'))
@@ -101,7 +101,7 @@ function timeOf(part: ToolPart, reply: Reply, now: number): Line {
   const { startedAt, endedAt } = part.state
   if (startedAt === undefined) return []
   if (endedAt === undefined) return part.status === 'open' ? line(` ${ticking(now - startedAt)}`, 'dim') : []
-  // Servers up to 1.2 count a refused call from its end on, so that the wait for the person is missing.
+  // Servers up to 1.2 measure a rejected call from its end, without the wait for the person.
   const { askedAt = 0, closedAt = askedAt } = refusalOf(part, reply) ?? {}
   const ms = Math.max(endedAt - startedAt, askedAt === 0 ? 0 : closedAt - askedAt)
   return ms < 50 ? [] : line(` ${duration(ms)}`, 'dim')

@@ -15,11 +15,13 @@ export interface TreeOptions {
   readonly now: number
   readonly width: number
   readonly live: boolean
-  /** The reply at the top: a person answers for the whole tree. */
+  /** The top-level reply: a person answers for the whole tree. */
   readonly root: Reply
 }
 
-/** A tool call: one row; a sub-agent: its title, its own calls below, its end. Asks of the call come before it. */
+/**
+ * A tool call is one row. A sub-agent is its title, its own calls below, and its end. Asks of the call come before it.
+ */
 export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): readonly Block[] {
   if (part.status === 'abandoned') return []
   const asks = reply.asks.filter((ask) => ask.sessionID === reply.sessionID && ask.callID === part.callID)
@@ -30,7 +32,7 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): 
   return [...before, row(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
 }
 
-/** What sub-agents did whose call is not in the reply, or that work on in the background. */
+/** Sub-agents whose call is not in the reply, and the ends of those that run in the background. */
 export function strayChildren(reply: Reply, options: TreeOptions): readonly Block[] {
   const calls = new Set(
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
@@ -54,12 +56,14 @@ export function strayAsks(reply: Reply, options: TreeOptions): readonly Block[] 
     })
 }
 
-/** Servers up to 1.2 tell of a child, or of an ask, before the call that it belongs to: until then its place isn't known. */
+/**
+ * Servers up to 1.2 report a child or an ask before the call that it belongs to, so its place is not known at first.
+ */
 function held(reply: Reply): (block: Block) => Block {
   return (block) => (reply.phase === 'settled' ? block : { ...block, final: false })
 }
 
-/** The checklist and the answered question say what these calls did; only a failure is news. */
+/** The checklist or the answered question shows what these calls did, so only a failure gets a row. */
 function isSaidElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
   if (asks.some((ask) => ask.type === 'question')) return true
   if (isTodoTool(part.tool) || part.tool === 'question') return part.state.status !== 'error'
@@ -70,7 +74,7 @@ function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): 
   const key = `ask:${ask.requestID}`
   const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
   const twin = twinOf(ask, root)
-  // A terminal shows it in the foot as long as it is pending; a log must say it at once, or nobody would know.
+  // A terminal shows a pending ask in its foot; a log must print it at once.
   const asked: readonly Block[] =
     live || twin !== undefined
       ? []
@@ -80,7 +84,7 @@ function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): 
   return [...asked, { ...row(key, !open, []), lines: said ? [] : closedLines(ask, width) }]
 }
 
-/** An answer for both is said once. */
+/** An answer given to both asks is shown once. */
 function isSameEnd(ask: Ask, twin: Ask): boolean {
   if (ask.type !== 'permission' || twin.type !== 'permission') return false
   return ask.status === twin.status && ask.reply === twin.reply
@@ -98,7 +102,7 @@ function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, opt
   return [start, ...[...calls, ...rest].map(indented), indented(endOf(child, { part, reply }, inner))]
 }
 
-/** Which call of which reply started a child. */
+/** The call that started a child, and its reply. */
 interface Call {
   readonly part: ToolPart | undefined
   readonly reply: Reply
@@ -123,7 +127,7 @@ function endOf(child: Child, call: Call | undefined, options: TreeOptions): Bloc
   )
 }
 
-/** A call's end may be told before the end of what it started. Once the next step has begun, that has ended, too. */
+/** A call's end may arrive before the end of its child. Once the next step has begun, the child has ended, too. */
 function hasGoneOn(call: Call | undefined): boolean {
   if (call?.part === undefined || call.part.status === 'open') return false
   return call.reply.messages.at(-1)?.id !== call.part.messageID
@@ -148,7 +152,7 @@ function timeText(reply: Reply, now: number | undefined): readonly string[] {
   return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
 }
 
-/** A sub-agent may be asked again: each run is a child of its own, in the same session. */
+/** Asking a sub-agent again starts another child in the same session. */
 function keyOf({ callID, reply }: Child): string {
   return `child:${callID ?? `${reply.sessionID}:${reply.promptIDs[0] ?? ''}`}`
 }

@@ -4,38 +4,38 @@ import { duration } from './phrase.ts'
 import type { Block } from './shown.ts'
 import { RECONNECTING, retryText } from './status.ts'
 
-/** Something that held the reply up for a while. */
+/** Something that delayed the reply for a while. */
 export interface Trouble {
   readonly key: string
   readonly text: string
   readonly tone: 'yellow' | 'green'
-  /** A terminal's status line says it while it lasts: only a log keeps it. */
+  /** A terminal's status line shows it while it lasts, so only a log keeps it. */
   readonly passing: boolean
-  /** What is open above it goes on after it, so it doesn't wait for that. In a log none waits. */
+  /** Text above it continues below it, so the note doesn't wait for that text. In a log, notes never wait. */
   readonly ahead: boolean
-  /** The part after which it came; absent before the first one. */
+  /** The part that it came after; absent before the first one. */
   readonly after: string | undefined
 }
 
 /**
- * The troubles of a reply in their order. Told of every change: one that is over before the next picture is kept, too,
- * and what is kept says the time that it was told at.
+ * The troubles of a reply in order. It sees every change, so even a trouble that ends before the next repaint is kept,
+ * with the time at which it was seen.
  */
 export interface Troubles {
   see(reply: Reply, now: number): void
   list(now: number): readonly Trouble[]
-  /** So long until the list says more although nothing new was seen. Absent where it won't. */
+  /** How long until the list changes without a new event, in ms. Absent if it won't. */
   waitMs(now: number): number | undefined
 }
 
-// The core looks once more two seconds after a connection is back, and a second apart at work that has no end.
+// The core checks again two seconds after a reconnect, and a second apart while work has no end.
 const SURE_MS = 3_500
 
 export function createTroubles(): Troubles {
   const troubles = new Map<string, Trouble>()
   let lostAt: number | undefined
   let outages = 0
-  /** The connection is back; whether something was missed is not certain yet. */
+  /** The connection is back, but it is not yet certain whether something was missed. */
   let back: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
 
   function add(trouble: Trouble): void {
@@ -66,7 +66,7 @@ export function createTroubles(): Troubles {
     if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
   }
 
-  /** What is announced comes after the note, so that doesn't wait for the text above it. */
+  /** A note that comes before its announcement doesn't wait for the text above it. */
   function restored(missed: string, ahead = false): void {
     if (back === undefined) return
     const text = `✓ connection restored after ${back.lasted}${missed}`
@@ -91,18 +91,18 @@ export function createTroubles(): Troubles {
 export const NOTHING_MISSED = ', nothing missed'
 export const TEXT_FOLLOWS = '; text that was missed follows when its part ends'
 
-/** The note of a trouble, to stand where it came. */
+/** The note of a trouble, at the place where it occurred. */
 export function troubleBlock({ key, text, tone, ahead }: Trouble, live: boolean): Block {
   const note: Block = { key, final: true, gap: 'between', kind: 'note', lines: [line(text, tone)] }
   return live && !ahead ? note : { ...note, urgent: true }
 }
 
-/** Only the server can have told of these ends, also where the reply never heard that it is connected again. */
+/** These outcomes come from the server, so the connection was back even if the reply never saw `live`. */
 function isBack({ connection, outcome }: Reply): boolean {
   return connection === 'live' || outcome === 'completed' || outcome === 'stopped'
 }
 
-/** Whether a text of it, or of a sub-agent's, is open and lacks what was missed. */
+/** Whether the reply or a sub-agent has an open text with a hole from the outage. */
 export function hasHole(reply: Reply): boolean {
   const isHole = (part: Part): boolean => part.hole === true && part.status === 'open'
   return partsOf(reply).some(isHole) || reply.children.some((child) => hasHole(child.reply))

@@ -2,28 +2,28 @@ import { type Ask, type Clock, pendingAsks, type Reply, ReplyError, type ReplyOb
 import { askTitle, firstAnswer } from './ask.ts'
 import type { AskPort } from './asking.ts'
 
-/** What becomes of an ask where nobody can answer. */
+/** How asks are handled when a person cannot answer them here. */
 export type Unattended = 'wait' | 'reject' | 'first'
 
 interface Options {
   readonly opencode: AskPort
   readonly remark: (text: string) => void
   readonly clock: Clock
-  /** What to do so that asks are not refused. */
+  /** What the user can do to be asked next time. */
   readonly cure: string
 }
 
 const FIRST_AFTER_MS = 1_000
 const NOBODY = 'Nobody is there to answer. Go on without it, or stop and say what you need.'
 
-/** Answers for a person who isn't there, and says so. `first` takes the first option after a second. */
+/** Handles asks without a person, and says so. `first` takes the first option after a second. */
 export function unattended(what: Unattended, { opencode, remark, clock, cure }: Options): ReplyObserver {
   const seen = new Set<string>()
 
   function see({ ask, reply }: { ask: Ask; reply: Reply }): void {
     if (seen.has(ask.requestID)) return
     seen.add(ask.requestID)
-    // It is one question with another that is pending; the answer to that one may be on its way without this.
+    // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
     const say = isNew ? remark : (): void => {}
     if (what === 'wait')

@@ -10,25 +10,25 @@ import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
 import { type Trouble, troubleBlock } from './trouble.ts'
 
 export interface ViewOptions {
-  /** Ms since the epoch. */
+  /** In ms since the epoch. */
   readonly now: number
-  /** Columns; infinite where rows don't wrap. */
+  /** Columns; infinite if rows don't wrap. */
   readonly width: number
-  /** A terminal that is repainted; otherwise what is appended must say everything itself. */
+  /** True for a terminal that is repainted. False for append-only output, which must contain everything. */
   readonly live: boolean
-  /** Show what the model thought. */
+  /** Show the model's reasoning. */
   readonly reasoning: boolean
-  /** Show what was asked for, above the reply. */
+  /** Show the prompt above the reply. */
   readonly prompt: boolean
-  /** What held the reply up, in order. */
+  /** What delayed the reply, in order. */
   readonly troubles: readonly Trouble[]
   readonly shown: Shown
 }
 
 /**
- * The picture of a reply from top to bottom, without what was committed already.
+ * The rows of a reply from top to bottom, without those already committed.
  *
- * It looks at nothing but its arguments: the same reply at the same time is the same picture, however it came about.
+ * Pure: the same reply at the same time gives the same blocks, whatever events led to it.
  */
 export function view(reply: Reply, options: ViewOptions): readonly Block[] {
   const { shown } = options
@@ -83,11 +83,11 @@ function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Bl
     return [{ key: `file:${part.id}`, final: true, gap: 'between', kind: 'row', lines: [line(`+ ${name}`, 'dim')] }]
   }
   if (part.type !== 'text') return []
-  // What was shown of a text that is no longer to be seen has to be taken back, so those are looked at too.
+  // Hidden texts are included if they were shown before, because that has to be taken back.
   return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []
 }
 
-/** Texts that were shown and are not in the reply any more: reverted, or abandoned by a retry. */
+/** Texts that were shown but are no longer in the reply: reverted, or abandoned by a retry. */
 function vanished(reply: Reply, shown: Shown): readonly Block[] {
   if (shown.texts.size === 0) return []
   const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
@@ -108,7 +108,10 @@ function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonl
   return [{ key: `compaction:${compaction.startedAt}`, final: true, gap: 'always', kind: 'note', lines: rows }]
 }
 
-/** A terminal has the checklist in its foot until the end. A log has it when it is made, and once more if the end differs. */
+/**
+ * A terminal shows the checklist in its foot until the end. A log prints it when it is made, and again if it differs at
+ * the end.
+ */
 function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly Block[] {
   if (!hasOwnTodos(reply)) return []
   const settled = reply.phase === 'settled'

@@ -62,7 +62,7 @@ function withFile(head: string, details: readonly AskDetail[], { words }: PagesO
   return { head: `${head}\n\n${literal(words.inFile(name))}`, file }
 }
 
-/** Undefined: it takes too many messages, or does not fit at all. */
+/** Undefined if it takes too many messages or does not fit at all. */
 function cut(
   head: string,
   details: readonly AskDetail[],
@@ -78,7 +78,7 @@ function cut(
       const isMidLine = from > 0 && text.charAt(from - 1) !== '\n'
       const title = from === 0 ? label : words.goesOn(label, isMidLine)
       const written = (to: number): string => joined(page, block(title, text.slice(from, to), language))
-      // What is written of a text takes at least a half of its UTF-16 units: of a pair one code point.
+      // Rendered text takes at least half of its UTF-16 units: a surrogate pair may count as one.
       const fits = (to: number): boolean => to - from <= 2 * maxLength && measure(written(to)) <= maxLength
       const to = fits(text.length) ? text.length : furthest(text, from, { fits, used: page.length, maxLength })
       if (to > from || text === '') {
@@ -95,7 +95,7 @@ function cut(
   return done.length + 2 > mostPages ? undefined : [...done, page, head]
 }
 
-/** As many whole lines as fit; of a line that fits no message, as much as fits. */
+/** As many whole lines as fit. Of a line too long for any message, as much as fits. */
 function furthest(
   text: string,
   from: number,
@@ -113,7 +113,10 @@ function furthest(
   return from + (isHalf(text, from + units) ? units - 1 : units)
 }
 
-/** The greatest count up to `most` that fits; what fits goes on fitting with less. Looked for near the likely one: each try renders. */
+/**
+ * The greatest count up to `most` that fits; any smaller count must fit too. The search starts near the likely count,
+ * as each try renders.
+ */
 function mostOf(most: number, likely: number, fits: (count: number) => boolean): number {
   let [low, high] = [0, most]
   let next = Math.max(1, Math.min(most, likely))
@@ -131,7 +134,7 @@ function isHalf(text: string, at: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
 }
 
-/** A fence longer than every run of backticks in the text: nothing in it ends the block. */
+/** Uses a fence longer than every run of backticks in the text, so that nothing in it ends the block. */
 function block(label: string, text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)

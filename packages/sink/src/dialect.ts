@@ -50,10 +50,7 @@ interface Inside {
   readonly link: boolean
 }
 
-/**
- * Writes Markdown in a platform's dialect. Blocks are one line apart, or separated by a blank line if the source has
- * one. Never throws.
- */
+/** Writes Markdown in a platform's dialect. Blank lines between blocks are kept. Never throws. */
 export function renderMarkdown(source: string, dialect: Dialect): string {
   try {
     return blocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, remembering)

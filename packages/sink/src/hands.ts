@@ -97,7 +97,7 @@ function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: HandsOption
   return isFirst || slot.card.type === 'ending' || slot.key === 'answer#0' ? replyTo : undefined
 }
 
-/** What a port throws that is no error of its own says nothing of whether it was done. */
+/** An error other than `PortError` doesn't tell whether the call was done, so it counts as ambiguous. */
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error
   const words = error instanceof Error ? error.message : String(error)

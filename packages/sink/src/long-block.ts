@@ -1,13 +1,13 @@
 import { closingOf, openFence } from './fence.ts'
 import type { Token } from './lexer/token.ts'
 
-/** A block of more units than this is read in pieces, so that a block that grows is not read again from its beginning. */
+/** A block of more UTF-16 units is read in pieces, so that a growing block is not read again from its beginning. */
 export const longBlock = 1200
 
-/** The fewest units of a piece. */
+/** The fewest UTF-16 units of a piece. */
 const leastPiece = 400
 
-/** A block without a place to cut is cut after this many units: constructs across the cut become text. */
+/** A block without a place to cut is cut after this many UTF-16 units: constructs across the cut become text. */
 const mostPiece = 4096
 
 /** The beginnings of top-level list items and of table rows. */
@@ -18,8 +18,8 @@ type List = Extract<Token, { readonly type: 'list' }>
 type Table = Extract<Token, { readonly type: 'table' }>
 
 /**
- * Reads a long block in pieces, and joins the pieces of one list or table. `read` gets texts of bounded length, except for
- * fences. When the block grows, all of them but the last ones stay the same.
+ * Reads a long block in pieces, and joins the pieces of one list or table. `read` gets texts of bounded length, except
+ * for fences. When the block grows, all pieces but the last ones stay the same.
  */
 export function readLongBlock(block: string, read: Read): readonly Token[] {
   const tokens: Token[] = []
@@ -64,7 +64,7 @@ function pieceAt(
   return { end: closing, found: readTo(closing), goesOn: undefined }
 }
 
-/** After a blank line, or else after a line, with a line behind it that is not indented, if there is one. */
+/** Cuts after a blank line, else after a line, preferably before a line that is not indented. */
 function forcedEnd(block: string, start: number): number {
   if (block.length - start <= mostPiece) return block.length
   const room = block.slice(start, start + mostPiece)

@@ -15,7 +15,7 @@ export interface PictureOptions extends DeliverOptions {
   readonly isHeld: boolean
 }
 
-/** What the chat is to show, as messages. */
+/** What the chat should show, as messages. */
 export interface Picture extends Omit<View, 'cards' | 'flow'> {
   readonly slots: readonly Slot[]
 }

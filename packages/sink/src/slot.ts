@@ -4,13 +4,13 @@ import { hashOf } from './ledger.ts'
 import type { Bubble, Button, Render } from './port.ts'
 import { split } from './split.ts'
 
-/** So long before it can't be edited any more, a message has no status below it, which would stay there, in ms. */
+/** How long before the end of its edit window a message loses its status, which could not be removed later, in ms. */
 const lastEditMs = 60_000
 
-/** With the status below its text, unless it would have to be cut for that, or could not lose it any more. */
+/** Adds the status below the text, unless the message would become too long or too old to remove it again. */
 export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
   const bubble = bubbleOf(`${slot.bubble.source}\n\n${smallLine(status, options)}`, slot.card, options)
-  // Not worth a cut.
+  // A status is not worth a split.
   if (bubble.length > options.limits.maxLength || isOld(slot, options)) return slot
   return { ...slot, bubble, whole: hashOf(bubble.text) }
 }
@@ -27,7 +27,7 @@ interface RenderedPiece {
   readonly body: string
 }
 
-/** The sealed pieces of a long answer are looked at again for each word that is added: they are rendered once. */
+/** Caches the rendered sealed pieces of a long answer, which is laid out again for each added word. */
 const pieces = new WeakMap<object, RenderedPiece>()
 
 /** The slot of a complete piece of an answer. `sealed` is the same object for the same piece. */
@@ -67,7 +67,7 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
   const form = card.type === 'ask' ? card.form : undefined
   return {
     text: isPlain ? rendered.plain : rendered.text,
-    // Few messages need it, and it takes a renderer long: made when it is read.
+    // Few messages need `plain`, and computing it is slow for some renderers, so it stays lazy.
     get plain() {
       return rendered.plain
     },
@@ -79,14 +79,14 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
   }
 }
 
-/** Only answers and asks take several messages; other text is shortened. */
+/** Only answers and asks may take several messages; other text is shortened. */
 function fitting(source: string, most: number, render: Render): string {
   if (render(source).length <= most) return source
   const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
   return `${(slice?.source ?? '').trimEnd()}\n…`
 }
 
-/** As the platform writes what is beside the point. */
+/** A status line in the platform's small style. */
 export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
   const line = literalLine(source)
   return limits.small?.(line) ?? `*${line}*`

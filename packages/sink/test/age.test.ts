@@ -8,7 +8,7 @@ const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' })
 const whole = (said: string, afterMs: number) => settledWith([{ ...text(said), id: 'prt_a' }], {}, afterMs)
 const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
 
-test('a text that grows goes on in another message before the one is too old to be edited', async () => {
+test('growing text goes on in another message before the first is too old to edit', async () => {
   const scene = createScene({ fake: { limits }, sink: { policy } })
   scene.show(growing('It begins.'))
   await scene.pass(101_000)
@@ -20,7 +20,7 @@ test('a text that grows goes on in another message before the one is too old to 
   expect(textsOf(scene)).toEqual(['It begins.', 'It goes on. It ends.'])
 })
 
-test('a status that is too old gives way to another one', async () => {
+test('a status that is too old to edit makes room for a new one', async () => {
   const scene = createScene({ fake: { limits }, sink: { policy } })
   scene.show(replyWith([]))
   await scene.pass(200_000)
@@ -31,7 +31,7 @@ test('a status that is too old gives way to another one', async () => {
   expect(textsOf(scene)).toEqual(['Here.'])
 })
 
-test('nothing was edited that was too old', async () => {
+test('nothing is edited that is too old', async () => {
   const scene = createScene({ fake: { limits }, sink: { policy } })
   for (let count = 1; count <= 60; count++) {
     scene.show(growing('word '.repeat(count)))

@@ -47,13 +47,13 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
   return { answer, press, text, done, told }
 }
 
-test('a press is passed on, and told what it came to', async () => {
+test('a press is passed on, and the person is told the result', async () => {
   const { answer, press, done, told } = answering(given)
   expect(await answer(press)).toBe(true)
   expect([done, told]).toEqual([[[{ token: 's.0.1', chat }, actor], [['Blue']]], ['✅ Blue']])
 })
 
-test('a text that answers is passed on, and told nothing: the asking message says it', async () => {
+test('an answering text is passed on without a reply: the asking message shows the answer', async () => {
   const { answer, text, done, told } = answering(given)
   expect(await answer(text)).toBe(true)
   expect([done, told]).toEqual([
@@ -62,13 +62,13 @@ test('a text that answers is passed on, and told nothing: the asking message say
   ])
 })
 
-test('a refusal goes with its reason', async () => {
+test('a rejection is passed on with its reason', async () => {
   const { answer, press, done } = answering({ type: 'reject', message: 'not now', state, ...rest })
   await answer(press)
   expect(done.at(-1)).toBe('not now')
 })
 
-test('what the server does not take is told to the person', async () => {
+test('an answer that the server refuses is reported to the person', async () => {
   const failing = async (error: Error): Promise<readonly unknown[]> => {
     const { answer, text, told } = answering(given, { answer: () => Promise.reject(error) })
     expect(await answer(text)).toBe(true)
@@ -80,25 +80,25 @@ test('what the server does not take is told to the person', async () => {
   expect(undone).toEqual(['undone', 'undone'])
 })
 
-test('what is no answer is told what would be', async () => {
+test('an invalid answer gets a hint of what would be valid', async () => {
   const { answer, text, told } = answering({ type: 'error', error: 'Pick one.', ...rest })
   expect(await answer(text)).toBe(true)
   expect(told).toEqual(['Pick one.'])
 })
 
-test('a text that answers nothing is for the host; a press is old', async () => {
+test('a text that answers nothing is left to the host; a press is reported as already resolved', async () => {
   const { answer, text, press, told } = answering(undefined)
   expect([await answer(text), await answer(press)]).toEqual([false, true])
   expect(told).toEqual(['This was already resolved.'])
 })
 
-test('Stop aborts what runs there', async () => {
+test('Stop aborts the runs of that chat', async () => {
   const { answer, done } = answering(undefined)
   expect(await answer({ type: 'stop', chat, actor })).toBe(true)
   expect(done).toEqual(['abort'])
 })
 
-test('Stop aborts the session of a chat whose run was started before a restart, and says when it could not', async () => {
+test('Stop aborts the session of a chat whose run was started before a restart, and reports a failure', async () => {
   const stopped: unknown[] = []
   const stop: Inbound = { type: 'stop', chat, actor }
   const opencode = {

@@ -18,8 +18,8 @@ import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'
 
 /**
- * A model of the rules, beside a sink on a fake chat: whatever people do, in whatever order, nothing is allowed that the
- * rules forbid. Shown is what the fake chat shows; times are its own.
+ * A model of the rules beside a sink on a fake chat: whatever people do, in whatever order, nothing is allowed that the
+ * rules forbid. The fake chat's screen and clock decide what was shown, and when.
  */
 
 type Step =
@@ -68,7 +68,7 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
   const store = memoryStore()
   const asks: PermissionAsk[] = []
   const answered = new Set<string>()
-  /** Asks that a sink with known answerers has seen: that stays so. */
+  /** Asks that a sink with known answerers has seen. They stay restricted. */
   const guarded = new Set<string>()
   let [versions, allowed, hasGuard] = [0, 0, isGuarded]
   let sink = open()
@@ -111,7 +111,7 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
       case 'restart':
         await sink.stop()
         hasGuard = one.isGuarded
-        // An answer on its way to the server is forgotten: of two, the server takes one.
+        // An answer in flight to the server is forgotten: if there are two, the server accepts one.
         answered.clear()
         sink = open()
         show()
@@ -173,6 +173,6 @@ test('nothing is ever allowed that the rules forbid', async () => {
     }),
     { numRuns: 150 },
   )
-  // The model would be blind if nothing was ever allowed.
+  // Checks that the model can see an allowed ask at all.
   expect(allowed).toBeGreaterThan(10)
 })

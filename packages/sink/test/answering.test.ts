@@ -32,7 +32,7 @@ async function asking(reply: Reply, sink: Partial<SinkOptions> = {}, clock?: Han
   return scene
 }
 
-/** Words written now, or that long before. */
+/** Text written now, or that many ms earlier. */
 function typed(scene: Scene, text: string, more: Partial<AskInput> & { readonly agoMs?: number } = {}): AskInput {
   const { agoMs = 0, ...rest } = more
   return { text, messageRef: { id: 'typed', postedAt: scene.clock.now() - agoMs }, ...rest }
@@ -46,8 +46,8 @@ const tokenOf = (scene: Scene, label: string): string =>
     .flatMap((one) => one.buttons.flat())
     .find((button) => button.label === label)?.data ?? ''
 
-describe('words', () => {
-  test('allow what the chat showed before they were written, in the same second too', async () => {
+describe('typed text', () => {
+  test('allows only what the chat showed before it was written, the same second included', async () => {
     const scene = await asking(blocked(permission))
     // It was asked in the first second, ten seconds ago.
     expect(await scene.sink().take(typed(scene, '1', { agoMs: 10_001 }), ada)).toBeUndefined()
@@ -57,7 +57,7 @@ describe('words', () => {
     expect(await scene.sink().take(typed(scene, '1'), ada)).toMatchObject({ type: 'answer', answer: 'once' })
   })
 
-  test('without a time answer only by a reply to the ask', async () => {
+  test('without a time answers only by a reply to the ask', async () => {
     const scene = await asking(blocked(permission))
     expect(await scene.sink().take({ text: '1' }, ada)).toBeUndefined()
     const replyTo = { id: askedBy(scene, 'npm test') }
@@ -75,7 +75,7 @@ describe('words', () => {
     expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
   })
 
-  test('that reply to a message that the platform has not confirmed are told to wait', async () => {
+  test('that replies to an unconfirmed message is told to wait', async () => {
     const scene = createScene({ sink: { chat: here } })
     const { port } = scene.fake
     let confirm: () => void = () => undefined
@@ -101,7 +101,7 @@ describe('words', () => {
     await sink.stop()
   })
 
-  test('that fit several asks get an error that asks which one; a reply says which', async () => {
+  test('that fits several asks gets an error that asks which one; a reply says which', async () => {
     const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
     const scene = await asking(blocked(permission, second))
     expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: words.whichOne })
@@ -112,12 +112,12 @@ describe('words', () => {
     })
   })
 
-  test('that fit one of several asks answer that one', async () => {
+  test('that fits one of several asks answers that one', async () => {
     const scene = await asking(blocked(permission, asks()))
     expect(await scene.sink().take(typed(scene, 'Blue'), ada)).toMatchObject({ answer: [['Blue']] })
   })
 
-  test('in a shared chat allow nothing, but a reply to the ask does', async () => {
+  test('allows nothing in a shared chat, but a reply to the ask does', async () => {
     const scene = await asking(blocked(permission), { chat: group, answerers: ['ada'] })
     const bare = await scene.sink().take(typed(scene, '1'), ada)
     expect(bare).toMatchObject({ type: 'error', error: words.pressOrReply })
@@ -127,8 +127,8 @@ describe('words', () => {
   })
 })
 
-describe('who may answer', () => {
-  test('in a shared chat must be known to allow anything, and the chat is told why once', async () => {
+describe('the actor who answers', () => {
+  test('must be known in a shared chat to allow anything, and the chat is told why once', async () => {
     const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
     const scene = await asking(blocked(permission, second), { chat: group })
     expect(
@@ -143,7 +143,7 @@ describe('who may answer', () => {
     expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'error' })
   })
 
-  test('is asked, and only true counts', async () => {
+  test('is checked with mayAnswer, and only true counts', async () => {
     for (const answer of [1, 'yes', Promise.resolve('yes'), Promise.reject(new Error('down'))]) {
       const scene = await asking(blocked(permission), { mayAnswer: () => answer as never })
       const token = tokenOf(scene, 'Allow once')
@@ -168,7 +168,7 @@ describe('who may answer', () => {
     expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'reject' })
   })
 
-  test('of which one is missing after a restart still names who may reject', async () => {
+  test('may still reject if mayAnswer is missing after a restart', async () => {
     const scene = await asking(blocked(permission), { answerers: ['ada'], mayAnswer: () => true })
     const later = createScene({ clock: scene.clock, sink: { store: scene.store, chat: here, port: scene.fake.port } })
     later.show(blocked(permission))
@@ -178,7 +178,7 @@ describe('who may answer', () => {
     expect(await later.sink().take({ token }, ada)).toMatchObject({ type: 'reject' })
   })
 
-  test('is kept in the ledger: a restart opens nothing', async () => {
+  test('is restricted by the ledger: a restart grants nothing', async () => {
     const cases = [
       [{ answerers: ['ada'] }, words.notForYou],
       [{ mayAnswer: () => true }, words.notAllowedHere],
@@ -194,14 +194,14 @@ describe('who may answer', () => {
     }
   })
 
-  test('is not an anonymous administrator', async () => {
+  test('cannot be an anonymous administrator', async () => {
     const scene = await asking(blocked(permission), { mayAnswer: () => true })
     const token = tokenOf(scene, 'Allow once')
     const taken = await scene.sink().take({ token }, { id: '-7', name: 'Team', isAnonymous: true })
     expect(taken).toMatchObject({ type: 'error', error: words.anonymous })
   })
 
-  test('answers once, however many answer while the host decides', async () => {
+  test('answers once, even if several answer while the host decides', async () => {
     const scene = await asking(blocked(permission), { mayAnswer: async () => true })
     const token = tokenOf(scene, 'Allow once')
     const both = await Promise.all([
@@ -212,7 +212,7 @@ describe('who may answer', () => {
     expect(both.filter((one) => one?.type === 'answer')).toHaveLength(1)
   })
 
-  test('is not asked about what was answered while the host decided', async () => {
+  test('is not checked for an ask that was answered while the host decided', async () => {
     let decide = (_: boolean): void => {}
     const decided = new Promise<boolean>((resolve) => {
       decide = resolve
@@ -232,7 +232,7 @@ test('a token pressed in another chat is refused', async () => {
   expect(taken).toMatchObject({ type: 'error', error: words.notHere })
 })
 
-describe('words that fit asks of two sinks in one chat', () => {
+describe('text that fits asks of two sinks in one chat', () => {
   async function two() {
     const clock = createHandClock(beginning)
     const replyOf = (command: string): Reply => {
@@ -259,13 +259,13 @@ describe('words that fit asks of two sinks in one chat', () => {
     return { say, told, answered, first }
   }
 
-  test('are answered by the question which, and answer none', async () => {
+  test('gets the question which one, and answers neither', async () => {
     const { say, told, answered } = await two()
     expect(await say('1')).toBe(true)
     expect([told, answered]).toEqual([[words.whichOne], []])
   })
 
-  test('answer the one that they reply to', async () => {
+  test('answers the one that it replies to', async () => {
     const { say, told, answered, first } = await two()
     await say('1', { id: askedBy(first, 'make') })
     expect([told, answered]).toEqual([[], ['per_make']])

@@ -19,7 +19,7 @@ const several = asks([questionOf({ multiple: true })])
 const open = asks([questionOf({ custom: true })])
 const openSeveral = asks([questionOf({ custom: true, multiple: true })])
 
-describe('an answer that is typed', () => {
+describe('a typed answer', () => {
   test.each<[string, string, Ask, readonly string[]]>([
     ['a number', '2', one, ['Green']],
     ['a number in many ways', ' #3. ', one, ['Blue']],
@@ -48,14 +48,14 @@ describe('an answer that is typed', () => {
     expect(take(ask, said)).toEqual({ type: 'error', error })
   })
 
-  test('may be a label with a comma, or a number of many', () => {
+  test('may be a label with a comma, or several numbers', () => {
     const labels = ['Yes, always', ...Array.from({ length: 11 }, (_, index) => `Option ${index + 2}`)]
     const ask = asks([questionOf({ options: labels.map((label) => ({ label, description: '' })) })])
     expect(answerTo(ask, 'yes, always')).toEqual([['Yes, always']])
     expect(answerTo(ask, '12')).toEqual([['Option 12']])
   })
 
-  test('is not taken of an ask that is closed', () => {
+  test('is refused by a closed ask', () => {
     expect(take(asks([questionOf()], { status: 'withdrawn' }), '1')).toEqual({
       type: 'error',
       error: 'This was already resolved.',
@@ -73,7 +73,7 @@ describe('several questions', () => {
     expect(take(ask, '2', state)).toMatchObject({ type: 'answer', answer: [['Red'], ['Green']] })
   })
 
-  test('are shown one after another, with what was answered', () => {
+  test('are shown one after another, with the answers so far', () => {
     const view = (state: AskState) =>
       viewOf(replyWith([], { asks: [ask] }), { ledger: { ...emptyLedger, asks: { que_1: state } } })
     expect(saidIn(view(fresh), 'ask')).toHaveLength(1)
@@ -83,21 +83,21 @@ describe('several questions', () => {
     expect(second).toContain('**Size** (2/2)')
   })
 
-  test('take no button of one that was answered before', () => {
+  test('refuse the button of an earlier question', () => {
     expect(take(ask, { token: 's3cret.0.1' }, { ...fresh, answers: [['Red']] })).toMatchObject({ type: 'error' })
   })
 })
 
 describe('a button', () => {
-  test('gives its option', () => {
+  test('answers with its option', () => {
     expect(take(one, { token: 's3cret.0.2' })).toMatchObject({ type: 'answer', answer: [['Blue']] })
   })
 
-  test('of another ask, or a guess, is not for this one', () => {
+  test('of another ask, or a guessed one, is ignored', () => {
     for (const token of ['other.0.2', '0.2', 's3cre', '', 's3cret']) expect(take(one, { token })).toBeUndefined()
   })
 
-  test('that there is none of is no answer', () => {
+  test('for an option that does not exist is not an answer', () => {
     for (const token of ['s3cret.0.9', 's3cret.once', 's3cret.']) {
       expect(take(one, { token })).toMatchObject({ type: 'error' })
     }
@@ -109,7 +109,7 @@ describe('a button', () => {
     expect(take(one, { token: 's3cret.0.2' }, state)).toEqual({ type: 'error', error: words.alreadyResolved })
   })
 
-  test('picks and takes back where several are wanted, until it is done', () => {
+  test('toggles options of a multiple-choice question until it is done', () => {
     const picked = ['0.0', '0.2', '0.0'].reduce((state, token) => {
       const taken = take(several, { token: `s3cret.${token}` }, state)
       return taken?.type === 'more' ? taken.state : state
@@ -119,7 +119,7 @@ describe('a button', () => {
     expect(take(several, { token: 's3cret.0.d' })).toEqual({ type: 'error', error: words.pickSeveral })
   })
 
-  test('shows what is picked, and fits where it is', () => {
+  test('shows what is picked, if its label has room', () => {
     const ledger = { ...emptyLedger, asks: { que_1: { ...fresh, picked: ['Green'] } } }
     const labels = (ask: Ask, label = 40) => {
       const { cards } = viewOf(replyWith([], { asks: [ask] }), { ledger, buttons: { perRow: 3, rows: 8, label } })
@@ -143,7 +143,7 @@ describe('a button', () => {
     expect(card?.type === 'ask' && card.buttons.flat().map(({ label }) => label)).toEqual(['1', 'Red'])
   })
 
-  test('is none where there are too many', () => {
+  test('is left out if there are too many', () => {
     const options = Array.from({ length: 30 }, (_, index) => ({ label: `Option ${index}`, description: '' }))
     const ledger = { ...emptyLedger, asks: { que_1: fresh } }
     const { cards } = viewOf(replyWith([], { phase: 'blocked', asks: [asks([questionOf({ options })])] }), { ledger })
@@ -160,7 +160,7 @@ describe('a form', () => {
   test('answers all questions at once', () => {
     const answer = [['Red', 'Blue'], ['Ada']]
     expect(fill([['Red', 'Blue', 'Red'], [' Ada ']])).toMatchObject({ type: 'answer', answer })
-    // Also those that were answered one by one since it was opened.
+    // It also replaces answers that were given one by one since it was opened.
     expect(fill(answer, 0, { ...fresh, answers: [['Green']] })).toMatchObject({ type: 'answer', answer })
     expect(fill([['Ada']], 1, { ...fresh, answers: [['Green']] })).toMatchObject({ answer: [['Green'], ['Ada']] })
   })
@@ -173,7 +173,7 @@ describe('a form', () => {
     expect(fill(values)).toEqual({ type: 'error', error })
   })
 
-  test('of a question that was not asked yet is not taken', () => {
+  test('of a later question is refused', () => {
     expect(fill([['Ada']], 1)).toEqual({ type: 'error', error: words.alreadyResolved })
     expect(take(both, { token: 's3cret.7.f', values: [['Ada']] })).toMatchObject({ type: 'error' })
   })
@@ -225,7 +225,7 @@ describe('a permission', () => {
     if (message === undefined) expect(taken).not.toHaveProperty('message')
   })
 
-  test('takes no always where nothing could be', () => {
+  test('does not accept always if it would cover nothing', () => {
     const ask = permits({ always: [] })
     expect(take(ask, 'always')).toEqual({ type: 'error', error: words.alwaysNotOffered })
     expect(take(ask, '2')).toEqual({ type: 'error', error: words.alwaysNotOffered })
@@ -233,15 +233,15 @@ describe('a permission', () => {
     expect(take(ask, { token: 's3cret.always' })).toMatchObject({ type: 'error' })
   })
 
-  test.each(['nothing', 'maybe', 'onceandforall', ''])('takes no "%s"', (said) => {
+  test.each(['nothing', 'maybe', 'onceandforall', ''])('does not accept "%s"', (said) => {
     expect(take(permits(), said)).toMatchObject({ type: 'error' })
   })
 
-  test.each(['once', 'always'] as const)('is given by the button for %s', (reply) => {
+  test.each(['is allowed by the button for %s', 'always'] as const)('is given by the button for %s', (reply) => {
     expect(take(permits(), { token: `s3cret.${reply}` })).toMatchObject({ type: 'answer', answer: reply })
   })
 
-  test('is refused by the button for it, and not taken when it was given', () => {
+  test('is rejected by its button, and not taken again after an answer', () => {
     expect(take(permits(), { token: 's3cret.reject' })?.type).toBe('reject')
     expect(take(permits({ status: 'answered', reply: 'once' }), { token: 's3cret.once' })?.type).toBe('error')
   })

@@ -126,25 +126,25 @@ describe('a contract', () => {
       .find((clause) => clause.name.includes(name))
       ?.run()
 
-  test('takes no skip without a reason', () => {
+  test('refuses a skip without a reason', () => {
     expect(() => portContract({ name: 'it', setup, skip: { removes: ' ' } })).toThrow('without a reason')
   })
 
-  test('takes no skip of what is no clause', () => {
+  test('refuses a skip of an unknown clause', () => {
     const skip: object = { 'does nothing': 'why not' }
     expect(() => portContract({ name: 'it', setup, skip })).toThrow('There is no clause "does nothing"')
   })
 
-  test('takes no skip of what the port has', async () => {
+  test('refuses a skip of what the port has', async () => {
     await expect(clauseOf('removes', { removes: 'too lazy' })).rejects.toThrow('cannot be skipped')
   })
 
-  test('takes no skip of what holds', async () => {
+  test('refuses a skip of a clause that holds', async () => {
     const skip = { 'shows what was posted': 'too lazy' }
     await expect(clauseOf('shows what was posted', skip)).rejects.toThrow('need not be skipped')
   })
 
-  test('takes no silence about what the port lacks', async () => {
+  test('fails if the port lacks something and the clause is not skipped', async () => {
     const stage = (): Stage => stageOf({ lacks: ['remove'] })
     await expect(clauseOf('removes', {}, stage)).rejects.toThrow('skip it, and say why')
   })
@@ -161,7 +161,7 @@ describe('a contract', () => {
     await expect(clauseOf('shows what was posted', {}, twice)).rejects.toThrow('the chat shows 2')
   })
 
-  test('finds a port that calls everything a failure of its own', async () => {
+  test('finds a port that rejects with errors of its own', async () => {
     const wrong = (): Stage => ({
       ...setup(),
       port: { ...setup().port, post: () => Promise.reject(new Error('no')) },

@@ -17,7 +17,7 @@ async function playing(name: string): Promise<Awaited<ReturnType<typeof timeline
 }
 
 describe('delivery', () => {
-  test('native: previews, and posts what it previewed before any other message', async () => {
+  test('native: previews, and posts the previewed text before any other message', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'native' } } })
     scene.show(growing('It begins'))
     await scene.pass(1500)
@@ -30,7 +30,7 @@ describe('delivery', () => {
     expect(scene.fake.preview()).toBeUndefined()
   })
 
-  test('native: keeps the preview alive, and posts the end', async () => {
+  test('native: renews the preview, and posts the end', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'native', statusTickMs: 3_600_000 } } })
     scene.show(growing('It begins'))
     await scene.pass(100_000)
@@ -41,7 +41,7 @@ describe('delivery', () => {
     expect(scene.fake.notifications).toBe(1)
   })
 
-  test('append: says what came since, a second apart and never twice', async () => {
+  test('append: posts new text a second apart, and never twice', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'append', verbosity: 'quiet' } } })
     const said = 'One two three. Four five six. Seven eight nine.'
     for (let letters = 4; letters <= said.length; letters += 4) {
@@ -59,7 +59,7 @@ describe('delivery', () => {
     expect(callsOf(scene, 'edit')).toEqual([])
   })
 
-  test('append: code that goes on in the next message is opened there again', async () => {
+  test('append: code that continues in the next message has its fence reopened there', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'append', verbosity: 'quiet' } } })
     scene.show(growing('Look:\n\n```ts\nconst a = 1'))
     await scene.pass(3000)
@@ -68,7 +68,7 @@ describe('delivery', () => {
     expect(textsOf(scene)).toEqual(['Look:\n\n```ts\nconst a = 1\n```', '```ts\nconst b = 2\n```\n\nDone.'])
   })
 
-  test('append: a message has 3,500 units at most', async () => {
+  test('append: a message has at most 3,500 units', async () => {
     const scene = createScene({
       fake: { limits: { maxLength: 10_000 } },
       sink: { policy: { delivery: 'append', verbosity: 'quiet' } },
@@ -78,7 +78,7 @@ describe('delivery', () => {
     expect(textsOf(scene).map(({ length }) => length <= 3500)).toEqual([true, true, true])
   })
 
-  test('a million letters are there, in order and soon', async () => {
+  test('a million letters are shown, in order and soon', async () => {
     const scene = createScene({ fake: { limits: { maxLength: 4000 } } })
     const said = Array.from({ length: 20_000 }, (_, index) => `Sentence ${index} is here, with some words.`).join(' ')
     scene.show(whole(said))
@@ -86,7 +86,7 @@ describe('delivery', () => {
     expect(textsOf(scene).join(' ') === said).toBe(true)
   })
 
-  test('final: the answer, when it is whole', async () => {
+  test('final: posts the answer when it is complete', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'final', verbosity: 'quiet' } } })
     scene.show(growing('It'))
     await scene.pass(10_000)
@@ -97,7 +97,7 @@ describe('delivery', () => {
     expect(scene.fake.notifications).toBe(1)
   })
 
-  test('where nothing can be edited: whole parts, notices and a heartbeat', async () => {
+  test('without edits: posts complete parts, notices and a heartbeat', async () => {
     const scene = createScene({ fake: { limits: { edits: false }, lacks: ['edit', 'remove', 'stream'] } })
     const said = text('I look.')
     const bash = call('bash', { title: 'npm test' })
@@ -130,7 +130,7 @@ describe('a recording ends up as it was', () => {
   })
 })
 
-test('a host whose onError throws gets its answer all the same', async () => {
+test('a host whose onError throws still gets its answer', async () => {
   const onError = (): never => {
     throw new Error('of the host')
   }

@@ -95,7 +95,7 @@ const active = [
   ],
 ]
 
-describe('a fence of a model', () => {
+describe('a fence written by a model', () => {
   test.each(active)('of %s becomes a text file', (language) => {
     const code = `\`\`\`${language}\n${'echo 1\n'.repeat(800)}\`\`\``
     const { cards } = viewOf(settledWith([text(code)]), { uploads: true })

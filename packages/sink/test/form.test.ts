@@ -29,20 +29,20 @@ function filledIn(values: readonly (readonly string[])[], state: AskState = fres
   return take(three, { token, values }, state)
 }
 
-describe('the press of what opens a form', () => {
-  test('gives all questions that are left from there on', () => {
+describe("the press of a form's button", () => {
+  test('returns all remaining questions from there on', () => {
     const taken = take(three, { token: 's3cret.1.f' }, { ...fresh, answers: [['Red']] })
     const form = { token: 's3cret.1.f', label: words.fillIn, questions: three.questions.slice(1) }
     expect(taken).toMatchObject({ type: 'form', form })
   })
 
-  test('is none for questions that are still to come, or of an ask that is closed', () => {
+  test('is ignored for later questions, and for a closed ask', () => {
     expect(take(three, { token: 's3cret.1.f' })?.type).toBe('error')
     const closed = asks([questionOf()], { status: 'withdrawn' })
     expect(take(closed, { token: 's3cret.0.f' })?.type).toBe('error')
   })
 
-  test('opens it for the person, and answers nothing', async () => {
+  test('opens the form for the person, and answers nothing', async () => {
     const opened: Form[] = []
     const form: Form = { token: 's3cret.0.f', label: 'Answer', questions: [] }
     const taken = { type: 'form', form, state: fresh, ask: three, undo: () => {} } as const
@@ -69,7 +69,7 @@ describe('the press of what opens a form', () => {
   })
 })
 
-test('what a form answered is said below the message that it was opened from', () => {
+test('the answers of a form are shown below the message that opened it', () => {
   const answers = [['Red'], ['Green', 'Blue'], ['Ada']]
   const ask = asks(three.questions, { status: 'answered', answers })
   const told = (posted: readonly string[]) => {
@@ -81,8 +81,8 @@ test('what a form answered is said below the message that it was opened from', (
   expect(told(['ask:que_1:0', 'ask:que_1:1'])).toEqual([['✅ Red'], ['✅ Green, Blue', '✅ Ada']])
 })
 
-describe('what a form was filled in with', () => {
-  test('answers all questions at once, by labels, numbers and words', () => {
+describe("a form's submission", () => {
+  test('answers all questions at once, by labels, numbers and free text', () => {
     expect(filledIn([['red'], ['1', 'Blue'], ['something darker']])).toMatchObject({
       type: 'answer',
       answer: [['Red'], ['Red', 'Blue'], ['something darker']],
@@ -107,7 +107,7 @@ describe('what a form was filled in with', () => {
   })
 })
 
-test('a status is written small where the platform has a way to', () => {
+test("a status uses the platform's small style", () => {
   const text = (small?: (line: string) => string): string | undefined => {
     const limits = {
       ...{ maxLength: 100, edits: true, editIntervalMs: 0, perChat: { calls: 1, perMs: 1 }, idempotent: false },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Things that models write, whole and in halves. */
+/** Texts that models write, complete and cut in half. */
 export const fragments = [
   'A sentence of some words. Another one! ',
   'word ',

@@ -56,7 +56,7 @@ const whole = fragments.filter((one) =>
   ),
 )
 
-test('what is whole stays as it is', () => {
+test('complete text stays unchanged', () => {
   expect(whole.length).toBeGreaterThan(14)
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...whole)), (parts) => {
@@ -67,7 +67,7 @@ test('what is whole stays as it is', () => {
   )
 })
 
-test('what is healed stays as it is', () => {
+test('healing is idempotent', () => {
   fc.assert(
     fc.property(fc.oneof(markdownText, fc.string({ unit: 'binary' })), (text) => {
       const healed = heal(text)
@@ -77,7 +77,7 @@ test('what is healed stays as it is', () => {
   )
 })
 
-test('all but the last block is there', () => {
+test('keeps everything but the last block', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...whole)), markdownText, (parts, tail) => {
       const source = `${parts.join('\n\n')}\n\nThe end.\n\n`
@@ -91,12 +91,12 @@ test('thousands of nested quotes do not throw', () => {
   expect(heal(`${'>'.repeat(20_000)} **a`)).toContain('a')
 })
 
-test('of a very long block the end is healed', () => {
+test('heals the end of a very long block', () => {
   const before = 'some words and *a mark* of a long line '.repeat(400)
   expect(heal(`${before}and **bold te`)).toBe(`${before}and **bold te**`)
 })
 
-test('a text with more open marks than are closed is shown as it is', () => {
+test('a text with too many open marks is shown as it is', () => {
   const opened = (marks: number): string =>
     Array.from({ length: marks }, (_, at) => `${'*_~~'[at % 2]}a${at}`).join(' ')
   expect(heal(opened(2))).not.toBe(opened(2))

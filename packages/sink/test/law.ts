@@ -24,7 +24,7 @@ const types = [
 interface Chance {
   below(most: number): number
   is(part: number): boolean
-  /** Up to so many lines. */
+  /** Up to that many lines. */
   text(most: number): string
 }
 
@@ -36,7 +36,7 @@ function chanceOf(seed: number): Chance {
   return { below, is: (part) => random() < part, text }
 }
 
-/** What the server tells of an edit: nothing, a diff of all lines, of some of them, or of others. */
+/** What the server reports of an edit: nothing, a diff of all lines, of some of them, or of others. */
 function metadataOf(chance: Chance, before: string, after: string): Readonly<Record<string, unknown>> {
   const signed = (sign: string, text: string): readonly string[] =>
     text.split('\n').flatMap((line) => (chance.is(0.9) ? [`${sign}${line}`] : []))
@@ -115,7 +115,7 @@ function replyOf(ask: PermissionAsk): Reply {
   return replyWith([], { phase: 'blocked', asks: [ask] })
 }
 
-/** How it can be allowed now: by which buttons that were ever shown, and by which words. */
+/** How it can be allowed now: by all buttons ever shown, and by text. */
 async function allowedIn(scene: Scene): Promise<readonly string[]> {
   const tokens = new Set(scene.fake.posted.flatMap(({ buttons }) => buttons.flat()).map(({ data }) => data))
   const inputs = [
@@ -132,7 +132,7 @@ async function allowedIn(scene: Scene): Promise<readonly string[]> {
   return allowed
 }
 
-/** What of it is not on the screen: its details, all of its input, and what "always" covers. */
+/** Which part of it is not on the screen: its details, all of its input, and what "always" covers. */
 function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   const texts = scene.fake.posted.map(({ text }) => text)
   const blocks = blocksOf(texts)
@@ -152,7 +152,7 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   return [...unread.map(({ label }) => label), ...missing]
 }
 
-/** The code blocks of the messages by their titles. What goes on in another message goes on here. */
+/** The code blocks of the messages by title. A block continued in another message continues here. */
 function blocksOf(texts: readonly string[]): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>()
   const found = texts
@@ -171,7 +171,7 @@ function compact(text: string): string {
   return text.replace(/\s+/g, '')
 }
 
-/** Asks and faults by chance, one a seed: nothing can be allowed that is not on the screen. */
+/** Random asks and faults, one plan per seed: nothing can be allowed that is not on the screen. */
 export function checkLaw({ first, count }: { readonly first: number; readonly count: number }): void {
   test(`nothing can be allowed that is not on the screen, whatever fails (${count} seeds from ${first} on)`, {
     timeout: 900_000,
@@ -184,7 +184,7 @@ export function checkLaw({ first, count }: { readonly first: number; readonly co
       failures.push(...played.wrong.slice(0, 1).map((one) => `seed ${seed}: ${one}`))
     }
     expect(failures).toEqual([])
-    // The law would hold for a sink that allows nothing.
+    // A sink that allows nothing would also satisfy the law.
     expect(allowed).toBeGreaterThan(6 * count)
   })
 }

@@ -25,36 +25,36 @@ function entry(key: string, more: Partial<Entry> = {}): Entry {
 const ledgerOf = (...entries: readonly Entry[]): Ledger => ({ ...emptyLedger, entries })
 
 describe('a ledger', () => {
-  test('goes through JSON', () => {
+  test('survives JSON', () => {
     const ledger = ledgerOf(entry('answer#0'))
     expect(JSON.parse(JSON.stringify(ledger))).toEqual(ledger)
   })
 
-  test('tells what was posted last, and what rang last', () => {
+  test('tells what was posted last, and what notified last', () => {
     const loud = entry('ask:1:0', { at: beginning + 5, isLoud: true })
     const shown = shownOf(ledgerOf(loud, entry('answer#0', { at: beginning + 9 })))
     expect(shown).toMatchObject({ postedAt: beginning + 9, loudAt: beginning + 5 })
   })
 
-  test('counts neither what failed nor what is only meant as posted', () => {
+  test('counts neither failed entries nor intents as posted', () => {
     const ledger = ledgerOf(entry('answer#0', { state: 'failed' }), entry('answer#1', { state: 'intent' }))
     expect(shownOf(ledger).posted.size).toBe(0)
   })
 
-  test('counts as posted what a person removed, and what may be there', () => {
+  test('counts removed and doubtful messages as posted', () => {
     const ledger = ledgerOf(entry('a#0', { state: 'gone' }), entry('b#0', { state: 'doubtful' }))
     expect([...shownOf(ledger).posted.keys()]).toEqual(['a', 'b'])
   })
 })
 
 describe('a delivery', () => {
-  test('names what failed and why, but no status: nobody misses that in the end', () => {
+  test('names failures with their reasons, but leaves out a status', () => {
     const failed = { state: 'failed', reason: 'It may not.' } as const
     const ledger = ledgerOf(entry('answer#0', failed), entry('status', { ...failed, type: 'status' }))
     expect(deliveryOf(ledger).undelivered).toEqual([{ key: 'answer#0', reason: 'It may not.' }])
   })
 
-  test('counts what is there, and what may be', () => {
+  test('counts messages that are there, and those that may be', () => {
     const doubtful = entry('b#0', { state: 'doubtful' })
     const ledger = { ...ledgerOf(entry('a#0'), doubtful, entry('c#0', { state: 'intent' })), doubtful: 1 }
     expect(deliveryOf(ledger)).toMatchObject({ shown: 1, doubtful: 2 })
@@ -67,7 +67,7 @@ describe('a store', () => {
     write: () => Promise.reject(new Error('no disk')),
   }
 
-  test('that fails costs the memory, not the answer, and is told of once each way', async () => {
+  test('that fails costs the memory, not the answer, and is reported once for reads and once for writes', async () => {
     const scene = createScene({ sink: { store: broken } })
     scene.show(settledWith([text('All of it.')]))
     expect(await scene.end()).toMatchObject({ shown: 1, undelivered: [] })
@@ -133,7 +133,7 @@ test.each([
   expect(make).toThrow(field)
 })
 
-test('a text that is hashed in steps has the hash of each of its beginnings', () => {
+test('hashing a text in steps gives the hash of each prefix', () => {
   const words = 'One 👍 two. '.repeat(20)
   const ends = [0, 3, 5, 5, 100, words.length]
   let state = emptyHash

@@ -26,7 +26,7 @@ const fence = (count: number): string =>
     .map((at) => `- const a${at} = 1\n`)
     .join('')}\`\`\`\n`
 
-/** What a token says, without how its text was cut. */
+/** A token's content, regardless of how its text was cut. */
 const shape = (token: Token): unknown =>
   token.type === 'list'
     ? [token.type, token.ordered, token.start, token.raw, token.items.map(({ text }) => text.trimEnd())]
@@ -65,7 +65,7 @@ describe('a long block', () => {
   })
 })
 
-test('a text that grows is cut and rendered at its end alone', () => {
+test('growing text is cut and rendered only at its end', () => {
   const sentence = 'A sentence of some words, which goes on. '
   const paragraph = `${sentence.repeat(8)}\n\n`
   let units = 0
@@ -89,7 +89,7 @@ test('a text that grows is cut and rendered at its end alone', () => {
   }
 })
 
-test('what is cut where nothing else is possible is cut between paragraphs', () => {
+test('a forced cut is made between paragraphs', () => {
   const source = numbers(1000)
     .map((at) => `${at}.0.1 of a day\n===\n\n  * item\n\n`)
     .join('')
@@ -97,14 +97,14 @@ test('what is cut where nothing else is possible is cut between paragraphs', () 
   expect(told).not.toContain('===')
 })
 
-test('one long cell does not widen all rows of a table: they do not take hundreds of messages', () => {
+test('one long cell does not widen all rows of a table into hundreds of messages', () => {
   const card = { type: 'answer', key: 'answer', source: wideCell(2000), isOpen: false } as const
   const limits = { ...fakeLimits, maxLength: 4000 }
   const slots = layout([card], { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger })
   expect(slots.length).toBeLessThan(120)
 })
 
-describe('twice the text takes at most about twice the matches', () => {
+describe('doubling the text at most about doubles the matches', () => {
   test.each<[string, string]>([
     ['emphasis', '_a*'],
     ['lazy items in quotes', '> - a\nb\n'],
@@ -135,12 +135,12 @@ test.each([
   expect(createTableLimit(1000).isLikely(source)).toBe(expected)
 })
 
-test('names with underscores do not use up what the search for emphasis may read', () => {
+test('names with underscores do not use up the read limit of emphasis', () => {
   const told = renderMarkdown(`${'a_b_c '.repeat(600)}\`code\``, { ...verbatim, codespan: (text) => `[${text}]` })
   expect(told).toContain('[code]')
 })
 
-describe('a text that would be read again and again', () => {
+describe('a text that marked would read repeatedly', () => {
   test.each<[string, string]>([
     ['emphasis', '_a*'.repeat(3000)],
     ['strikes', '~~a '.repeat(2000)],
@@ -163,7 +163,7 @@ describe('a text that would be read again and again', () => {
     expect(first).toMatchObject({ type: 'paragraph', tokens: [{ type: 'strong' }] })
   })
 
-  test('the number of tokens that its emphasis is inside of has an end', () => {
+  test('the number of tokens nested in emphasis is bounded', () => {
     const depthOf = (tokens: readonly unknown[]): number =>
       Math.max(0, ...tokens.map((token) => 1 + depthOf(inside(token))))
     const inside = (token: unknown): readonly unknown[] =>
@@ -175,7 +175,7 @@ describe('a text that would be read again and again', () => {
   })
 })
 
-test('a layout of the same text is the same, whatever was laid out before', () => {
+test('a layout does not depend on what was laid out before', () => {
   const card = (source: string) => ({ type: 'answer', key: 'answer', source, isOpen: true }) as const
   const options = {
     render: fakeRender,
@@ -195,7 +195,7 @@ test('a layout of the same text is the same, whatever was laid out before', () =
   )
 })
 
-test('a text that has become shorter is cut like any other', () => {
+test('a text that became shorter is cut like any other', () => {
   const card = (source: string) => ({ type: 'answer', key: 'answer', source, isOpen: true }) as const
   const limits = { ...fakeLimits, maxLength: 1000 }
   const options = { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger } as const

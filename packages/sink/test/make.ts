@@ -23,7 +23,7 @@ import {
 } from '../src/index.ts'
 import { beginning } from './timeline.ts'
 
-/** Replies and views in as few words as a fact needs. Everything begins at `beginning`. */
+/** Short builders for replies and views. All times start at `beginning`. */
 
 let count = 0
 
@@ -45,7 +45,7 @@ export function call(tool: string, state: Partial<ToolState> = {}): ToolPart {
   return { ...place(), type: 'tool', tool, callID: `call_${count}`, status: isOver ? 'sealed' : 'open', state: known }
 }
 
-/** A reply at work. */
+/** A running reply. */
 export function replyWith(parts: readonly Part[], more: Partial<Reply> = {}): Reply {
   return {
     ...emptyReply('ses_1'),
@@ -57,7 +57,7 @@ export function replyWith(parts: readonly Part[], more: Partial<Reply> = {}): Re
   }
 }
 
-/** One that has settled after so long. */
+/** A reply that settled after that many ms. */
 export function settledWith(parts: readonly Part[], more: Partial<Reply> = {}, afterMs = 2000): Reply {
   const ends = { phase: 'settled', outcome: 'completed', finish: 'stop', settledAt: beginning + afterMs } as const
   return replyWith(parts, { ...ends, ...more })
@@ -93,7 +93,7 @@ export function permits(more: Partial<PermissionAsk> = {}): PermissionAsk {
 export interface Viewing extends Partial<Omit<ViewOptions, 'policy'>> {
   readonly policy?: Partial<Policy>
   readonly ledger?: Ledger
-  /** So long after the beginning. */
+  /** Ms after the beginning. */
   readonly atMs?: number
 }
 
@@ -110,7 +110,7 @@ export function viewOf(reply: Reply, { policy, ledger = emptyLedger, atMs = 3000
   })
 }
 
-/** What the cards of one kind say. */
+/** The sources of the cards of one type. */
 export function saidIn({ cards }: View, type: Card['type']): readonly string[] {
   return cards.filter((card) => card.type === type).map(({ source }) => source)
 }

@@ -5,7 +5,7 @@ import { lex, openFence } from '../src/markdown.ts'
 import { tableText } from '../src/table.ts'
 import { markdownText } from './fragments.ts'
 
-/** Says what it was told. */
+/** A dialect that names each construct. */
 const telling: Dialect = {
   text: (text) => text,
   strong: (content) => `strong(${content})`,
@@ -52,13 +52,13 @@ test.each<[string, string]>([
   expect(told(source)).toBe(expected)
 })
 
-test('a dialect with tables is given their cells without markup', () => {
+test('a dialect with tables gets their cells without markup', () => {
   const table = vi.fn(() => 'table')
   renderMarkdown('| **a** |\n|---|\n| [b](c)<br>d |', { ...telling, table })
   expect(table).toHaveBeenCalledWith({ header: ['a'], rows: [['b d']], align: [null] })
 })
 
-test('a dialect with HTML is given the tags', () => {
+test('a dialect with HTML gets the tags', () => {
   expect(renderMarkdown('a <i>b', { ...telling, html: (tag) => `tag(${tag})` })).toBe('p(a tag(<i>)b)')
 })
 
@@ -68,8 +68,8 @@ test('the columns of a table are aligned', () => {
   )
 })
 
-test('what is remembered reads as what is not', () => {
-  // With a definition, nothing is cut into chunks.
+test('cached and uncached reads give the same result', () => {
+  // With a definition, the text is not cut into chunks.
   const definition = '[~]: /x\n\n'
   fc.assert(
     fc.property(markdownText, (source) => {
@@ -84,7 +84,7 @@ test('what is remembered reads as what is not', () => {
   )
 })
 
-test('any text is told, and read twice alike', () => {
+test('every text renders, and twice the same', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (source) => {
       expect(told(source)).toBe(told(source))

@@ -6,8 +6,8 @@ import { createScene, type Scene } from './scene.ts'
 const never: Omit<FakeOptions, 'clock'> = { limits: { edits: false }, lacks: ['edit', 'remove'] }
 const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
 
-describe('where nothing can be edited', () => {
-  test('an ask with several answers has no buttons, which could show nothing of what is picked', () => {
+describe('without edits', () => {
+  test('an ask with several answers has no buttons, as they could not show what is picked', () => {
     const reply = replyWith([], { phase: 'blocked', asks: [asks([questionOf({ multiple: true })])] })
     const state = { secret: 's', answers: [], picked: [] }
     const shown = { breaks: [], posted: new Set<string>(), told: new Set<string>(), noticeCount: 0, heartbeats: 0 }
@@ -17,7 +17,7 @@ describe('where nothing can be edited', () => {
     expect(asked(false)).toMatchObject({ buttons: [], source: expect.stringContaining('Reply with the numbers') })
   })
 
-  test('a text is whole when something came after it, and stands before the ask', async () => {
+  test('a text is complete when something follows it, and stands before the ask', async () => {
     const scene = createScene({ fake: never })
     const said = { ...text('Let me ask.', { status: 'open' }), id: 'prt_a' }
     scene.show(replyWith([said]))
@@ -29,17 +29,17 @@ describe('where nothing can be edited', () => {
   })
 })
 
-describe('where each message rings', () => {
+describe('where every post notifies', () => {
   const loud: Omit<FakeOptions, 'clock'> = { limits: { silent: false } }
 
-  test('a status is no message of its own', async () => {
+  test('a status has no message of its own', async () => {
     const scene = createScene({ fake: loud })
     scene.show(replyWith([call('bash', { title: 'npm test' })]))
     await scene.pass(20_000)
     expect([textsOf(scene), scene.fake.isTyping()]).toEqual([[], true])
   })
 
-  test('it stands below a text that grows', async () => {
+  test('it stands below growing text', async () => {
     const scene = createScene({ fake: loud })
     scene.show(replyWith([text('It is', { status: 'open' })]))
     await scene.pass(20_000)
@@ -47,11 +47,11 @@ describe('where each message rings', () => {
   })
 })
 
-describe('where a message can be edited for a while', () => {
+describe('with an edit window', () => {
   const brief: Omit<FakeOptions, 'clock'> = { limits: { editWindowMs: 300_000 } }
   const grown = (words: string) => ({ ...text(words, { status: 'open' }), id: 'prt_a' })
 
-  test('the status leaves it in time, and the text goes on in another', async () => {
+  test('the status leaves a message in time, and the text goes on in another', async () => {
     const scene = createScene({ fake: brief })
     scene.show(replyWith([grown('One.')]))
     await scene.pass(238_000)
@@ -65,7 +65,7 @@ describe('where a message can be edited for a while', () => {
     expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
   })
 
-  test('what comes too late is not even tried: a platform may take it and show nothing of it', async () => {
+  test('an edit that is too late is not tried: a platform may accept it without showing it', async () => {
     const scene = createScene({ fake: brief })
     scene.show(replyWith([grown('One.')]))
     await scene.pass(1000)
@@ -78,7 +78,7 @@ describe('where a message can be edited for a while', () => {
   })
 })
 
-test('a press that is seen as a message is answered for what went wrong alone', async () => {
+test('a press that is shown as a message gets a reply only for errors', async () => {
   const told: unknown[] = []
   const answer = async (words?: string): Promise<void> => void told.push(words)
   const press: Inbound = {

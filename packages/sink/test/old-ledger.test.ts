@@ -5,7 +5,9 @@ import { type FakeMessage, fakeRender, words } from '../src/index.ts'
 import { asks, permits, replyWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 
-/** A ledger as it was written at commit 23f4601, and what the chat showed then: one permission answered, two and a question open. */
+/**
+ * A ledger written at commit 23f4601, and what the chat showed then: one permission answered, two and a question open.
+ */
 const before: { readonly ledger: unknown; readonly screen: readonly FakeMessage[] } = JSON.parse(
   readFileSync(new URL('fixtures/ledger-before-digests.json', import.meta.url), 'utf8'),
 )
@@ -25,7 +27,7 @@ async function resumed(pending: readonly Ask[], lacks: readonly 'edit'[] = []): 
   return scene
 }
 
-test('its open permissions are retired with words, and asked anew with other tokens if they are pending', async () => {
+test('its open permissions are retired with a notice, and asked again with new tokens if they are pending', async () => {
   const scene = await resumed([permits(), asks()])
   const shown = scene.fake
     .screen()
@@ -48,13 +50,13 @@ test('its open permissions are retired with words, and asked anew with other tok
   expect(await scene.sink().take({ token })).toMatchObject({ type: 'answer', answer: 'once' })
 })
 
-test('its open permissions say what became of them', async () => {
+test('its open permissions show their results', async () => {
   const scene = await resumed([permits({ status: 'answered', reply: 'always' })])
   expect(scene.fake.screen()[2]?.text).toMatch(/✅ Always$/)
   expect(scene.fake.screen()).toHaveLength(5)
 })
 
-test('its open permissions are asked anew where nothing can be edited', async () => {
+test('its open permissions are asked again without edits, too', async () => {
   const scene = await resumed([permits()], ['edit'])
   expect(scene.fake.screen()).toHaveLength(6)
   expect(await scene.sink().take({ token: before.screen[2]?.buttons[0]?.[0]?.data ?? '' })).toBeUndefined()

@@ -20,10 +20,10 @@ import {
 import { rest } from './scene.ts'
 import { beginning, type Timeline } from './timeline.ts'
 
-/** What goes wrong while a timeline is shown. */
+/** What fails while a timeline is shown. */
 export interface Plan {
   readonly faults: readonly FakeFault[]
-  /** The process dies at its so-manieth wait for the port or the store, before or after that has done its work. */
+  /** The process dies at this wait for the port or the store (counted), before or after the call has done its work. */
   readonly crashes: readonly { readonly at: number; readonly isDone: boolean }[]
   readonly policy: Partial<Policy>
   readonly fake: Pick<FakeOptions, 'limits' | 'lacks' | 'stream'>
@@ -32,16 +32,16 @@ export interface Plan {
 export interface Shown {
   readonly delivery: Delivery
   readonly fake: Fake
-  /** Undefined when nothing was ever to be shown. */
+  /** Undefined if there was never anything to show. */
   readonly ledger: Ledger | undefined
   readonly reply: Reply
   readonly mode: Policy['delivery'] | undefined
   readonly isCrashed: boolean
-  /** The end says less, or something else, than was said on the way. */
+  /** The end has less text than was shown on the way, or different text. */
   readonly isTakenBack: boolean
 }
 
-/** Shows a timeline under a plan, on a clock that is moved by hand, to its end. */
+/** Plays a timeline under a plan to its end, on a fake clock. */
 export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown> {
   const clock = createHandClock(beginning)
   const fake = createFake({ clock, ...plan.fake, faults: plan.faults })
@@ -63,7 +63,7 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     else sink.replyAmended?.({ type: 'replyAmended', reply })
     await rest()
   }
-  // What is amended after the end is shown without anybody waiting for it.
+  // An amendment after the end is shown even if nothing awaits it.
   if (delivery) await clock.advance(700_000, rest)
   for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
   await clock.advance(5000, rest)
@@ -94,7 +94,7 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     return made
   }
 
-  /** Whoever waits when the process dies waits for ever. */
+  /** When the process dies, its pending calls never resolve. */
   async function wait<T>(mine: number, act: () => Promise<T>): Promise<T> {
     if (mine !== life) return await never()
     waits += 1
@@ -170,10 +170,10 @@ function never<T>(): Promise<T> {
   return new Promise(() => {})
 }
 
-/** What is wrong with what the chat shows at the end; empty when nothing is. */
+/** What is wrong with the chat at the end. Empty if nothing is. */
 export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Shown): string[] {
   const problems: string[] = []
-  // Whose prompt was taken back is another reply to who comes after a crash.
+  // After a crash, a reply whose prompt was taken back looks like another reply.
   if (!ledger || (isCrashed && reply.promptIDs.length === 0))
     return textOf(reply) === '' ? [] : ['nothing was written down']
   const screen = new Map(fake.screen().map((message) => [message.id, message]))
@@ -190,7 +190,7 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   const seen = answers.filter(({ state }) => state !== 'gone')
   const said = bare(seen.map(textIn).join('\n'))
   const due = bare(textOf(reply))
-  // What nobody can edit cannot be unsaid.
+  // Without edits, posted text cannot be taken back.
   const canEdit = fake.port.limits.edits && mode !== 'append'
   const canUnsay = canEdit && !ledger.entries.some(({ isFixed }) => isFixed)
   const sayable = bare(
@@ -200,10 +200,10 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
       .join('\n'),
   )
   const most = isTakenBack && !canUnsay ? sayable : said
-  // What is doubtful may be there twice, whatever else is missing.
+  // A doubtful message may be there twice, whatever else is missing.
   const isThere = doubtful > 0 || !canUnsay ? isWithin(due, said) : said === due
   const isRight = isThere || ((isMissing || isGone) && (doubtful > 0 || isWithin(most, due)))
-  // A correction comes where there is room for it, and what was cut off of a message that others are below of: at the end.
+  // A correction, or a cut-off rest of a message with others below it, is posted at the end.
   const isLate = ledger.entries.some(({ card, isContinued }) => (isTakenBack && card.endsWith('!')) || isContinued)
   if (!isRight && !(isLate && sorted(said) === sorted(due))) problems.push(`it shows ${difference(said, due)}`)
   const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
@@ -217,7 +217,7 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   if (!isSaid) problems.push('its end is not said')
   return problems
 
-  /** A status below a text that cannot be edited any more stays there. */
+  /** A status below a text that can no longer be edited stays there. */
   function textIn({ ref, isFixed }: Entry): string {
     const text = fake.posted.find(({ id }) => id === ref?.id)?.text ?? ''
     return isFixed ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
@@ -228,14 +228,14 @@ function sorted(text: string): string {
   return [...text].toSorted().join('')
 }
 
-/** All letters of the one are in the other, in their order. */
+/** All letters of the first are in the second, in their order. */
 function isWithin(a: string, b: string): boolean {
   let at = 0
   for (let unit = 0; unit < b.length; unit++) if (b[unit] === a[at]) at += 1
   return at >= a.length
 }
 
-/** The letters alone: fences, lists and quotes that are carried over and labels are not the agent's words. */
+/** Only letters: carried fences, lists and quotes, and labels, are not the agent's text. */
 function bare(text: string): string {
   return text
     .replaceAll(`*${words.continued}*`, '')
@@ -253,7 +253,7 @@ function difference(a: string, b: string): string {
 
 const kinds = ['edit', 'edit', 'edit', 'native', 'append', 'final'] as const
 
-/** By chance; the same seed makes the same plan. */
+/** A random plan; the same seed makes the same plan. */
 export function planBySeed(seed: number): Plan {
   const random = randomBy(seed)
   const pick = (below: number): number => Math.floor(random() * below)
@@ -288,7 +288,7 @@ export function planBySeed(seed: number): Plan {
   const delivery = kinds[pick(kinds.length)] ?? 'edit'
   const verbosity = random() < 0.7 ? 'normal' : random() < 0.5 ? 'quiet' : 'verbose'
   const policy = { delivery, verbosity, reasoning: random() < 0.15 } as const
-  // Drawn last, so that a seed's plan stays what it was.
+  // Drawn last, so that existing seeds keep their plans.
   const stream = random() < 0.6 ? 'append' : 'preview'
   return { faults, crashes, policy, fake: { limits, lacks, stream } }
 }

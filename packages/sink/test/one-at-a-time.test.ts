@@ -49,7 +49,7 @@ test('without buttons a chat shows one permission at a time, whichever reply ask
   expect(shown()).toEqual(['ls', 'make', 'pwd'])
 })
 
-test('it goes on when the reply that was first is not shown any more', async () => {
+test('the next one is shown when the first reply is no longer shown', async () => {
   const { first, second, pass, shown } = scene()
   show(first, 'ses_1', permission('ls'))
   await pass()
@@ -59,7 +59,7 @@ test('it goes on when the reply that was first is not shown any more', async () 
   expect(shown()).toEqual(['ls', 'make'])
 })
 
-test('one that the chat refused keeps none back, of its own reply or of another', async () => {
+test('a refused permission holds back no other, of its own reply or of another', async () => {
   const { first, second, pass, shown } = scene({ faults: [{ call: 1, type: 'refused' }] })
   show(first, 'ses_1', permission('ls'), permission('pwd'))
   await pass()
@@ -70,7 +70,7 @@ test('one that the chat refused keeps none back, of its own reply or of another'
   expect(shown()).toEqual(['make', 'pwd'])
 })
 
-test('each thread has one', async () => {
+test('each thread shows one', async () => {
   const { first, second, pass, shown } = scene({ threads: ['1', '2'] })
   show(first, 'ses_1', permission('ls'))
   show(second, 'ses_2', permission('make'))

@@ -35,7 +35,7 @@ function replyOf(sessionID: string, length: number, asks: readonly PermissionAsk
   return { ...replyWith(parts, { phase: asks.length > 0 ? 'blocked' : 'working', asks }), sessionID }
 }
 
-/** Two replies write at length into one chat; at some time asks come in one of them. How long the first one waits, in ms. */
+/** Two long replies share one chat, and one of them asks at some time. Returns how long the first ask waits, in ms. */
 async function waited(seed: number, kind: 'private' | 'shared', limits: Partial<Limits>): Promise<number> {
   const random = randomBy(seed)
   const clock = createHandClock(beginning)

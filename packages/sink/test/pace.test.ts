@@ -31,7 +31,7 @@ describe('a budget of five calls in five seconds', () => {
     expect((['ask', 'final', 'text', 'status'] as const).map((priority) => waits(pace, priority))).toEqual(expected)
   })
 
-  test('comes back as the calls grow old', async () => {
+  test('recovers as calls age', async () => {
     const { clock, pace } = setUp()
     spend(pace, 1)
     await clock.advance(1000)
@@ -42,14 +42,14 @@ describe('a budget of five calls in five seconds', () => {
     expect(waits(pace, 'ask', clock.now())).toBe(0)
   })
 
-  test('of one call leaves that to everybody', () => {
+  test('of one call leaves that call to every priority', () => {
     const { pace } = setUp({ perChat: { calls: 1, perMs: 1000 } })
     expect(waits(pace, 'status')).toBe(0)
     spend(pace, 1)
     expect(waits(pace, 'ask')).toBe(1000)
   })
 
-  test('is shared by the threads of a chat, and not with another chat', () => {
+  test('is shared by the threads of a chat, but not with another chat', () => {
     const { of, pace } = setUp()
     spend(of('chat', 'a thread'), 5)
     expect(waits(pace, 'final')).toBe(5000)
@@ -64,7 +64,7 @@ test('all chats of a client share its budget', () => {
   expect(waits(of('three'), 'final')).toBe(1000)
 })
 
-test('a freeze holds what it names', async () => {
+test('a freeze applies to its scope', async () => {
   const { clock, of, pace } = setUp({ perClient: { calls: 100, perMs: 1000 } })
   pace.freeze(600_000, 'chat')
   expect(waits(pace, 'ask')).toBe(600_000)
@@ -75,20 +75,20 @@ test('a freeze holds what it names', async () => {
   expect(waits(pace, 'ask', clock.now())).toBe(0)
 })
 
-test('a shorter freeze ends no longer one', () => {
+test('a shorter freeze does not end a longer one', () => {
   const { pace } = setUp()
   pace.freeze(9000, 'chat')
   pace.freeze(1000, 'chat')
   expect(waits(pace, 'final')).toBe(9000)
 })
 
-test('a freeze of the client holds where it has no budget of its own, too', () => {
+test('a freeze of the client applies even if the client has no budget', () => {
   const { of, pace } = setUp()
   pace.freeze(3000, 'client')
   expect(waits(of('another'), 'final')).toBe(3000)
 })
 
-test('one call is on its way in a chat, and who waits is told when it is over', () => {
+test('one call is in flight per chat, and waiting callers are told when it is over', () => {
   const { of, pace } = setUp()
   const leave = pace.enter()
   expect(of('chat').enter()).toBeUndefined()
@@ -103,7 +103,7 @@ test('one call is on its way in a chat, and who waits is told when it is over', 
   expect(told).toBe(1)
 })
 
-test('tells when the last of several calls may go out', () => {
+test('tells when the last of several calls may be sent', () => {
   const { pace } = setUp({ perChat: { calls: 2, perMs: 1000 } })
   expect([1, 2, 3, 5].map((calls) => Math.max(0, pace.readyAt('ask', calls) - beginning))).toEqual([0, 0, 1000, 2000])
 })

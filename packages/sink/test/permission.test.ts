@@ -24,7 +24,7 @@ const textsOn = ({ fake }: Scene) => fake.screen().map(({ text }) => text)
 const every = ['Allow once', 'Always', 'Reject']
 const long = Array.from({ length: 40 }, (_, at) => `echo line ${at} of a long command`).join('\n')
 
-/** Half a minute, in steps in which all that waits for no time is done. */
+/** Half a minute, in steps, so that everything that waits for no time gets done. */
 async function settle(scene: Scene): Promise<void> {
   for (let step = 0; step < 60; step++) await scene.pass(500)
 }
@@ -56,7 +56,7 @@ describe('a permission', () => {
     expect(textsOn(scene)[0]).toContain('`````bash\necho "\n```\n**bold**\n````\n"\n`````')
   })
 
-  test('offers always only where it covers something', async () => {
+  test('offers always only if it covers something', async () => {
     const scene = privately()
     scene.show(asking(permits({ always: [] })))
     await scene.pass(1000)
@@ -64,7 +64,7 @@ describe('a permission', () => {
     expect(textsOn(scene)[0]).not.toContain('Always')
   })
 
-  test('makes unseen characters visible', async () => {
+  test('makes invisible characters visible', async () => {
     const scene = privately()
     scene.show(asking(running('ls \u202e\u200b\ue000', { title: 'bash: \u202els' })))
     await scene.pass(1000)
@@ -86,7 +86,7 @@ describe('a permission', () => {
     expect(await offered(scene, ask)).toBe(true)
   })
 
-  test('goes out as a file when it takes more than five messages', async () => {
+  test('is posted as a file if it takes more than five messages', async () => {
     const scene = privately()
     const command = `${long}\n${long}\n${long}`
     const ask = running(command)
@@ -99,7 +99,7 @@ describe('a permission', () => {
     expect(await offered(scene, ask)).toBe(true)
   })
 
-  test('can only be rejected when it is too long and there are no files', async () => {
+  test('can only be rejected if it is too long and the port takes no files', async () => {
     const scene = privately({ fake: { lacks: ['upload'] } })
     const ask = running(`${long}\n${long}\n${long}`)
     scene.show(asking(ask))
@@ -140,7 +140,7 @@ describe('a permission', () => {
     expect(await offered(scene, ask)).toBe(false)
   })
 
-  test('can only be rejected in a shared chat without a list of who may answer', async () => {
+  test('can only be rejected in a shared chat without a list of people who may answer', async () => {
     const scene = createScene()
     scene.show(asking(permits()))
     await scene.pass(1000)
@@ -148,7 +148,7 @@ describe('a permission', () => {
     expect(textsOn(scene)[0]).toContain(words.notAllowedHere)
   })
 
-  test.each(['answered', 'rejected', 'withdrawn'] as const)('keeps what it showed when it is %s', async (status) => {
+  test.each(['answered', 'rejected', 'withdrawn'] as const)('keeps its content when it is %s', async (status) => {
     const scene = privately()
     scene.show(asking(running(long)))
     await settle(scene)
@@ -162,7 +162,7 @@ describe('a permission', () => {
     expect(labelsOn(scene).flat()).toEqual([])
   })
 
-  test('is not posted when it was answered before', async () => {
+  test('is not posted if it was answered before', async () => {
     const scene = privately({ fake: { faults: [{ call: 1, type: 'unreachable' }] } })
     scene.show(asking(permits()))
     await scene.pass(500)
@@ -172,10 +172,10 @@ describe('a permission', () => {
   })
 })
 
-describe('a permission whose input is not known', () => {
+describe('a permission with unknown input', () => {
   const unknown = permits({ call: undefined })
 
-  test('is shown when the input comes, with buttons for it', async () => {
+  test('is shown when the input arrives, with buttons for it', async () => {
     const scene = privately()
     scene.show(asking(unknown))
     await scene.pass(1000)
@@ -200,7 +200,7 @@ describe('a permission whose input is not known', () => {
     expect(scene.fake.screen()[1]?.buttons.flat().at(-1)?.data).not.toBe(before)
   })
 
-  test('can be allowed where the policy says so', async () => {
+  test('can be allowed if the policy says so', async () => {
     const policy = { allowUnseen: true }
     const scene = privately({ sink: { policy, chat: { id: 'chat', kind: 'private' } } })
     scene.show(asking(unknown))
@@ -210,7 +210,7 @@ describe('a permission whose input is not known', () => {
     expect(offerOf(unknown, { ledger, policy, words, mayAllow: true })).toEqual({ once: true, always: true })
   })
 
-  test('leaves what is on the screen after a restart, until it is known again', async () => {
+  test('leaves the screen unchanged after a restart until the input is known again', async () => {
     const scene = privately()
     scene.show(asking(permits()))
     await scene.pass(1000)
@@ -247,7 +247,7 @@ test('nothing is offered before anything is shown', () => {
   expect(offerOf(permits(), { ...facts, isPress: true }).once).toBe(false)
 })
 
-describe('where there are no buttons', () => {
+describe('without buttons', () => {
   const limits = { buttons: undefined }
 
   test('one permission is shown at a time', async () => {
@@ -264,14 +264,14 @@ describe('where there are no buttons', () => {
   })
 })
 
-test('tool lines show what hides', () => {
+test('tool lines show hidden characters', () => {
   const hidden = call('bash', { status: 'error', error: 'no \u202e way', title: 'ls \u200b-l' })
   const [line] = saidIn(viewOf(replyWith([hidden]), { mode: 'sealed' }), 'notice')
   expect(line).toContain('ls \\\\u200b')
   expect(line).toContain('no \\\\u202e way')
 })
 
-test('metadata of any depth is shown at once, and cut off where no one could read on', () => {
+test('metadata of any depth is shown at once, cut off at an unreadable depth', () => {
   let metadata: Readonly<Record<string, unknown>> = { deepest: true }
   for (let depth = 0; depth < 20_000; depth++) metadata = { a: metadata }
   const details = detailsOf(permits({ call: undefined, metadata: { first: 'here', metadata } }), words)

@@ -31,7 +31,7 @@ function slotsOf(cards: readonly Card[], { ledger = emptyLedger, mode = 'live' a
   return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger, now: 0 })
 }
 
-/** A ledger in which all of these were posted as they are, in their order. */
+/** A ledger in which all of these were posted unchanged, in their order. */
 function ledgerOf(cards: readonly Card[], more: Readonly<Record<string, Partial<Entry>>> = {}): Ledger {
   const entries = slotsOf(cards).map((slot: Slot, index): Entry => {
     const { key, card, body, whole, piece } = slot
@@ -53,22 +53,22 @@ function steps(operations: readonly Operation[]): readonly string[] {
 const next = (ledger: Ledger, cards: readonly Card[], options = live): readonly string[] =>
   steps(reconcile(ledger, slotsOf(cards, { ledger }), options))
 
-describe('what is missing', () => {
-  test('is nothing when the chat shows it', () => {
+describe('a missing message', () => {
+  test('needs nothing when the chat shows it', () => {
     expect(next(ledgerOf([said('One.'), status]), [said('One.'), status])).toEqual([])
   })
 
-  test('is posted from the first on, one at a time', () => {
+  test('is posted in order, one at a time', () => {
     expect(next(emptyLedger, [said('One.', { isOpen: false }), note, said('Two.', { key: 'answer@note' })])).toEqual([
       'post answer#0',
     ])
   })
 
-  test('is edited where it is another text', () => {
+  test('is edited if its text changed', () => {
     expect(next(ledgerOf([said('One.')]), [said('One. Two.')])).toEqual(['edit answer#0'])
   })
 
-  test('is as urgent as what comes after it', () => {
+  test('is as urgent as the one after it', () => {
     const [first] = reconcile(emptyLedger, slotsOf([note, ask]), live)
     expect(first).toMatchObject({ type: 'post', priority: 'ask', slot: { key: 'compaction:1' } })
   })
@@ -83,13 +83,13 @@ describe('what is missing', () => {
     expect(reconcile(emptyLedger, slotsOf([card]), { ...live, isSettled })[0]?.priority).toBe(priority)
   })
 
-  test('of asks comes before edits of a text', () => {
+  test('of an ask comes before edits of a text', () => {
     expect(next(ledgerOf([said('One.')]), [said('One. Two.'), ask])).toEqual(['post ask:1:0 loud', 'edit answer#0'])
   })
 })
 
 describe('a status', () => {
-  test('is taken over by the text that comes', () => {
+  test('is taken over by the first text', () => {
     expect(next(ledgerOf([status]), [said('One.')])).toEqual(['edit status to answer#0'])
   })
 
@@ -99,7 +99,7 @@ describe('a status', () => {
     expect(next(ledger, [note, said('One.', { key: 'answer@n' })])).toEqual(['post answer@n#0', 'remove status'])
   })
 
-  test('is not taken over by what is to be heard, but where it could not go', () => {
+  test('is not taken over by a message that notifies, unless it could not be removed', () => {
     expect(next(ledgerOf([status]), [said('One.', { isOpen: false })], settled)).toEqual([
       'post answer#0 loud',
       'remove status',
@@ -109,51 +109,51 @@ describe('a status', () => {
     ])
   })
 
-  test('that cannot be edited any more is not taken over', () => {
+  test('is not taken over if it can no longer be edited', () => {
     const ledger = ledgerOf([status], { status: { isFixed: true } })
     expect(next(ledger, [said('One.')])).toEqual(['post answer#0', 'remove status'])
   })
 
-  test('is a footer of the text that grows', () => {
+  test('becomes a footer of growing text', () => {
     const [slot] = slotsOf([said('One.'), status])
     expect(slot?.bubble.text).toBe('One.\n\n*Working*')
     expect(slot?.body).not.toBe(slot?.whole)
   })
 })
 
-describe('what is not wanted any more', () => {
+describe('an unwanted message', () => {
   const long = said('word '.repeat(120))
 
-  test('goes when a text became shorter', () => {
+  test('is removed when a text became shorter', () => {
     expect(next(ledgerOf([long]), [said('word')])).toEqual(expect.arrayContaining(['remove answer#1']))
   })
 
-  test('goes when a text was taken back', () => {
+  test('is removed when a text was taken back', () => {
     expect(next(ledgerOf([said('One.')]), [], settled)).toEqual(['remove answer#0'])
   })
 
-  test('stays where nothing can be edited', () => {
+  test('stays without edits', () => {
     expect(next(ledgerOf([said('One.'), note]), [], { ...live, canEdit: false })).toEqual([])
   })
 
-  test('is no ask, note or ending: those stay', () => {
+  test('stays if it is an ask, note or ending', () => {
     expect(next(ledgerOf([ask, note, done]), [], settled)).toEqual([])
   })
 })
 
-describe('what a person removed', () => {
+describe('a message that a person removed', () => {
   test('counts as shown', () => {
     const cards = [said('One.', { isOpen: false }), note]
     expect(next(ledgerOf(cards, { 'answer#0': { state: 'gone' } }), cards)).toEqual([])
   })
 
-  test('is posted anew while it grows', () => {
+  test('is posted again while it grows', () => {
     const ledger = ledgerOf([said('One.')], { 'answer#0': { state: 'gone' } })
     expect(next(ledger, [said('One. Two.')])).toEqual(['post answer#0'])
   })
 })
 
-describe('what cannot be edited any more', () => {
+describe('a message that can no longer be edited', () => {
   test('stays, and the text goes on in the next message', () => {
     const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
     const slots = slotsOf([said('One. Two.')], { ledger })
@@ -164,20 +164,20 @@ describe('what cannot be edited any more', () => {
     expect(steps(reconcile(ledger, slots, live))).toEqual(['post answer#1'])
   })
 
-  test('stays, also when nothing comes after it', () => {
+  test('stays, even if nothing comes after it', () => {
     const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true, whole: 'with a status' } })
     expect(next(ledger, [said('One.', { isOpen: false })], settled)).toEqual([])
   })
 
   const wrong = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
 
-  test('is corrected once it is final, when it says something else', () => {
+  test('is corrected once it is final, if its text changed', () => {
     expect(slotsOf([said('Two.')], { ledger: wrong })).toEqual([])
     const [slot] = slotsOf([said('Two.', { isOpen: false })], { ledger: wrong })
     expect(slot).toMatchObject({ key: 'answer!#0', bubble: { text: '*Corrected:*\n\nTwo.' } })
   })
 
-  test('stays corrected when what was wrong has been removed', () => {
+  test('stays corrected when the wrong message has been removed', () => {
     const cards = [said('Two.', { isOpen: false })]
     const correction = slotsOf(cards, { ledger: wrong })
     const [kept] = ledgerOf([said('', { key: 'answer!' }), said('x', { key: 'answer!' })]).entries
@@ -186,7 +186,7 @@ describe('what cannot be edited any more', () => {
     expect(slotsOf(cards, { ledger }).map(({ key }) => key)).toEqual(correction.map(({ key }) => key))
   })
 
-  test('was posted before its white space came: what follows is cut as before', () => {
+  test('was posted before its white space arrived: what follows is cut as before', () => {
     const paragraphs = `${'word '.repeat(35).trim()}.\n\n`.repeat(4).trim()
     const slots = slotsOf([said(paragraphs)])
     expect(slots.length).toBeGreaterThan(2)
@@ -204,10 +204,10 @@ describe('what cannot be edited any more', () => {
   })
 })
 
-describe('what failed in between', () => {
+describe('a failed message between others', () => {
   const text = 'word '.repeat(240).trim()
 
-  test('leaves what comes after it as it is, also where less fits than was thought', () => {
+  test('leaves later ones as they are, even if less fits than expected', () => {
     const slots = slotsOf([said(text)])
     const cap = slots[2]?.piece?.from ?? 0
     const ledger = {
@@ -218,7 +218,7 @@ describe('what failed in between', () => {
     expect(after[1]).toMatchObject({ key: 'answer#2', piece: { from: cap } })
   })
 
-  test('is not said again where nothing is edited, and what comes after it is', () => {
+  test('is not posted again without edits, but later ones are', () => {
     const first = ledgerOf([said('One.')], { 'answer#0': { state: 'failed', ref: undefined } })
     const slots = slotsOf([said('One. Two.')], { ledger: first, mode: 'append' })
     expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([
@@ -228,22 +228,22 @@ describe('what failed in between', () => {
   })
 })
 
-describe('an edit of which nobody knows how it went', () => {
-  test('is made again, also when what was there before is wanted', () => {
+describe('an edit with an unknown result', () => {
+  test('is made again, even if the earlier text is wanted', () => {
     const ledger = ledgerOf([said('One.')], { 'answer#0': { isUnsure: true } })
     expect(next(ledger, [said('One.')])).toEqual(['edit answer#0'])
   })
 })
 
-describe('what rings', () => {
-  test('is the last message of an answer alone', () => {
+describe('the message that notifies', () => {
+  test('is only the last one of an answer', () => {
     const long = said('word '.repeat(120), { isOpen: false })
     const slots = slotsOf([long])
     expect(slots.map(({ isLast }) => isLast)).toEqual([false, false, true])
     expect(steps(reconcile(emptyLedger, slots, settled))).toEqual(['post answer#0'])
   })
 
-  test('is the answer, and not a word on the time or the context after it', () => {
+  test('is the answer, and not a note on the time or context after it', () => {
     const context: Card = { type: 'note', key: 'context', source: '*The context is 61 % full.*' }
     for (const after of [done, context]) {
       expect(next(emptyLedger, [said('One.', { isOpen: false }), after], settled)).toEqual(['post answer#0 loud'])
@@ -258,7 +258,7 @@ describe('what rings', () => {
     ).toEqual(['post ending loud'])
   })
 
-  test('is an ask, as long as it waits', () => {
+  test('is an ask while it waits', () => {
     expect(next(emptyLedger, [ask])).toEqual(['post ask:1:0 loud'])
     expect(next(emptyLedger, [{ ...ask, isPending: false }])).toEqual(['post ask:1:0'])
   })
@@ -267,11 +267,11 @@ describe('what rings', () => {
 describe('a preview', () => {
   const previewing = { ...live, isPreviewing: true }
 
-  test('shows what grows, and is no message', () => {
+  test('shows growing text, and is not a message', () => {
     expect(next(emptyLedger, [said('One.')], previewing)).toEqual(['preview answer#0'])
   })
 
-  test('gives way: before any message what it showed is posted', () => {
+  test('ends before any message, after its text is posted', () => {
     expect(next(emptyLedger, [said('One.'), ask], previewing)).toEqual(['post answer#0'])
   })
 

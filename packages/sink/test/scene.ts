@@ -22,7 +22,7 @@ export interface SceneOptions {
   readonly clock?: HandClock | undefined
 }
 
-/** A sink on a fake chat, with a clock that is moved by hand. */
+/** A sink on a fake chat, with a manual clock. */
 export interface Scene {
   readonly clock: HandClock
   readonly fake: Fake
@@ -31,9 +31,9 @@ export interface Scene {
   sink(): Sink
   show(reply: Reply, type?: Observation['type']): void
   pass(ms: number): Promise<void>
-  /** The process dies, and another one takes over with the same store. */
+  /** Kills the process and starts another one with the same store. */
   restart(): void
-  /** Waits until all is shown, at most an hour of the clock. */
+  /** Waits until everything is shown, at most an hour of the clock. */
   end(): Promise<Delivery>
 }
 
@@ -94,7 +94,7 @@ export function createScene({
   }
 }
 
-/** Until nothing moves any more: all that waits here waits for a few turns of promises. */
+/** Waits until nothing changes: everything pending here takes a few turns of the microtask queue. */
 export async function rest(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await Promise.resolve()
 }

@@ -4,7 +4,10 @@ import { recordingsOf, type Timeline, timelinesOf } from './timeline.ts'
 
 const versions = ['1.18.33', '1.1.65']
 
-/** Plans by chance, one a seed. What fails names its seed: `REPLY_SEED=<seed> REPLY_SINK_PLANS=1 npm run test:nightly` plays it again. */
+/**
+ * Random plans, one per seed. A failure names its seed; `REPLY_SEED=<seed> REPLY_SINK_PLANS=1 npm run test:nightly`
+ * replays it.
+ */
 export function playSeeds({ first, count }: { readonly first: number; readonly count: number }): void {
   test(`${count} plans by chance from seed ${first} on show each reply once, or say what is not there`, {
     timeout: 3_600_000,

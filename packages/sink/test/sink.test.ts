@@ -10,8 +10,8 @@ const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text
 const callsOf = ({ fake }: Scene, verb: string) =>
   fake.calls.filter((one) => one.verb === verb).map(({ at }) => at - beginning)
 
-describe('a text that grows', () => {
-  test('is seen 200 ms after it began', async () => {
+describe('growing text', () => {
+  test('is shown 200 ms after it began', async () => {
     const scene = createScene()
     scene.show(growing('It'))
     await scene.pass(199)
@@ -20,7 +20,7 @@ describe('a text that grows', () => {
     expect(textsOf(scene)).toEqual(['It'])
   })
 
-  test('is edited as often as the channel likes, each time to the newest', async () => {
+  test('is edited as often as the channel allows, each time to the newest text', async () => {
     const scene = createScene()
     for (let letters = 1; letters <= 30; letters++) {
       scene.show(growing('x'.repeat(letters)))
@@ -61,7 +61,7 @@ describe('a text that grows', () => {
     expect(fake.screen().map((message) => message.text)).toEqual(['x'.repeat(30)])
   })
 
-  test('is not touched by an edit that changes nothing', async () => {
+  test('is not edited without a change', async () => {
     const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
     scene.show(growing('The same.'))
     await scene.pass(1000)
@@ -72,7 +72,7 @@ describe('a text that grows', () => {
     expect(callsOf(scene, 'edit')).toEqual([])
   })
 
-  test('carries the status below it, which goes in the end', async () => {
+  test('carries the status below it, which goes at the end', async () => {
     const scene = createScene()
     scene.show(growing('It begins.'))
     await scene.pass(5000)
@@ -82,7 +82,7 @@ describe('a text that grows', () => {
     expect(textsOf(scene)).toEqual(['It begins.'])
   })
 
-  test('takes the message of the status over', async () => {
+  test('takes over the message of the status', async () => {
     const scene = createScene()
     scene.show(replyWith([call('bash', { title: 'npm test' })]))
     await scene.pass(2000)
@@ -93,7 +93,7 @@ describe('a text that grows', () => {
     expect(scene.fake.posted).toHaveLength(1)
   })
 
-  test('is said anew when an old try of it is all that is there, and stays', async () => {
+  test('is posted again if only an older try of it is there, and stays', async () => {
     const limits = { idempotent: true, editWindowMs: 3000 }
     const faults = [
       { call: 1, type: 'done' },
@@ -107,7 +107,7 @@ describe('a text that grows', () => {
     expect(textsOf(scene)).toEqual(['Fa', 'Family.'])
   })
 
-  test('waits out what the platform asks for, and loses nothing', async () => {
+  test('waits out a rate limit, and loses nothing', async () => {
     const scene = createScene({ fake: { faults: [{ call: 2, type: 'rate-limited', retryAfterMs: 600_000 }] } })
     scene.show(growing('One'))
     await scene.pass(1000)
@@ -133,27 +133,27 @@ describe('reactions', () => {
     return signs
   }
 
-  test('say that it was taken, and that it is done', async () => {
+  test('show that the message was seen, and then done', async () => {
     expect(await react('completed')).toEqual([
       ['q', 'seen'],
       ['q', 'done'],
     ])
   })
 
-  test('are taken back where it was not', async () => {
+  test('are removed if the reply did not complete', async () => {
     expect(await react('failed')).toEqual([
       ['q', 'seen'],
       ['q', undefined],
     ])
   })
 
-  test('are for those who asked for them', async () => {
+  test('are only set if the policy asks for them', async () => {
     expect(await react('completed', false)).toEqual([])
   })
 })
 
 describe('typing', () => {
-  test('says what is being done where the channel can, at most every 5 s, and no message does', async () => {
+  test('shows the activity if the channel can, at most every 5 s, instead of a message', async () => {
     const said: (string | undefined)[] = []
     const { fake, clock } = createScene()
     const typing = async (on: boolean, { doing }: { readonly doing?: string | undefined }) =>
@@ -171,7 +171,7 @@ describe('typing', () => {
     expect(textsOf({ ...scene, fake })).toEqual(['Done.'])
   })
 
-  test('begins at once, is kept alive, and stops at the end', async () => {
+  test('begins at once, is renewed, and stops at the end', async () => {
     const scene = createScene()
     scene.show(replyWith([]))
     await rest()
@@ -199,7 +199,7 @@ describe('typing', () => {
     },
   )
 
-  test('is silent while the platform wants to hear nothing', async () => {
+  test('is skipped while the platform is rate-limited', async () => {
     const scene = createScene({ fake: { faults: [{ call: 1, type: 'rate-limited', retryAfterMs: 60_000 }] } })
     scene.show(growing('It'))
     await scene.pass(60_000)
@@ -208,7 +208,7 @@ describe('typing', () => {
     expect(scene.fake.isTyping()).toBe(true)
   })
 
-  test('rests while a person is asked, and goes on afterwards', async () => {
+  test('pauses while a person is asked, and resumes afterwards', async () => {
     const scene = createScene()
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(10_000)
@@ -220,7 +220,7 @@ describe('typing', () => {
 })
 
 describe('an ask', () => {
-  test('is answered by its button, and says so', async () => {
+  test('is answered by its button, and shows the answer', async () => {
     const scene = createScene()
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(1000)
@@ -238,7 +238,7 @@ describe('an ask', () => {
     expect(scene.fake.screen()[0]?.buttons).toEqual([])
   })
 
-  test('is answered once, until the server says that it did not take it', async () => {
+  test('is answered once, unless the server did not accept the answer', async () => {
     const scene = createScene()
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(1000)
@@ -279,8 +279,8 @@ describe('an ask', () => {
   })
 })
 
-describe('what rings', () => {
-  test('of a long reply is one line, when its text only grew', async () => {
+describe('the message that notifies', () => {
+  test('of a long reply is one line if its text only grew by edits', async () => {
     const scene = createScene({ sink: { replyTo: { id: 'asked' } } })
     scene.show(growing('It'))
     await scene.pass(40_000)
@@ -293,7 +293,7 @@ describe('what rings', () => {
     ])
   })
 
-  test('of a long reply whose answer comes at the end is that answer', async () => {
+  test('of a long reply with its answer at the end is that answer', async () => {
     const scene = createScene()
     scene.show(replyWith([call('bash', { title: 'npm test' })]))
     await scene.pass(40_000)
@@ -316,7 +316,7 @@ describe('what rings', () => {
 })
 
 describe('a sink', () => {
-  test('goes on after a restart where it was', async () => {
+  test('resumes after a restart', async () => {
     const scene = createScene()
     scene.show(growing('One'))
     await scene.pass(1000)
@@ -329,7 +329,7 @@ describe('a sink', () => {
     expect(scene.fake.posted).toHaveLength(1)
   })
 
-  test('that is restarted after the end says nothing more', async () => {
+  test('that is restarted after the end posts nothing more', async () => {
     const scene = createScene()
     scene.show(whole('All of it.'))
     await scene.end()
@@ -340,7 +340,7 @@ describe('a sink', () => {
     expect(scene.fake.calls.slice(calls)).toEqual([])
   })
 
-  test('that is stopped names what is not there', async () => {
+  test('that is stopped names what is missing', async () => {
     const scene = createScene()
     scene.show(growing('One'))
     await scene.pass(300)

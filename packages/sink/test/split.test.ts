@@ -40,7 +40,7 @@ const cut = (source: string, maxLength: number): readonly string[] =>
   split(source, { maxLength, measure: (text) => rendered(text).length }).map((slice) => slice.source)
 
 describe('for every text', () => {
-  test('every slice but the last stays as it is when text is added', () => {
+  test('every slice but the last stays the same when text is added', () => {
     fc.assert(
       fc.property(markdownText, markdownText, settings, (text, more, setting) => {
         const options = optionsOf(setting)
@@ -51,7 +51,7 @@ describe('for every text', () => {
     )
   })
 
-  test('every prefix seals what the whole seals', () => {
+  test('every prefix seals what the whole text seals', () => {
     fc.assert(
       fc.property(markdownText, settings, fc.array(fc.nat(2000), { maxLength: 12 }), (text, setting, lengths) => {
         const options = optionsOf(setting)
@@ -65,13 +65,13 @@ describe('for every text', () => {
     )
   })
 
-  test('white space that is shown once something follows has room', () => {
+  test('white space that becomes visible later has room', () => {
     const text = `A sentence of some words. Another one! **never closed <!-- open \n\n\r\n${'x'.repeat(70)}`
     const options = { maxLength: 64, measure: (source: string) => rendered(source).length }
     expect(split(text, options).slice(0, 2)).toEqual(split(text.slice(0, 106), options).slice(0, 2))
   })
 
-  test('the slices are the source, and each fits', () => {
+  test('the slices concatenate to the source, and each fits', () => {
     fc.assert(
       fc.property(markdownText, settings, (text, setting) => {
         const { maxLength, measure } = optionsOf(setting)
@@ -89,7 +89,7 @@ describe('for every text', () => {
     )
   })
 
-  test('no slice breaks a pair of surrogates, or leaves a fence open', () => {
+  test('no slice splits a surrogate pair, or leaves a fence open', () => {
     fc.assert(
       fc.property(markdownText, settings, (text, setting) => {
         for (const { from, to, source } of split(text, optionsOf(setting))) {
@@ -103,7 +103,7 @@ describe('for every text', () => {
     )
   })
 
-  test('to go on behind what is sealed is to cut the whole', () => {
+  test('continuing after the sealed slices equals cutting the whole', () => {
     fc.assert(
       fc.property(fc.array(markdownText, { maxLength: 5 }), settings, (texts, setting) => {
         const options = optionsOf(setting)
@@ -150,7 +150,7 @@ describe('a slice', () => {
     expect(cut(source, maxLength)).toEqual(expected)
   })
 
-  test('opens a fence again with its language, and closes it', () => {
+  test('reopens a fence with its language, and closes it', () => {
     const lines = Array.from({ length: 8 }, (_, index) => `const a${index} = ${index}`).join('\n')
     const slices = cut(`\`\`\`ts title\n${lines}\n\`\`\`\nafter`, 70)
     expect(slices.length).toBe(3)
@@ -159,31 +159,31 @@ describe('a slice', () => {
     expect(slices[2]).toBe('after')
   })
 
-  test('opens a fence of an item again, in an item', () => {
+  test('reopens a fence of an item inside an item', () => {
     const [, second = ''] = cut(`2. item\n   \`\`\`js\n${'   a()\n'.repeat(12)}   \`\`\`\n3. next`, 80)
     expect(second).toMatch(/^2\. ```js\n( {3}a\(\)\n)+ {3}```\n3\. next$/)
   })
 
-  test('goes on counting', () => {
+  test('continues the numbering', () => {
     const slices = cut('1. some item\n'.repeat(8), 60)
     expect(slices.map((source) => source.split('\n')[0])).toEqual(['1. some item', '5. some item'])
   })
 
-  test('goes on with the item that was cut', () => {
+  test('continues the item that was cut', () => {
     const [, second] = cut(`3. ${words}${words}\n4. next`, 80)
     expect(second).toMatch(/^3\. (word ?)+\n4\. next$/)
   })
 
-  test('goes on with the nested list', () => {
+  test('continues the nested list', () => {
     const nested = '   - nested item\n'.repeat(5)
     expect(cut(`1. first\n${nested}2. second`, 75)[1]).toBe('1. - nested item\n2. second')
   })
 
-  test('goes on with the quote that was cut', () => {
+  test('continues the quote that was cut', () => {
     expect(cut(`> ${words}${words}`, 80)[1]).toMatch(/^> word/)
   })
 
-  test('has the head of its table', () => {
+  test('repeats the head of its table', () => {
     const [, second = ''] = cut(`| a | b |\n|---|---|\n${'| cell | other |\n'.repeat(12)}`, 140)
     expect(second).toMatch(/^\| a \| b \|\n\|---\|---\|\n\| cell/)
   })
@@ -193,12 +193,12 @@ describe('a slice', () => {
     expect(cut(`${words}\n\n${code}`, 90)).toEqual([words.trim(), code])
   })
 
-  test('has whole letters', () => {
+  test('never splits a grapheme', () => {
     const family = '👩‍👩‍👧‍👦'
     for (const source of cut(family.repeat(20), 48)) expect(source.length % family.length).toBe(0)
   })
 
-  test('gets on where one letter is longer than a slice', () => {
+  test('makes progress if one grapheme is longer than a slice', () => {
     const slices = cut(`e${'\u0301'.repeat(200)}`, 48)
     expect(slices.join('')).toBe(`e${'\u0301'.repeat(200)}`)
   })
@@ -215,7 +215,7 @@ describe('a slice', () => {
     )
   })
 
-  test('says what is carried: from there on it is cut without what was before', () => {
+  test('returns its carry: cutting from there needs no earlier text', () => {
     const text = `${words}\n\n- item\n`.repeat(20)
     const options = { maxLength: 200, measure: (source: string) => rendered(source).length }
     const slices = split(text, options)
@@ -224,7 +224,7 @@ describe('a slice', () => {
   })
 })
 
-test('a row is one whether or not a bar has come in it yet', () => {
+test('a table row is one whether or not it has a bar yet', () => {
   const table = '\n| a | b |\n|---|:-:|\n| 1 | a long cell with words |\n| 22 | x\\|y |\n'
   const link = '[a link](https://example.com/a/rather/long/path?with=query) '
   const options = { maxLength: 100, measure: (text: string) => rendered(text).length }
@@ -232,7 +232,7 @@ test('a row is one whether or not a bar has come in it yet', () => {
   expect(split(`${table}${link.repeat(2)}|---|`, options).slice(0, before.length)).toEqual(before)
 })
 
-test('where each letter takes the room of many, no more is measured than some messages take', () => {
+test('if each letter takes the room of many, no more is measured than some messages hold', () => {
   const source = 'a\n-\n'.repeat(20_000)
   let units = 0
   const measure = (text: string): number => {
@@ -245,7 +245,7 @@ test('where each letter takes the room of many, no more is measured than some me
   expect(units).toBeLessThan(12 * source.length)
 })
 
-describe('with tables that are written much longer than they are, and a large limit', () => {
+describe('with tables that render much longer than their source, and a large limit', () => {
   const table = fc
     .tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 10, max: 60 }), fc.integer({ min: 1, max: 150 }))
     .map(([columns, head, rows]) => {
@@ -256,7 +256,7 @@ describe('with tables that are written much longer than they are, and a large li
   const text = fc.array(fc.oneof(table, table, paragraph), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
   const options = { maxLength: 8300, measure: (source: string) => rendered(source).length }
 
-  test('every prefix seals what the whole seals', () => {
+  test('every prefix seals what the whole text seals', () => {
     fc.assert(
       fc.property(text, fc.array(fc.nat(6000), { maxLength: 12 }), (source, lengths) => {
         const whole = split(source, options)

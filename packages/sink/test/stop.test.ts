@@ -5,7 +5,7 @@ import { createScene, rest } from './scene.ts'
 
 const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
 
-/** A store whose next write waits until it is let go. */
+/** A store whose next write waits until it is released. */
 function slowStore(): LedgerStore & { hold(): () => void } {
   const store = memoryStore()
   let held = Promise.resolve()
@@ -25,7 +25,7 @@ function slowStore(): LedgerStore & { hold(): () => void } {
   }
 }
 
-test('nothing is done any more by a sink that was stopped while its ledger was written', async () => {
+test('a sink that was stopped while its ledger was written does nothing more', async () => {
   const store = slowStore()
   const { fake, ...scene } = createScene({ sink: { store, policy: { verbosity: 'quiet' } } })
   scene.show(growing('It'))
@@ -43,7 +43,7 @@ test('nothing is done any more by a sink that was stopped while its ledger was w
   expect(scene.clock.pending).toBe(0)
 })
 
-test('a sink that was stopped shows no further reply', async () => {
+test('a stopped sink shows no further reply', async () => {
   const scene = createScene()
   await scene.sink().stop()
   scene.show(growing('It'))
@@ -51,7 +51,7 @@ test('a sink that was stopped shows no further reply', async () => {
   expect([scene.fake.calls, scene.clock.pending]).toEqual([[], 0])
 })
 
-test('a sign that waits for its turn is not waited for by a sink that was stopped', async () => {
+test('a stopped sink does not wait for a reaction that waits for its turn', async () => {
   const { fake, clock } = createScene()
   const pacer = createPacer({ clock })
   const port: ChannelPort = { ...fake.port, react: async () => {} }
@@ -66,7 +66,7 @@ test('a sign that waits for its turn is not waited for by a sink that was stoppe
 
 const whole = (said: string) => settledWith([{ ...text(said), id: 'prt_a' }])
 
-test('what is amended after the end is waited for, and counted once', async () => {
+test('an amendment after the end is awaited, and counted once', async () => {
   const scene = createScene()
   scene.show(whole('One.'))
   expect(await scene.end()).toMatchObject({ shown: 1, calls: 1 })
@@ -77,7 +77,7 @@ test('what is amended after the end is waited for, and counted once', async () =
   expect(await scene.end()).toMatchObject({ shown: 2, calls: 3 })
 })
 
-test('what is amended and was not shown before the stop is named', async () => {
+test('an amendment that was not shown before the stop is named', async () => {
   const scene = createScene()
   scene.show(whole('One.'))
   await scene.end()
@@ -86,7 +86,7 @@ test('what is amended and was not shown before the stop is named', async () => {
   expect(await scene.sink().settled()).toMatchObject({ shown: 1, undelivered: [{ key: 'answer#0' }] })
 })
 
-test('a reply is amended in place, however many other sessions were shown since', async () => {
+test('a reply is amended in place, even after many other sessions', async () => {
   const scene = createScene()
   const of = (session: number, said: string) => ({ ...whole(said), sessionID: `ses_${session}` })
   for (let session = 1; session <= 40; session++) {

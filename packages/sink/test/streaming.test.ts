@@ -24,7 +24,7 @@ async function grow(scene: Scene, ...texts: readonly string[]): Promise<void> {
   }
 }
 
-test('a text is added to one message, and closed at its end', async () => {
+test('a text is appended to one message, and closed at its end', async () => {
   const scene = stream()
   await grow(scene, 'It', 'It begins, **and', 'It begins, **and goes on**')
   expect(textsOf(scene)).toEqual(['It begins, **and goes on**'])
@@ -34,7 +34,7 @@ test('a text is added to one message, and closed at its end', async () => {
   expect(scene.fake.screen()).toMatchObject([{ text: 'It begins, **and goes on**.', openUntil: undefined }])
 })
 
-test('tools are told as tasks, each once a status, and no status stands below', async () => {
+test('tools are sent as tasks, each status once, and no status stands below', async () => {
   const scene = stream()
   scene.show(replyWith([said('I test.')]))
   await scene.pass(1200)
@@ -47,7 +47,7 @@ test('tools are told as tasks, each once a status, and no status stands below', 
   expect(verbsOf(scene)).toEqual(['open', 'append', 'append'])
 })
 
-test('the checklist is told as how far it is', () => {
+test('the checklist is sent as its progress', () => {
   const todos = ['completed', 'in_progress', 'pending'].map((status) => ({ content: `Do ${status}`, status }))
   const reply = replyWith([said('I plan.'), call('todowrite')], { todos })
   const { flow, cards } = viewOf(reply, { isStreaming: true })
@@ -59,7 +59,7 @@ test('the checklist is told as how far it is', () => {
   expect(viewOf(reply).flow).toEqual({ tasks: [] })
 })
 
-test('what has been open for four minutes is closed, and another message goes on', async () => {
+test('a stream open for four minutes is closed, and another message goes on', async () => {
   const scene = stream()
   await grow(scene, 'It begins,')
   await scene.pass(239_000)
@@ -70,7 +70,7 @@ test('what has been open for four minutes is closed, and another message goes on
   expect(textsOf(scene)).toEqual(['It begins,', 'and goes on. It ends.'])
 })
 
-test('a stream that died is edited to the whole, and another message goes on', async () => {
+test('a stream that the platform closed is edited to the full text, and another message goes on', async () => {
   const scene = stream([{ call: 2, type: 'fixed' }])
   await grow(scene, 'It begins', 'It begins, and goes on', 'It begins, and goes on. More comes.')
   scene.show(whole('It begins, and goes on. More comes. It ends.'))
@@ -78,7 +78,7 @@ test('a stream that died is edited to the whole, and another message goes on', a
   expect(textsOf(scene)).toEqual(['It begins, and goes on', '. More comes. It ends.'])
 })
 
-test.each(['ambiguous', 'done'] as const)('an addition that nobody confirmed (%s) is there once', async (type) => {
+test.each(['ambiguous', 'done'] as const)('an unconfirmed addition (%s) is there once', async (type) => {
   const scene = stream([{ call: 2, type }])
   await grow(scene, 'It begins', 'It begins, and goes on', 'It begins, and goes on. More.')
   scene.show(whole('It begins, and goes on. More.'))
@@ -86,14 +86,14 @@ test.each(['ambiguous', 'done'] as const)('an addition that nobody confirmed (%s
   expect(textsOf(scene)).toEqual(['It begins, and goes on. More.'])
 })
 
-test('what was said and is another text now is closed and edited', async () => {
+test('a text that changed is closed and edited', async () => {
   const scene = stream()
   await grow(scene, 'It was so.', 'It is so.')
   await scene.pass(3000)
   expect([textsOf(scene), verbsOf(scene)]).toEqual([['It is so.'], ['open', 'close', 'edit']])
 })
 
-test('a long text goes over several streams, each closed before the next', async () => {
+test('a long text takes several streams, each closed before the next', async () => {
   const scene = stream()
   const words = Array.from({ length: 60 }, (_, index) => `Sentence ${index}.`).join(' ')
   for (let length = 40; length < words.length; length += 40) await grow(scene, words.slice(0, length))
@@ -103,7 +103,7 @@ test('a long text goes over several streams, each closed before the next', async
   expect(scene.fake.screen().filter(({ openUntil }) => openUntil !== undefined)).toEqual([])
 })
 
-test('a question closes what is said before it', async () => {
+test('a question closes the text before it', async () => {
   const scene = stream()
   await grow(scene, 'Which one?')
   scene.show(replyWith([said('Which one?')], { phase: 'blocked', asks: [asks([questionOf()])] }))
@@ -120,7 +120,7 @@ test('after a crash the stream is closed, and shows all of it', async () => {
   expect(textsOf(scene)).toEqual(['It begins, and ends.'])
 })
 
-test('where the port turns out to have none, what is said is edited', async () => {
+test('if the port turns out to have no stream, the text is edited', async () => {
   const { fake, clock } = createScene({ fake: { stream: 'append' } })
   let isThere = true
   const port: ChannelPort = {
@@ -132,7 +132,7 @@ test('where the port turns out to have none, what is said is edited', async () =
   const scene = createScene({ clock, sink: { port, policy: { delivery: 'native', verbosity: 'quiet' } } })
   await grow(scene, 'It begins')
   isThere = false
-  // The platform ends what it does not know.
+  // The platform refuses what it does not support.
   await clock.advance(300_000)
   await grow(scene, 'It begins, and goes on.')
   expect(fake.screen().map((message) => message.text)).toEqual(['It begins, and goes on.'])

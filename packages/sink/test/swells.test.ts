@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { split } from '../src/split.ts'
 import { markdownText } from './fragments.ts'
 
-/** As dialects do that escape what they take for marks. */
+/** Like dialects that escape characters that look like marks. */
 const measure = (source: string): number => source.replace(/[*_@]/g, '\\$&').length
 
-test('where letters are written as two, every slice but the last stays as it is as well', () => {
+test('if rendering doubles characters, every slice but the last still stays the same', () => {
   fc.assert(
     fc.property(markdownText, markdownText, fc.constantFrom(48, 100, 333), (text, more, maxLength) => {
       const options = { maxLength, measure, swells: /[*_@]/g }

@@ -6,12 +6,12 @@ import { createScene } from './scene.ts'
 const blocked = replyWith([], { phase: 'blocked', asks: [asks()] })
 const answered = replyWith([], { asks: [asks([questionOf()], { status: 'answered', answers: [['Blue']] })] })
 
-test('who was too late is not said to have answered', async () => {
+test('a person who answered too late is not shown as the one who answered', async () => {
   const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
   scene.show(blocked)
   await scene.pass(1000)
   const taken = await scene.sink().take({ text: 'Red' }, { id: 'Ada', name: 'Ada' })
-  // It was answered elsewhere meanwhile, and the server says so to whom it refuses.
+  // It was answered elsewhere meanwhile, and the server reports that to the late person.
   scene.show(answered)
   await scene.pass(3000)
   taken?.undo()
@@ -19,7 +19,7 @@ test('who was too late is not said to have answered', async () => {
   expect(scene.fake.screen().map((message) => message.text)).toEqual(['❓ **Colour**\n\nWhich one?\n\n✅ Blue'])
 })
 
-test('an ask is answered by those who may, and by nobody whom nobody knows', async () => {
+test('an ask is answered by permitted actors, and never by an unknown one', async () => {
   const asked: string[] = []
   const scene = createScene({
     sink: {
@@ -33,7 +33,7 @@ test('an ask is answered by those who may, and by nobody whom nobody knows', asy
   await scene.pass(1000)
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
   const [ada, bob] = ['ada', 'bob'].map((id) => ({ id, name: id }))
-  // A press is answered; what others write is none of the ask's.
+  // A press gets a reply; text from others has nothing to do with the ask.
   expect(await scene.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
   expect(await scene.sink().take({ token })).toMatchObject({ type: 'error' })
   expect([await scene.sink().take({ text: 'Red' }, bob), await scene.sink().take({ text: 'Red' })]).toEqual([

@@ -1,13 +1,13 @@
 import { type Observation, type Reply, replay } from '@reply/core'
 import { listRecordings, type RecordingName, readRecording } from '@reply/testing'
 
-/** A reply as it went: each state after so long, in ms since its beginning. */
+/** The course of a reply: each state with its time, in ms since the beginning. */
 export interface Timeline {
   readonly name: string
   readonly states: readonly { readonly atMs: number; readonly reply: Reply }[]
 }
 
-/** So many states of one reply are enough to stand for thousands. */
+/** This many states of one reply are enough to stand for thousands. */
 const most = 40
 
 /** The root replies of a recording, at an even pace: recordings keep no times. */

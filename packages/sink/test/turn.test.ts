@@ -6,7 +6,7 @@ import { beginning } from './timeline.ts'
 
 const limits = { ...fakeLimits, perChat: { calls: 1, perMs: 3000 } }
 
-test('who waits for a turn takes none from others meanwhile', async () => {
+test('a waiting caller does not block others meanwhile', async () => {
   const clock = createHandClock(beginning)
   const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
   pace.enter()?.()
@@ -17,7 +17,7 @@ test('who waits for a turn takes none from others meanwhile', async () => {
   expect(said).toEqual([3000])
 })
 
-test('who waits for a turn can be told to wait no longer', async () => {
+test('a waiting caller can be aborted', async () => {
   const clock = createHandClock(beginning)
   const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
   pace.freeze(600_000, 'chat')

@@ -51,7 +51,7 @@ describe('the status', () => {
     expect(statusOf(reply)).toBe(said)
   })
 
-  test('says since when from the first tick on, in steps of the tick', () => {
+  test('shows the elapsed time from the first tick on, in steps of the tick', () => {
     const shown = [1499, 1500, 4999, 5000, 9999, 65_000].map((atMs) => statusOf(replyWith([running]), { atMs }))
     expect(shown).toEqual([
       undefined,
@@ -63,12 +63,12 @@ describe('the status', () => {
     ])
   })
 
-  test('is looked at again at its beginning and at each tick', () => {
+  test('is updated at its beginning and at each tick', () => {
     expect(viewOf(replyWith([running]), { atMs: 0 }).nextAt).toBe(beginning + 1500)
     expect(viewOf(replyWith([running]), { atMs: 7000 }).nextAt).toBe(beginning + 10_000)
   })
 
-  test('says the step after the first, and how full the context is from 60 % on', () => {
+  test('shows the step after the first, and how full the context is from 60 % on', () => {
     expect(statusOf(replyWith([running], using(59_000)))).toBe('bash: npm test · step 2')
     expect(statusOf(replyWith([running], using(60_000)))).toBe('bash: npm test · step 2 · context 60 %')
   })
@@ -82,7 +82,7 @@ describe('the status', () => {
     expect(statusOf(reply, viewing)).toBeUndefined()
   })
 
-  test('cuts no letter in two', () => {
+  test('never splits a surrogate pair', () => {
     const said = statusOf(replyWith([call('bash', { title: `${'x'.repeat(112)}👍👍👍` })]))
     expect(said).not.toMatch(/\p{Surrogate}/u)
     expect(said).toMatch(/x👍*…$/u)
@@ -105,24 +105,24 @@ describe('a notice of tools', () => {
   const noticeOf = (reply: Reply, viewing: Viewing = {}) =>
     saidIn(viewOf(reply, { mode: 'sealed', ...viewing }), 'notice')
 
-  test('names all calls that run, in one message', () => {
+  test('names all running calls, in one message', () => {
     const reply = replyWith([running, call('read', { input: { filePath: 'a.ts' } })])
     expect(noticeOf(reply)).toEqual(['bash: npm test\nread: a.ts'])
   })
 
-  test('comes once for a call, and again when that fails', () => {
+  test('reports a call once, and again if it fails', () => {
     const told = { ...emptyLedger, told: [`${running.id}:running`] }
     expect(noticeOf(replyWith([running]), { ledger: told })).toEqual([])
     const broken = { ...running, state: { ...running.state, status: 'error', error: 'exit 1' } } as const
     expect(noticeOf(replyWith([broken]), { ledger: told })).toEqual(['~~bash: npm test~~ failed: exit 1'])
   })
 
-  test('marks what was denied', () => {
+  test('marks denied calls', () => {
     const denied = call('bash', { status: 'error', title: 'rm', error: 'The user rejected permission to use this' })
     expect(noticeOf(replyWith([denied]))).toEqual(['~~bash: rm~~ denied'])
   })
 
-  test('comes no sooner than the throttle after the one before', () => {
+  test('comes no sooner than the throttle after the previous one', () => {
     const ledger = { ...emptyLedger, noticeAt: beginning }
     const early = viewOf(replyWith([running]), { mode: 'sealed', ledger, atMs: 4999 })
     expect(saidIn(early, 'notice')).toEqual([])
@@ -130,7 +130,7 @@ describe('a notice of tools', () => {
     expect(noticeOf(replyWith([running]), { ledger, atMs: 5000 })).toHaveLength(1)
   })
 
-  test('leaves out what has ended well, the checklist and questions', () => {
+  test('leaves out successful calls, the checklist and questions', () => {
     const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('question')]
     expect(noticeOf(replyWith(parts))).toEqual([])
   })
@@ -145,14 +145,14 @@ describe('a notice of tools', () => {
     expect(noticeOf(replyWith([running]), { mode, policy: { verbosity } })).toHaveLength(notices)
   })
 
-  test('shows outputs where everything is to be seen', () => {
+  test('shows outputs in verbose mode', () => {
     const done = call('bash', { status: 'completed', title: 'ls', output: 'a.ts\nb.ts\n' })
     expect(noticeOf(replyWith([done]), { policy: { verbosity: 'verbose' } })).toEqual([
       'bash: ls\n\n````\na.ts\nb.ts\n````',
     ])
   })
 
-  test('shows names of the outside as they are', () => {
+  test('shows external names verbatim', () => {
     const odd = call('bash', { title: `*${'x'.repeat(117)}**` })
     expect(noticeOf(replyWith([odd]))).toEqual([`bash: \\*${'x'.repeat(117)}\\*\\*`])
     const long = call('bash', { title: `${'x'.repeat(118)}👍👍` })
@@ -163,7 +163,7 @@ describe('a notice of tools', () => {
 describe('a heartbeat', () => {
   const beatOf = (reply: Reply, viewing: Viewing) => saidIn(viewOf(reply, viewing), 'heartbeat')
 
-  test('comes after a minute without a word where nothing can be edited', () => {
+  test('comes after a minute of silence without edits', () => {
     expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 59_999 })).toEqual([])
     expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 60_000 })).toEqual([
       'Still at it: bash: npm test \\(1 min 0 s\\)',
@@ -171,7 +171,7 @@ describe('a heartbeat', () => {
     expect(beatOf(replyWith([running]), { mode: 'live', atMs: 60_000 })).toEqual([])
   })
 
-  test('is silent while a person is asked', () => {
+  test('is not shown while a person is asked', () => {
     const blocked = replyWith([], { phase: 'blocked', asks: [asks()] })
     expect(beatOf(blocked, { mode: 'sealed', atMs: 60_000 })).toEqual([])
   })
@@ -180,7 +180,7 @@ describe('a heartbeat', () => {
 describe('a note', () => {
   const compaction = { state: 'done', auto: true, startedAt: beginning, endedAt: beginning + 12_000 } as const
 
-  test('of a compaction says how long it took and how much there was', () => {
+  test('of a compaction says how long it took and how many tokens there were', () => {
     expect(notesOf(replyWith([], { compaction: { ...compaction, tokensBefore: 8140 } }))).toEqual([
       '*Context compacted · 8.1k tokens · 12 s*',
     ])
@@ -198,7 +198,7 @@ describe('a note', () => {
     expect(notesOf(settledWith([text('Done.')], using(tokens)))).toEqual(notes)
   })
 
-  test('of the context is none after a compaction, or before the end', () => {
+  test('of the context is not shown after a compaction, or before the end', () => {
     expect(notesOf(settledWith([text('Done.')], { ...using(90_000), compaction }))).toHaveLength(1)
     expect(notesOf(replyWith([text('Done.')], using(90_000)))).toEqual([])
   })
@@ -243,17 +243,17 @@ describe('an ending', () => {
     expect(endingsOf(reply)[0]?.replaceAll('\\', '')).toBe(`*${said}*`)
   })
 
-  test('is none of a prompt that wants no reply', () => {
+  test('is left out for a prompt that wants no reply', () => {
     expect(endingsOf(settledWith([], { messages: [] }))).toEqual([])
   })
 
-  test('says that the model ran out of room', () => {
+  test('says that the model reached its output limit', () => {
     expect(endingsOf(settledWith([text('And so')], { finish: 'length' }))).toEqual([
       "*It was cut off at the model's output limit.*",
     ])
   })
 
-  test('rings after half a minute, unless something rang by then', () => {
+  test('notifies after half a minute, unless something else did by then', () => {
     const reply = settledWith([text('Done.')], {}, 30_001)
     expect(endingsOf(reply)).toEqual(['Done in 30 s.'])
     expect(endingsOf(settledWith([text('Done.')], {}, 30_000))).toEqual([])
@@ -267,7 +267,7 @@ describe('an ending', () => {
 describe('an answer', () => {
   const answersOf = (reply: Reply, viewing?: Viewing) => saidIn(viewOf(reply, viewing), 'answer')
 
-  test('is what was said, a blank line between', () => {
+  test('joins the text parts with a blank line', () => {
     expect(answersOf(replyWith([text('One. '), running, text('Two.')]))).toEqual(['One. \n\nTwo.'])
   })
 
@@ -280,46 +280,46 @@ describe('an answer', () => {
     expect(answersOf(replyWith([text('One.'), text('Tw', { status: 'open' })]), { mode })).toEqual(answers)
   })
 
-  test('goes on below what has been posted between', () => {
+  test('continues below cards posted in between', () => {
     const [one, two] = [text('One.'), text('Two.')]
     const ledger = { ...emptyLedger, breaks: [{ key: 'ask:que_1:0', before: [one.id] }] }
     expect(answersOf(replyWith([one, two]), { ledger })).toEqual(['One.', 'Two.'])
   })
 
-  test('leaves out what the server wrote, what is ignored and what was given up', () => {
+  test('leaves out synthetic, ignored and abandoned parts', () => {
     const parts = [text('A', { synthetic: true }), text('B', { ignored: true }), text('C', { status: 'abandoned' })]
     expect(answersOf(replyWith([...parts, text('D')]))).toEqual(['D'])
   })
 
   const code = `Look:\n\n\`\`\`rust\n${'print(1)\n'.repeat(600)}\`\`\`\n\nThat is it.`
 
-  test('gives overlong code away as a file, once it is whole', () => {
+  test('moves overlong code to a file, once it is complete', () => {
     const { cards } = viewOf(settledWith([text(code)]), { uploads: true })
     expect(cards[0]?.source).toBe('Look:\n\n*📄 code-1.rs, 600 lines*\n\nThat is it.')
     expect(cards[1]).toMatchObject({ type: 'file', file: { name: 'code-1.rs', text: 'print(1)\n'.repeat(600) } })
     expect(saidIn(viewOf(replyWith([text(code, { status: 'open' })]), { uploads: true }), 'file')).toEqual([])
   })
 
-  test('keeps its code where no files go, and where it is short', () => {
+  test('keeps its code if the port takes no files, or if it is short', () => {
     expect(answersOf(settledWith([text(code)]))).toEqual([code])
     expect(answersOf(settledWith([text('```\na\n```')]), { uploads: true })).toEqual(['```\na\n```'])
   })
 })
 
-describe('beside the answer', () => {
+describe('besides the answer', () => {
   const todos = [
     { content: 'Read', status: 'completed' },
     { content: 'Write *it*', status: 'in_progress' },
     { content: 'Test', status: 'pending' },
   ]
 
-  test('todos are one checklist, of the reply that wrote them', () => {
+  test('todos are one checklist, shown by the reply that wrote them', () => {
     const reply = replyWith([call('todowrite', { status: 'completed' })], { todos })
     expect(saidIn(viewOf(reply), 'todos')).toEqual(['**To do**\n- ✅ Read\n- ▶️ Write \\*it\\*\n- ▫️ Test'])
     expect(saidIn(viewOf(replyWith([], { todos })), 'todos')).toEqual([])
   })
 
-  test('thoughts are shown to who asks for them', () => {
+  test('reasoning is shown only if the policy asks for it', () => {
     const reply = replyWith([thought('One.\nTwo.')])
     expect(saidIn(viewOf(reply), 'reasoning')).toEqual([])
     expect(saidIn(viewOf(reply, { policy: { reasoning: true } }), 'reasoning')).toEqual(['> One.\n> Two.'])

@@ -6,13 +6,13 @@ const hidden = 'rm\u202e -rf\u200b \u0007x'
 const shown = 'rm\\u202e -rf\\u200b \\u0007x'
 const escaped = shown.replaceAll('\\', '\\\\').replaceAll('-', '\\-')
 
-test('what a tool line hides is made visible', () => {
+test('hidden characters of a tool line are made visible', () => {
   const reply = replyWith([call('bash', { title: hidden })])
   expect(saidIn(viewOf(reply), 'status')[0]).toContain(shown)
   expect(saidIn(viewOf(reply, { mode: 'sealed' }), 'notice')[0]).toContain(escaped)
 })
 
-test('what a question, its options and their buttons hide is made visible', () => {
+test('hidden characters of a question, its options and their buttons are made visible', () => {
   const options = [{ label: hidden, description: hidden }]
   const question = questionOf({ header: hidden, question: `${hidden}\nsecond line`, options })
   const ledger = { ...emptyLedger, asks: { que_1: { secret: 's', answers: [], picked: [] } } }

@@ -14,11 +14,11 @@ import { unwritable } from '../unwritable.ts'
 import type { World } from '../world.ts'
 
 export interface RecordCommandOptions extends ServerOptions, OutputOptions {
-  /** Write over a file that is there. */
+  /** Overwrite an existing file. */
   readonly force?: boolean | undefined
 }
 
-/** Writes what a server sends into a file, secrets redacted, until Control-C. `-` writes to standard output. */
+/** Records what a server sends to a file, secrets redacted, until Control-C. `-` writes to standard output. */
 export async function record(file: string, options: RecordCommandOptions, world: World): Promise<number> {
   const toStdout = file === '-'
   if (toStdout && (options.json === true || options.changes === true)) {
@@ -66,18 +66,18 @@ export async function record(file: string, options: RecordCommandOptions, world:
 
 interface Target {
   readonly stream: Output
-  /** Rejects when it can't be written any more. */
+  /** Rejects when writing fails. */
   readonly failed: Promise<never>
-  /** Resolves when all is written; rejects when it isn't. */
+  /** Resolves when everything is written; rejects if that fails. */
   close(): Promise<void>
 }
 
-/** That it fails is noticed in `main`, as for every command. */
+/** `main` handles failures of standard output, as for every command. */
 function openStdout(stream: Output): Target {
   return { stream, failed: new Promise(() => {}), close: async () => {} }
 }
 
-/** Open, so that a name that can't be written is told before anything is recorded. */
+/** Opens the file first, so that an unwritable name is reported before anything is recorded. */
 async function openFile(file: string, force: boolean): Promise<Target> {
   const stream = createWriteStream(file, { flags: force ? 'w' : 'wx' })
   try {
@@ -95,7 +95,7 @@ async function openFile(file: string, force: boolean): Promise<Target> {
   const failed = new Promise<never>((_, reject) => {
     stream.on('error', (cause) => reject(unwritable(file, cause)))
   })
-  // It may fail when nobody waits for it: `close` tells of it then.
+  // It may fail before it is awaited; `close` reports that failure.
   failed.catch(() => {})
   return {
     stream,

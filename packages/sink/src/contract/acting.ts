@@ -9,7 +9,7 @@ export const patienceMs = 120_000
 
 const policy: Partial<Policy> = { firstFlushMs: 0, statusAfterMs: 0, notifyAfterMs: 3_600_000 }
 
-/** Does something with a sink on that stage, and stops it. */
+/** Runs `act` with a sink on that stage, then stops the sink. */
 export async function acting(
   stage: Stage,
   act: (sink: Sink) => Promise<void>,
@@ -32,7 +32,7 @@ export function go(sink: Sink, reply: Reply): void {
   sink.replyAmended?.({ type: 'replyAmended', reply })
 }
 
-/** Resolves when the sink has shown all that it ever will. */
+/** Resolves when the sink has shown everything it will. */
 export async function ended(stage: Stage, sink: Sink): Promise<Delivery> {
   let delivery: Delivery | undefined
   void sink.settled().then((found) => {

@@ -4,14 +4,14 @@ import { acting, begin, go, patienceMs } from './acting.ts'
 import { numbered, type Permitting, permissionOf, replyOf } from './script.ts'
 import { type Demand, must, type Stage, textsOn, until } from './stage.ts'
 
-/** Who may answer. */
+/** The only actors who may answer. */
 const answerers = ['ada']
 
 const esc = String.fromCharCode(27)
 const lines = (count: number, line: string): string =>
   Array.from({ length: count }, (_, at) => `${line} ${at}`).join('\n')
 
-/** What hides from readers, or from renderers. */
+/** Commands with characters that hide text from readers or break renderers. */
 const commands: readonly string[] = [
   "[[ -v 'a[$(touch X)]' ]]; ls",
   'A=1 B="two  spaces" make \\\n\tinstall # comment',
@@ -28,7 +28,7 @@ const writes: readonly Permitting[] = [
   { tool: 'other', input: { deep: { list: ['first *one*', { second: 'line 1\nline 2' }] }, flag: true, count: 12 } },
 ]
 
-/** What people are asked before something runs. */
+/** What people are shown before something runs. */
 export const asking = [
   {
     name: 'shows verbatim all that a permission would run before it can be allowed',
@@ -62,7 +62,7 @@ export const asking = [
           begin(sink, replyOf('', { ask: permissionOf({ tool: 'bash', input: { command } }) }))
           const { clock = systemClock } = stage
           const end = clock.now() + patienceMs / 4
-          // Where each message is refused there is nothing to see.
+          // If every message is refused, there is nothing to wait for.
           const isDone = (): boolean => isAsked(stage) || clock.now() >= end
           await until(stage, { isDone, withinMs: patienceMs, words: 'Time stands still.' })
           must(!isOffered(stage), 'It can be allowed, though a part of it is not there.')
@@ -98,7 +98,7 @@ export const asking = [
   },
 ] as const satisfies readonly Demand[]
 
-/** All of it is readable once it can be allowed, and it can be allowed wherever it fits. */
+/** All of it must be readable before it can be allowed, and it can be allowed wherever it fits. */
 async function readable(
   stage: Stage,
   given: Permitting & { readonly sessionID: string },
@@ -153,7 +153,7 @@ function says(text: string, said: string): boolean {
   return compact(text).includes(compact(said))
 }
 
-/** Every line of every string of the input, as it is to be read. */
+/** Every line of every string of the input, as it should be readable. */
 function linesOf({ call }: PermissionAsk): readonly string[] {
   return leavesOf(call?.input).flatMap((leaf) => visible(leaf).split('\n'))
 }
@@ -164,8 +164,8 @@ function leavesOf(value: unknown): readonly string[] {
 }
 
 /**
- * Without white space, which platforms treat differently, without the unseen characters that keep signs from being marks,
- * and without what is said where a line goes on in the next message.
+ * Strips white space, which platforms treat differently; the invisible characters that escape marks; and the label
+ * where a line continues in the next message.
  */
 function compact(text: string): string {
   return text

@@ -14,7 +14,7 @@ export interface Scripted {
   readonly ask?: Ask
 }
 
-/** A reply as it grows: half of its words, all of them, the end. */
+/** A growing reply: empty, half of its text, all of it, settled. */
 export function statesOf(text: string, sessionID = 'ses_contract'): readonly Reply[] {
   const half = text.slice(0, text.length >> 1)
   return [
@@ -77,7 +77,7 @@ export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more 
   }
 }
 
-/** A text of at least that length in which each word is another one. */
+/** A text of at least that length in which every sentence is different. */
 export function numbered(length: number): string {
   let text = ''
   for (let count = 1; text.length < length; count++) text += `This is sentence ${count} of a long text. `

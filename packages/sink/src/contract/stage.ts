@@ -4,13 +4,13 @@ import { type Bubble, type ChannelPort, type Chat, type MessageRef, PortError, t
 /** A message as a person in the chat sees it. */
 export interface SeenMessage {
   readonly id: string
-  /** What is to be read, markup already applied. */
+  /** The readable text, markup already applied. */
   readonly text: string
   readonly isSilent: boolean
   readonly buttons: readonly (readonly { readonly label: string; readonly data: string }[])[]
-  /** The id of the message that it answers. */
+  /** The id of the message that it replies to. */
   readonly replyTo?: string | undefined
-  /** The name of the file that it carries. */
+  /** The name of the attached file. */
   readonly fileName?: string | undefined
   /** What a person who opens the file reads. */
   readonly fileText?: string | undefined
@@ -19,12 +19,12 @@ export interface SeenMessage {
 /**
  * What the fake platform does to the next call.
  *
- * - `rate-limited`: it is refused for its rate, with a time to wait.
- * - `refused`: it is refused for good.
- * - `unreachable`: it does not arrive.
- * - `unanswered`: it is done, and then nobody says so.
- * - `unparsable`: its markup is refused.
- * - `fixed`: the message cannot be edited any more.
+ * - `rate-limited`: refuses it for its rate, with a time to wait.
+ * - `refused`: refuses it for good.
+ * - `unreachable`: the call does not arrive.
+ * - `unanswered`: executes it, but the response is lost.
+ * - `unparsable`: refuses its markup.
+ * - `fixed`: the message can no longer be edited.
  */
 export type StageFault = 'rate-limited' | 'refused' | 'unreachable' | 'unanswered' | 'unparsable' | 'fixed'
 
@@ -33,31 +33,31 @@ export interface Stage {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
-  /** By which the port and its platform go. Default: the system's. */
+  /** The clock of the port and its platform. Default: the system's. */
   readonly clock?: Clock | undefined
-  /** Lets so much time pass. Default: it is waited for. */
+  /** Advances the clock. Default: waits in real time. */
   pass?(ms: number): Promise<void>
-  /** What is in the chat, the oldest first, without the person's own messages. */
+  /** The messages in the chat, oldest first, without the person's own. */
   screen(): readonly SeenMessage[]
-  /** The faults that the platform can be asked for. */
+  /** The faults that the platform supports. */
   readonly faults: readonly StageFault[]
-  /** The next call to the platform, typing left aside, goes wrong. */
+  /** Makes the next call to the platform fail, typing excluded. */
   failNext(fault: StageFault): void
-  /** A person writes something. Undefined where nothing can be answered. */
+  /** Posts a message as a person. Undefined if the channel cannot reply to messages. */
   say?(text: string): MessageRef
-  /** A person removes a message of ours. */
+  /** Removes a message of the port's, as a person would. */
   deleteMessage(id: string): void
-  /** How many messages rang. */
+  /** How many messages notified. */
   notifications(): number
-  /** What no error may say: tokens, keys, URLs with them. */
+  /** Strings that no error may contain: tokens, keys, URLs with them. */
   readonly secrets?: readonly string[] | undefined
   close(): Promise<void>
 }
 
-/** One thing that every port does. */
+/** One clause: a thing that every port must do. */
 export interface Demand {
   readonly name: string
-  /** Whether the port claims it at all. Default: always. A port that does not has to skip it. */
+  /** Whether the clause applies to the port. Default: always. If not, the channel must skip it. */
   readonly needs?: ((stage: Stage) => boolean) | undefined
   readonly run: (stage: Stage) => Promise<void>
 }
@@ -71,7 +71,7 @@ export function bubbleOf({ render }: Stage, source: string, buttons: Bubble['but
   return { ...render(source), source, isPlain: false, buttons }
 }
 
-/** Whether what a person reads is that text, white space left aside: platforms differ in it. */
+/** Whether the shown text equals the expected one, ignoring white space: platforms differ in it. */
 export function reads(text: string | undefined, words: string): boolean {
   return text !== undefined && text.replace(/\s+/g, ' ').trim() === words.replace(/\s+/g, ' ').trim()
 }
@@ -105,7 +105,7 @@ export async function remove(stage: Stage, ref: MessageRef): Promise<void> {
   await stage.port.remove(ref, { chat: stage.chat, signal: new AbortController().signal })
 }
 
-/** How a call failed. Throws when it did not, or not in the port's own words. */
+/** The error of a failed call. Throws if the call succeeded or rejected with anything but a `PortError`. */
 export async function failureOf(call: Promise<unknown>): Promise<PortError> {
   const error = await call.then(
     () => undefined,
@@ -116,7 +116,7 @@ export async function failureOf(call: Promise<unknown>): Promise<PortError> {
   return error
 }
 
-/** Waits for something, in the stage's own time. */
+/** Waits for a condition, by the stage's clock. */
 export async function until(
   { clock = systemClock, pass }: Stage,
   { isDone, withinMs, words }: { readonly isDone: () => boolean; readonly withinMs: number; readonly words: string },

@@ -7,7 +7,7 @@ import { acting, begin, patienceMs } from './acting.ts'
 import { askOf, replyOf } from './script.ts'
 import { type Demand, must, type Stage, until } from './stage.ts'
 
-/** Which typed words answer an ask. */
+/** Which typed text answers an ask. */
 export const typed = [
   {
     name: 'asks, and takes a number for the answer',
@@ -38,14 +38,14 @@ export const typed = [
 ] as const satisfies readonly Demand[]
 
 interface Writing {
-  /** How long after now it was written, by the platform's clock. */
+  /** How long after now it was written, by the platform's clock, in ms. */
   readonly afterMs: number
   readonly replyTo?: MessageRef
 }
 
 type Write = (writing: Writing) => Promise<TakenAsk | undefined>
 
-/** A question is on the screen; `write` takes "1" from a person who may answer. */
+/** Shows a question, then passes `write`, which takes "1" from a person who may answer. */
 async function asking(stage: Stage, act: (write: Write) => Promise<void>): Promise<void> {
   const { chat, clock = systemClock } = stage
   const ada = { id: 'ada', name: 'Ada' }

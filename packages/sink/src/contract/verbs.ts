@@ -3,7 +3,7 @@ import { bubbleOf, type Demand, edit, failureOf, must, post, reads, remove, text
 const canEdit: Demand['needs'] = ({ port }) => port.edit !== undefined && port.limits.edits
 const canRemove: Demand['needs'] = ({ port }) => port.remove !== undefined
 
-/** What each verb does when nothing goes wrong. */
+/** What each verb does when nothing fails. */
 export const verbs = [
   {
     name: 'shows what was posted',

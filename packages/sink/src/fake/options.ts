@@ -2,22 +2,25 @@ import type { Clock } from '@reply/core'
 import type { Limits } from '../limits.ts'
 import type { PortErrorType } from '../port.ts'
 
-/** What goes wrong with one call, counted from 1 over all verbs but typing. */
+/** A fault of one call. Calls of all verbs but typing are counted, from 1. */
 export interface FakeFault {
   readonly call: number
-  /** An error without the call being done; `done`: it is done, and then nobody says so; `deleted`: a person removes the newest message first; `fixed`: open streams are closed, too. */
+  /**
+   * An error type: the call fails without being executed. `done`: it is executed but fails as ambiguous. `deleted`: a
+   * person first removes the newest message. `fixed` also closes open streams.
+   */
   readonly type: PortErrorType | 'done' | 'deleted'
   readonly retryAfterMs?: number | undefined
 }
 
 export interface FakeOptions {
   readonly clock: Clock
-  /** Over those of a chat that edits, a message a second, 400 units each. */
+  /** Overrides for the default: a chat with edits, a call a second, 400 units each. */
   readonly limits?: Partial<Limits> | undefined
   readonly faults?: readonly FakeFault[] | undefined
-  /** How it shows what grows by itself. Default `preview`. */
+  /** The kind of its native stream. Default `preview`. */
   readonly stream?: 'preview' | 'append' | undefined
-  /** Verbs that it does without. */
+  /** Verbs that it does not have. */
   readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
 }
 

@@ -5,7 +5,7 @@ import { pick, type TakenAsk } from '../take.ts'
 import { words as defaultWords, type Words } from '../words.ts'
 import type { Inbound } from './inbound.ts'
 
-/** A reply that runs, and where it is shown. */
+/** A running reply and the sink that shows it. */
 export interface Running {
   readonly sink: Pick<Sink, 'find'>
   readonly stream: Pick<ReplyStream, 'abort'>
@@ -13,18 +13,19 @@ export interface Running {
 
 export interface AnswerOptions {
   readonly opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'>
-  /** What runs in the chat that the inbound is from; each is asked in turn. */
+  /** What runs in the inbound's chat; each sink is asked in turn. */
   readonly running: (inbound: Inbound) => readonly Running[]
-  /** The session of the chat, if it has one: Stop also ends what this program started before it was restarted. Default: unknown. */
+  /** The chat's session, if it has one, so that Stop also ends a run from before a restart. Default: unknown. */
   readonly session?: ((inbound: Inbound) => string | undefined) | undefined
   /** The words that the sink was given. Default: English. */
   readonly words?: Partial<Words> | undefined
 }
 
 /**
- * Answers what the agent asked with what a person pressed or typed, and aborts at the Stop button. It resolves with false for
- * anything else, such as another prompt or a command. The host decides before who may answer. The person is told of an
- * answer that failed. Only a Stop rejects: with `not-stopped` when the server was not seen to stop, which the sink shows too.
+ * Passes a person's press or text on as an answer to what the agent asked, and aborts on the Stop button. Resolves with
+ * false for anything else, such as another prompt or a command. The host must check first who may use it. A person
+ * whose answer failed is told so. Only a Stop rejects, with `not-stopped`, if the server was not seen to stop; the sink
+ * shows that, too.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
   const { opencode, running } = options
@@ -48,7 +49,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
     if (taken) {
       const told = await settle(taken)
-      // What was typed is answered by the asking message; what it was not, by words.
+      // The asking message shows a typed answer. Errors, and presses that are not shown as messages, need a reply.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
       if (isUnseen || told.isError) await inbound.answer(told.text)
       return true
@@ -75,7 +76,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
   }
 
-  /** Somebody was faster: the sink's words for it, which a person understands. */
+  /** For an ask that was resolved elsewhere first, the sink's own words, which people understand. */
   function reasonOf(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
     return 'type' in error && error.type === 'already-resolved' ? words.alreadyResolved : error.message

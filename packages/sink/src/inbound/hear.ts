@@ -3,18 +3,21 @@ import type { Answering, Inbound } from './inbound.ts'
 
 export interface HearOptions {
   readonly onInbound: (inbound: Inbound) => unknown
-  /** The host's own code failed at it; it is not given again. */
+  /** The host's handler failed. The inbound is not delivered again. */
   readonly onFailure: (inbound: Inbound, cause: unknown) => void
   readonly clock: Clock
-  /** So long the host may take before the next one, in ms; it goes on after that, too. */
+  /** How long the host may take before the next inbound is delivered, in ms. Its handler keeps running. */
   readonly handleMs: number
-  /** So long a press can be answered, in ms: it is done without words then. */
+  /** How long a press can be answered, in ms. After that it is answered without text. */
   readonly pressMs: number
-  /** How many are known again when the platform sends them twice. Default 1,000. */
+  /** How many ids are remembered, to drop what the platform delivers twice. Default 1,000. */
   readonly remembered?: number | undefined
 }
 
-/** Gives the host what a person did, once an id, and resolves when that is done or has taken long enough. Never rejects. */
+/**
+ * Delivers an inbound to the host, once per id. Resolves when the handler is done or has taken `handleMs`. Never
+ * rejects.
+ */
 export type Hear = (id: string, inbound: Inbound | undefined) => Promise<void>
 
 export function createHear(options: HearOptions): Hear {
@@ -40,7 +43,7 @@ export function createHear(options: HearOptions): Hear {
     }
   }
 
-  /** What takes longer goes on beside the next ones: it may wait for one of them. */
+  /** A slow handler continues alongside the next inbounds, as it may wait for one of them. */
   async function atMost(handled: Promise<void>): Promise<void> {
     let stop = (): void => {}
     const passed = new Promise<void>((resolve) => {
@@ -51,7 +54,7 @@ export function createHear(options: HearOptions): Hear {
   }
 }
 
-/** The first call counts, and what goes wrong with it is told. */
+/** Only the first call counts, and its failure is reported. */
 export function answerOnce(
   answer: (text: string | undefined) => Promise<unknown>,
   onError: (error: unknown) => void,

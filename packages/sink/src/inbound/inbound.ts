@@ -1,16 +1,16 @@
 import type { Chat, Form, MessageRef } from '../port.ts'
 
-/** Who did it. */
+/** A person or chat that did something. */
 export interface Actor {
-  /** What the platform knows them by. It is theirs alone, unlike the name. */
+  /** The platform's unique id. Unlike the name, it can't be chosen. */
   readonly id: string
-  /** As it is shown. People choose their own, so it proves nothing. */
+  /** The display name. People choose it, so it proves nothing. */
   readonly name: string
-  /** A chat posted it, not a known person: a channel, or an anonymous administrator. It can't answer asks. */
+  /** A chat posted it rather than a known person: a channel, or an anonymous administrator. It can't answer asks. */
   readonly isAnonymous?: true | undefined
 }
 
-/** Tells the person who did it, briefly. Only the first time counts; never rejects. */
+/** Replies briefly to the person. Only the first call counts. Never rejects. */
 export type Answering = (text?: string) => Promise<void>
 
 /** What a person did in a chat. */
@@ -20,15 +20,18 @@ export type Inbound =
       readonly chat: Chat
       readonly actor: Actor
       readonly text: string
-      /** With `postedAt` where the platform tells: words answer only what was asked before them. */
+      /** With `postedAt` if the platform reports it: text answers only what was asked before it. */
       readonly messageRef: MessageRef
-      /** The message that the person chose to reply to. Not what the platform fills in by itself, such as a topic's first message. */
+      /**
+       * The message that the person chose to reply to. Not one that the platform fills in, such as a topic's first
+       * message.
+       */
       readonly replyTo?: MessageRef | undefined
-      /** The words are another message's, passed on, or were not written now: scheduled, or a bot's. They answer nothing. */
+      /** The text was forwarded, or not written now: scheduled, or a bot's. It answers nothing. */
       readonly isForwarded?: true | undefined
       /** It begins with a command, as in `/stop`. It answers nothing. */
       readonly isCommand: boolean
-      /** As a message that answers theirs. */
+      /** Sends a message that replies to theirs. */
       readonly answer: Answering
     }
   | {
@@ -36,18 +39,18 @@ export type Inbound =
       readonly chat: Chat
       readonly actor: Actor
       readonly token: string
-      /** What was filled in, where it was a form: for each of its questions what was picked or written. */
+      /** Set for a form: for each of its questions, what was picked or written. */
       readonly values?: readonly (readonly string[])[] | undefined
       readonly messageRef: MessageRef
-      /** The platform shows it as a message of theirs, so that an answer is needed for what went wrong alone. */
+      /** The platform shows the press as the person's message, so only errors need a reply. */
       readonly isMessage?: true | undefined
       /**
-       * Opens a dialog with these questions in answer to it, where the platform has dialogs; what is filled in there comes
-       * as a press with `values`. Counts as the answer.
+       * Opens a dialog with these questions, on platforms with dialogs. Its submission arrives as a press with
+       * `values`. Counts as the reply.
        */
       readonly open?: ((form: Form) => Promise<void>) | undefined
-      /** As a notice that the person alone sees, where there is one. It is done without words when nobody does it. */
+      /** Shows a notice to that person alone, if the platform can. Sent without text if the host does not reply. */
       readonly answer: Answering
     }
-  /** The platform's own Stop button: whatever runs in that chat is to be aborted. */
+  /** The platform's own Stop button: abort everything that runs in that chat. */
   | { readonly type: 'stop'; readonly chat: Chat; readonly actor: Actor }

@@ -1,16 +1,16 @@
 export interface SecretRule {
-  /** Visible characters. Default 1. */
+  /** Number of visible characters. Default 1. */
   readonly minLength?: number | undefined
-  /** The whole secret as the vendor takes it, and the same in words. */
+  /** The format that the vendor requires, as a pattern and in words. */
   readonly form?: { readonly pattern: RegExp; readonly words: string } | undefined
 }
 
-/** White space, control characters and characters that draw nothing, such as U+200B. */
+/** White space, control characters and invisible characters, such as U+200B. */
 const invisible = /[\s\p{C}\p{Default_Ignorable_Code_Point}]/gu
 
 /**
- * Says why a secret can't be used, in one sentence that does not repeat it. Undefined if it can. A blank secret never can:
- * an HMAC with an empty key and a header that equals "" are things that every stranger can send.
+ * Says why a secret can't be used, in one sentence that does not repeat it. Undefined if it can. A blank secret is
+ * always refused: any stranger can compute an HMAC with an empty key, or send a header that equals "".
  */
 export function secretFault(secret: string | undefined, { minLength = 1, form }: SecretRule = {}): string | undefined {
   if (secret === undefined) return 'It is missing.'
@@ -22,7 +22,7 @@ export function secretFault(secret: string | undefined, { minLength = 1, form }:
   return undefined
 }
 
-/** The same for the token of a vendor's client, where the client shows it. Undefined where it shows none, as not all of them do. */
+/** The same for the token of a vendor's client. Undefined if the client does not expose its token, as some don't. */
 export function tokenFault(client: object): string | undefined {
   const token = 'token' in client ? client.token : undefined
   return typeof token === 'string' ? secretFault(token) : undefined

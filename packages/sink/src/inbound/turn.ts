@@ -2,8 +2,8 @@ import type { Clock } from '@reply/core'
 import type { ChatPace } from '../pace.ts'
 
 /**
- * Calls when it is the caller's turn in that chat, as one who waits for a person: for what is said beside the sinks.
- * Rejects when the signal aborts before that.
+ * Makes a call outside the sinks when it is its turn in that chat, with the priority of an ask. Rejects if the signal
+ * aborts before that.
  */
 export async function inTurn<T>(
   pace: ChatPace,
@@ -19,7 +19,7 @@ export async function inTurn<T>(
       await pause(clock, waitMs, signal)
       continue
     }
-    // Not before: who enters is counted as a call, whether or not there is one.
+    // Enter only now, as entering counts as a call even if none follows.
     const leave = pace.isBehind(owner) ? undefined : pace.enter()
     if (!leave) {
       await new Promise<void>((resolve) => pace.onFree(resolve))

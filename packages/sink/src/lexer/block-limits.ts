@@ -1,6 +1,6 @@
 /**
- * Tells whether the paragraph at the beginning of a text has an underline, which makes it a heading. It is asked for
- * one text again and again, each time without its first lines: what was found is remembered.
+ * Tells whether the paragraph at the beginning of a text has an underline, which makes it a heading. It is called for
+ * the same text repeatedly, each time without its first lines, so the result is cached.
  */
 export function createUnderlineSearch(): (src: string) => boolean {
   let text = ''
@@ -19,21 +19,21 @@ export function createUnderlineSearch(): (src: string) => boolean {
   }
 }
 
-/** How many lines may go on with a paragraph in an outermost list or quote without its marks or indentation. */
+/** How many lazy lines, without its marks or indentation, may continue a paragraph in an outermost list or quote. */
 const mostLazyLines = 40
 
-/** Only what begins so can be a list or a quote. */
+/** Only a line that begins like this can start a list or a quote. */
 export const MARKED_LINE = /^ {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t\n]|$))/
 
 /** A line that ends a list or quote without a blank one. */
 const ENDING_LINE = /^ {0,3}(?:`{3}|~{3}|#{1,6}[ \t])/
 
-/** An item so deep that it is text. It is read again for each list that it is inside of. */
+/** An item nested so deep that it is text. marked reads it again for each list around it. */
 const DEEP_ITEM = /^[ \t]{32,}(?:[-*+]|\d{1,9}[.)])[ \t]/
 
 /**
- * Where the lists and quotes end that a text begins with, and whether too many lines go on lazily with them: marked
- * reads what a list or quote has so far again for each of those.
+ * The end of the lists and quotes at the beginning of a text, and whether too many lazy lines continue them: for each
+ * of those, marked reads the list or quote so far again.
  */
 export function lazyStretch(src: string): { readonly end: number; readonly isTooLazy: boolean } {
   let [start, lazy] = [0, 0]
@@ -51,10 +51,10 @@ export function lazyStretch(src: string): { readonly end: number; readonly isToo
   return { end: start, isTooLazy: lazy > mostLazyLines }
 }
 
-/** Cells of a table for each unit that it is written with: marked fills up every row to the length of the head. */
+/** Table cells allowed per UTF-16 unit of the table: marked pads every row to the length of the head. */
 const cellsPerUnit = 1
 
-/** Whether filling up every row to the columns of the head would make the table much longer than its text. */
+/** Whether padding every row to the columns of the head would make the table much longer than its text. */
 function isTooWide(src: string): boolean {
   const headEnd = src.indexOf('\n')
   if (headEnd < 0) return false
@@ -65,11 +65,11 @@ function isTooWide(src: string): boolean {
   return columns * table.split('\n').length > cellsPerUnit * table.length
 }
 
-/** How many units failed attempts may read for each unit of the text, and in addition to that. */
+/** UTF-16 units that failed attempts may read: per unit of the text, and in addition to that. */
 const tableReadsPerUnit = 4
 const tableReads = 8000
 
-/** Tells whether it is worth trying to read a table at the beginning of a text, and is told when there was none. */
+/** Tells whether a table at the beginning of a text is likely; `missed` reports a failed attempt. */
 export function createTableLimit(units: number): { isLikely(src: string): boolean; missed(src: string): void } {
   let left = tableReads + tableReadsPerUnit * units
   return {
@@ -80,11 +80,11 @@ export function createTableLimit(units: number): { isLikely(src: string): boolea
   }
 }
 
-/** A heading for so many units of a text, and some more: what is denser is paragraphs. */
+/** One heading is allowed per this many UTF-16 units, plus `headings`. Beyond that, headings are paragraphs. */
 const unitsPerHeading = 30
 const headings = 60
 
-/** Whether a text of this many units may have one more heading. */
+/** Whether a text of this many UTF-16 units may have one more heading. */
 export function createHeadingLimit(units: number): () => boolean {
   let left = headings + units / unitsPerHeading
   return () => left-- > 0

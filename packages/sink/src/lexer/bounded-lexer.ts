@@ -11,28 +11,30 @@ import { readFlatTable } from './flat-table.ts'
 import { boundedAddresses, isMark, isText } from './span-limits.ts'
 import { known, type Token } from './token.ts'
 
-/** Quotes and lists inside each other. What is deeper is text. */
+/** The most quotes and lists nested in each other. Deeper ones are text. */
 const mostDepth = 12
 
-/** Emphasis, links and the like inside each other. What is deeper is text. */
+/** The most emphasis, links and the like nested in each other. Deeper ones are text. */
 const mostSpans = 8
 
-/** How many units the search for the ends of emphasis may read for each unit of a line, and for the line itself. */
+/** UTF-16 units that the search for closing emphasis may read: per unit of a line, and per line. */
 const readsPerUnit = 8
 const readsPerRun = 2000
 
-/** What a mark counts once that limit is reached. As many units as the line has, and what follows is one text. */
+/**
+ * What each mark costs beyond that limit, in UTF-16 units. After as many units as the line has, the rest is one text.
+ */
 const unitsPerMark = 30
 
-/** How many units of lists and quotes may be read, those inside others again, for each unit of the text. */
+/** UTF-16 units of lists and quotes that may be read per unit of the text. Nested ones count each time. */
 const nestedReadsPerUnit = 4
 
 /**
- * Reads Markdown (GFM) with marked, in time that grows with the text alone. Never throws.
+ * Reads Markdown (GFM) with marked, in time linear in the text. Never throws.
  *
- * marked reads some texts again for each level of nesting, or for each mark that nothing closes. Beyond a limit, such a
- * piece is text, shown with its marks; what stands before it is read as always. Without blocks of HTML: what is inside
- * them is shown as written, and it may as well be Markdown.
+ * marked reads some texts again for each level of nesting, or for each mark that is never closed. Beyond a limit, such
+ * a piece is text, shown with its marks; everything before it is read as usual. HTML blocks are disabled: their content
+ * is shown as written, and may be Markdown.
  */
 export function readMarkdown(source: string): readonly Token[] {
   const tokenizer = new Tokenizer()
@@ -45,14 +47,14 @@ export function readMarkdown(source: string): readonly Token[] {
   return known(lexer.lex(source))
 }
 
-/** What follows where the limit of a text is reached. */
+/** What follows once a limit of the text is reached. */
 interface Rest {
-  /** Lists, quotes and headings are paragraphs, and no line of them ends a paragraph. */
+  /** Lists, quotes and headings are paragraphs, and none of their lines ends a paragraph. */
   readonly isPlain: () => boolean
   makePlain(): void
 }
 
-/** The rule for paragraphs is replaced when it has to be: marked joins paragraphs only while it is its own. */
+/** The paragraph rule is replaced only when needed: marked joins paragraphs only while the rule is its own. */
 function createRest(tokenizer: Tokenizer, lexer: Lexer): Rest {
   let isPlain = false
   return {
@@ -64,7 +66,7 @@ function createRest(tokenizer: Tokenizer, lexer: Lexer): Rest {
   }
 }
 
-/** Lists and quotes that are too deep, or read too often, are paragraphs. */
+/** Lists and quotes that are nested too deep, or read too often, become paragraphs. */
 function limitContainers(
   tokenizer: Tokenizer,
   lexer: Lexer,
@@ -126,7 +128,7 @@ function limitContainers(
   }
 }
 
-/** Tables that are too wide, or looked for too often, are paragraphs. */
+/** Tables that are too wide, or searched for too often, become paragraphs. */
 function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
   const readTable = tokenizer.table.bind(tokenizer)
   const limit = createTableLimit(units)
@@ -138,7 +140,7 @@ function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
   }
 }
 
-/** Headings that are too many are paragraphs. */
+/** Headings beyond the limit become paragraphs. */
 function limitHeadings(tokenizer: Tokenizer, units: number, rest: Rest): void {
   const readHeading = tokenizer.heading.bind(tokenizer)
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
@@ -154,7 +156,7 @@ function limitHeadings(tokenizer: Tokenizer, units: number, rest: Rest): void {
   }
 }
 
-/** Spans that are too deep, or whose ends are looked for too often, are text. */
+/** Spans that are nested too deep, or whose ends are searched for too often, become text. */
 function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readSpans = lexer.inlineTokens.bind(lexer)
   const readEmphasis = tokenizer.emStrong.bind(tokenizer)
@@ -164,7 +166,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   let isBracketClosed = true
   const { rules } = tokenizer
   tokenizer.rules = { ...rules, inline: { ...rules.inline, ...boundedAddresses(rules.inline) } }
-  // marked asks for an escape first, wherever it stands.
+  // marked tries the escape rule first at every position.
   const readEscape = tokenizer.escape.bind(tokenizer)
   tokenizer.escape = (src) => (left < least ? plainRest(src) : readEscape(src))
   tokenizer.reflink = (src, links) => (isBracketClosed ? readReference(src, links) : openBrackets(src))
@@ -204,19 +206,19 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   }
 }
 
-/** The rest of a line whose limit is reached: one text. marked takes an escape as it is, whatever its type. */
+/** The rest of a line beyond its limit, as one text. marked adds an escape token as it is, whatever its type. */
 function plainRest(src: string): Tokens.Escape {
   return { type: 'escape', raw: src, text: src }
 }
 
-/** All up to the next blank line is one paragraph, whatever its lines begin with. */
+/** Everything up to the next blank line as one paragraph, whatever its lines begin with. */
 function plainBlock(src: string, lexer: Lexer): Tokens.Paragraph {
   const raw = /^[\s\S]*?(?:\n(?=[ \t]*(?:\n|$))|$)/.exec(src)?.[0] ?? src
   const text = raw.replace(/\n$/, '')
   return { type: 'paragraph', raw, text, tokens: lexer.inline(text) }
 }
 
-/** Brackets where none is closed: marked would look for a link at each of them. */
+/** Opening brackets in a line without a closing one. marked would search for a link at each of them. */
 function openBrackets(src: string): Tokens.Text | undefined {
   const raw = /^(?:!?\[)+/.exec(src)?.[0]
   return raw === undefined ? undefined : { type: 'text', raw, text: raw }

@@ -1,6 +1,6 @@
 import type { Lexer, Tokens } from 'marked'
 
-/** A line that is one item of a list and nothing else: it begins with a letter or a mark of a span, and no tab is in it. */
+/** A line that is one whole list item: it begins with a letter or a span's mark, and contains no tab. */
 const TEXT = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
 const END = String.raw`(?=\n?$|\n{2,}(?![ \t\n]|[-*+]|\d))`
 
@@ -14,8 +14,8 @@ const TIGHT = listOf(String.raw`\n`)
 const LOOSE = listOf(String.raw`\n\n`)
 
 /**
- * Reads a list of lines without anything inside them, as marked does, but without compiling patterns for each item.
- * Undefined for all other lists: those are for marked to read.
+ * Reads a list of plain one-line items. Same result as marked, but without compiling patterns for each item. Undefined
+ * for all other lists, which marked reads.
  */
 export function readFlatList(src: string, lexer: Lexer): Tokens.List | undefined {
   const tight = TIGHT.exec(src)?.[0]

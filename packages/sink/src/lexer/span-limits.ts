@@ -1,19 +1,22 @@
-/** Whether nothing in a line can be markup or an address: marked reads it as one text. */
+/** Whether nothing in a line can be markup or an address, so that marked reads it as one text. */
 export function isText(line: string): boolean {
   return line !== '' && !/[\\<&`*_~[\]!:@\n]|www\./i.test(line)
 }
 
-/** It may begin emphasis: an underscore between letters does not. */
+/** Whether emphasis may begin there. An underscore between letters does not begin any. */
 export function isMark(src: string, before = ''): boolean {
   return (
     src.startsWith('*') || (src.startsWith('_') && !(/^_+[\p{L}\p{N}]/u.test(src) && /[\p{L}\p{N}]$/u.test(before)))
   )
 }
 
-/** Units before the @ of an address: RFC 5321 takes 64, and 254 in all. Without a bound each word is read to its end from each mark in it. */
+/**
+ * UTF-16 units before the @ of an address: RFC 5321 allows 64, and 254 in all. Unbounded, marked would read each word
+ * to its end from every mark in it.
+ */
 const addressLength = 254
 
-/** The rules for text and addresses, their search for an @ bounded. */
+/** The rules for text and addresses, with a bounded search for an @. */
 export function boundedAddresses({ text, url }: { readonly text: RegExp; readonly url: RegExp }): {
   text: RegExp
   url: RegExp

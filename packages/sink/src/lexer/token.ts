@@ -1,9 +1,9 @@
 import type { Token as MarkedOrOther, MarkedToken } from 'marked'
 
-/** A token of Markdown. Tokens inside it are typed more widely by marked: `known` narrows them. */
+/** A Markdown token. marked types nested tokens more widely; `known` narrows them. */
 export type Token = MarkedToken
 
-/** Narrows the type: no extensions of marked are in use, so all tokens are its own. */
+/** Narrows the type. No marked extensions are in use, so all tokens are marked's own. */
 export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
   return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
 }

@@ -3,7 +3,7 @@ import type { Card } from '../card.ts'
 import type { ViewOptions } from '../view.ts'
 import { withFiles } from './file.ts'
 
-/** A card that stands after so many of the shown text parts; without the card itself where it was posted and is done with. */
+/** A card below the first `at` shown text parts. Without `card`, it was posted and is finished. */
 export interface Placed {
   readonly key: string
   readonly at: number
@@ -16,7 +16,7 @@ export interface AnswerOptions extends ViewOptions {
   readonly kept: readonly Placed[]
 }
 
-/** What the assistant said, cut into stretches by what stands between, and that in its place. */
+/** The assistant's text, split into cards by the kept cards between, with those in their places. */
 export function answerCards(reply: Reply, options: AnswerOptions): readonly Card[] {
   const { texts, kept, mode } = options
   const cards: Card[] = []
@@ -45,7 +45,7 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   }
 }
 
-/** What something came after is written to its end: that it is sealed is told a little later, maybe after an ask. */
+/** Text with something after it is complete: the event that seals it comes a little later, possibly after an ask. */
 function sealedPrefix(parts: readonly TextPart[], newest: Part | undefined): readonly TextPart[] {
   const open = parts.findIndex((part) => part.status === 'open' && part.id === newest?.id)
   return open === -1 ? parts : parts.slice(0, open)

@@ -7,14 +7,14 @@ import { earliest, type ViewOptions } from '../view.ts'
 import { permissionCards, retiredCard } from './permission.ts'
 import { clip, literal } from './phrase.ts'
 
-/** What waits for a person, and what became of what did, in the order of the asking. */
+/** The asks that wait for a person, and the results of earlier ones, in the order in which they were asked. */
 export interface AskView {
   readonly cards: readonly AskCard[]
-  /** When a card that is held back is due, in ms since the epoch. */
+  /** When a delayed card is due, in ms since the epoch. */
   readonly nextAt?: number | undefined
 }
 
-/** Several questions come one after another; so do permissions where there are no buttons. */
+/** Questions of one ask are shown one after another; so are permissions if there are no buttons. */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
   const { shown, buttons, words, isHeld = false } = options
   const cards: AskCard[] = []
@@ -31,10 +31,10 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     const view = permissionCards(ask, state, options)
     const isPending = ask.status === 'pending'
     const isBehind: boolean = isWaiting || (isHeld && isPending && !isBegun(ask, shown))
-    // What comes after it keeps its place.
+    // Already posted cards keep their place.
     cards.push(...view.cards.filter(({ key }) => !isBehind || shown.posted.has(key)))
     nextAt = earliest(nextAt, isBehind ? undefined : view.shownAt)
-    // One that the chat refused is waited for by none.
+    // A permission whose messages the chat refused holds back no other.
     const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionKey(ask))
     isWaiting ||= isBehind || view.shownAt !== undefined || isAnsweredAlone
   }
@@ -43,7 +43,7 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
   return { cards: [...cards, ...lost.map((card) => retiredCard(card, `❓ ${literal(words.superseded)}`))], nextAt }
 }
 
-/** The chat shows something of it, be it as it was before. */
+/** The chat shows a message of this ask, in its current or an earlier version. */
 function isBegun({ requestID }: Ask, { posted }: Shown): boolean {
   return [...posted].some((card) => requestOf(card) === requestID)
 }
@@ -73,7 +73,7 @@ function questionCard(
   }
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
-    // No platform takes a button without a label.
+    // Every platform refuses a button without a label.
     return { label: `${mark}${visible(label.trim()) || index + 1}`, data: tokens.option(state.secret, at, index) }
   })
   if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(state.secret, at) })
@@ -107,7 +107,7 @@ function questionCard(
   }
 }
 
-/** What a form answered at once has no messages of its own: it stands below the last that there is. */
+/** Questions answered by a form have no messages of their own, so their answers go below the last message. */
 function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): readonly string[] {
   const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(`ask:${ask.requestID}:${index}`))
   if (ask.status !== 'answered' || !isLast) return []
@@ -117,7 +117,7 @@ function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): r
   })
 }
 
-/** For what buttons can't take: words of one's own, many options, several questions at once. */
+/** For answers that buttons can't give: free text, many options, several questions at once. */
 function formBeside(
   ask: QuestionAsk,
   at: number,
@@ -145,7 +145,7 @@ export function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): s
   }
 }
 
-/** As wide as rows may be, if all fit: one to a row reads best where labels are long. */
+/** One button per row, which suits long labels, unless that takes too many rows. */
 export function rowsOf(
   choices: readonly Button[],
   { perRow, rows, label }: { readonly perRow: number; readonly rows: number; readonly label: number },

@@ -2,15 +2,18 @@ import type { Card } from '../card.ts'
 import { fileExtension } from '../file-name.ts'
 import type { ViewOptions } from '../view.ts'
 
-/** A fence of its own lines, at the left edge; what is indented belongs to a list and stays there. */
+/** A fence on lines of its own at the left edge. Indented fences belong to a list and stay there. */
 const fences = /^(`{3,}|~{3,})([^\n`]*)\n([\s\S]*?)(?:^\1[`~]*[ \t]*$|(?![\s\S]))/gm
 
-/** Code that is too long for a message becomes a line that names a file, and the file. While it grows, the line alone. */
+/**
+ * Replaces code that is too long for a message with a line that names a file, and adds the file once the text is
+ * complete.
+ */
 export function withFiles(
   card: Extract<Card, { type: 'answer' }>,
   { uploads, policy, words, mode, isWhole }: ViewOptions & { readonly isWhole: boolean },
 ): readonly Card[] {
-  // What has been said in pieces cannot be taken back.
+  // Text posted in pieces cannot be taken back.
   if (!uploads || mode === 'append' || card.source.length <= policy.documentLength) return [card]
   const files: Card[] = []
   const source = card.source.replace(fences, (whole, _fence: string, info: string, code: string) => {

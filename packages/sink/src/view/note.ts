@@ -3,7 +3,7 @@ import type { Card } from '../card.ts'
 import type { ViewOptions } from '../view.ts'
 import { amount, literal } from './phrase.ts'
 
-/** It stays: from here on the agent knows a summary of what came before. */
+/** Stays in the chat: from here on the agent knows only a summary of what came before. */
 export function compactionCard({ compaction }: Reply, { words }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined
   const { startedAt, endedAt, tokensBefore } = compaction
@@ -13,7 +13,7 @@ export function compactionCard({ compaction }: Reply, { words }: ViewOptions): C
   return { type: 'note', key: `compaction:${compaction.partID ?? startedAt}`, source }
 }
 
-/** One checklist, edited as it is worked off. What an earlier reply left is not shown again. */
+/** One checklist, edited as its items are done. The checklist of an earlier reply is not shown again. */
 export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: ViewOptions): Card | undefined {
   if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
   if (!toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return undefined
@@ -21,7 +21,7 @@ export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: Vi
   return { type: 'todos', key: 'todos', source: [`**${words.todos}**`, ...lines].join('\n') }
 }
 
-/** What the model thought, as a quotation, each where it was thought. */
+/** The model's reasoning as quotations, each where it occurred. */
 export function reasoningCards(
   reply: Reply,
   { policy, mode }: ViewOptions,

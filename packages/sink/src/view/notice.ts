@@ -4,10 +4,10 @@ import { code, literal, oneLine } from './phrase.ts'
 import { activityOf } from './status.ts'
 import { titleOf } from './task.ts'
 
-/** Units of a tool's output that are shown of it. */
+/** UTF-16 units shown of a tool's output. */
 const outputLength = 600
 
-/** One message for the calls that run or failed and of which nothing was told yet, so often and no more. */
+/** One message for all calls that run or failed and were not reported yet, at most one per throttle interval. */
 export function noticeCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, shown, now } = options
   const isTold = mode === 'live' ? policy.verbosity === 'verbose' : policy.verbosity !== 'quiet'
@@ -21,7 +21,7 @@ export function noticeCard(reply: Reply, options: ViewOptions): Timed {
   return { card: { type: 'notice', key: `notice:${shown.noticeCount}`, source, told } }
 }
 
-/** Where nothing can be edited: that it is still at work, after so long without a word. */
+/** Without edits: tells that the agent still works, after a long silence. */
 export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, shown, now, words } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}

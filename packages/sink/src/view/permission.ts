@@ -11,13 +11,16 @@ import { literal, oneLine } from './phrase.ts'
 /** UTF-16 units of a title in the head; a longer one is a detail of its own. */
 const titleLength = 120
 
-/** How long a permission waits for the call's input before it is shown without, in ms. The drive reads it over REST after 1 s. */
+/**
+ * How long to wait for the call's input before showing a permission without it, in ms. The drive reads it over REST
+ * after 1 s.
+ */
 const inputWaitMs = 1500
 
-/** A permission, and its earlier cards whose content it no longer has. */
+/** A permission's card, and its earlier cards with outdated content. */
 export interface PermissionView {
   readonly cards: readonly AskCard[]
-  /** It is not shown yet: what was asked after it waits, too. */
+  /** Set while the permission is not shown yet; asks after it wait, too. */
   readonly shownAt?: number | undefined
 }
 
@@ -26,7 +29,7 @@ export function permissionCards(ask: PermissionAsk, state: AskState, options: Vi
   const key = permissionKey(ask)
   const isPending = ask.status === 'pending'
   const isKnown = isInputKnown(ask)
-  // After a restart the input is not known yet; what is on the screen may be all of it.
+  // After a restart the input is not known yet, and the screen may already show all of it.
   if (isPending && !isKnown && state.isInputKnown === true) return { cards: [] }
   const isPosted = shown.posted.has(key)
   const before = [...shown.posted].filter((card) => card !== key && requestOf(card) === ask.requestID)
@@ -90,7 +93,7 @@ function headOf(ask: PermissionAsk, words: Words): string {
 
 const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly details: readonly AskDetail[] }>()
 
-/** The same list for the same ask: it is cut into messages once. */
+/** Returns the same list for the same ask, so that it is cut into messages only once. */
 function allDetailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
   const before = known.get(ask)
   if (before?.words === words) return before.details

@@ -1,6 +1,6 @@
 import { type Reply, visible } from '@reply/core'
 
-/** "12.3k": what a person can compare. */
+/** A rounded number, such as "12.3k". */
 export function amount(count: number | undefined): string | undefined {
   if (count === undefined) return undefined
   if (count < 1000) return String(count)
@@ -8,24 +8,24 @@ export function amount(count: number | undefined): string | undefined {
   return `${thousands < 10 ? thousands.toFixed(1).replace(/\.0$/, '') : Math.round(thousands)}k`
 }
 
-/** How full the model's context is; undefined where nobody knows. */
+/** How full the model's context is, in percent. Undefined if unknown. */
 export function contextPercent({ usage }: Reply): number | undefined {
   const { contextTokens, contextLimit } = usage
   if (contextTokens === undefined || contextLimit === undefined || contextLimit <= 0) return undefined
   return Math.min(100, Math.round((contextTokens / contextLimit) * 100))
 }
 
-/** Without the name of the server that a tool comes from: "mcp__files__read" is "read". */
+/** A tool's name without its server's: "mcp__files__read" becomes "read". */
 export function toolLabel(name: string): string {
   return name.replace(/\bmcp__[^_\s]+(?:_[^_\s]+)*__/g, '')
 }
 
-/** Foreign text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
+/** Untrusted text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
 export function literal(text: string): string {
   return visible(text.replace(/\s+/g, ' ').trim()).replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
 }
 
-/** In one line, of so many UTF-16 units at most; no letter of two is cut in two. */
+/** One line of at most that many UTF-16 units. Never splits a surrogate pair. */
 export function oneLine(text: string, most: number): string {
   return clip(visible(text.replace(/\s+/g, ' ').trim()), most)
 }
@@ -40,7 +40,7 @@ export function clip(text: string, most: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** In a code span, in one line. */
+/** A code span, in one line. */
 export function code(text: string, most = 200): string {
   const line = oneLine(text.replace(/`/g, "'"), most)
   return line === '' ? '' : `\`${line}\``

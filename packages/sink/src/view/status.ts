@@ -2,7 +2,7 @@ import { currentActivity, type Reply } from '@reply/core'
 import type { Timed, ViewOptions } from '../view.ts'
 import { amount, contextPercent, oneLine, toolLabel } from './phrase.ts'
 
-/** What it is doing, since when, at which step. It goes on at each tick, and at once when what it does is another thing. */
+/** The activity, the elapsed time and the step. Updated at each tick, and at once when the activity changes. */
 export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptions): Timed {
   const { startedAt = now, phase } = reply
   if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled' || phase === 'blocked') return {}
@@ -22,7 +22,7 @@ export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptio
   return { card: { type: 'status', key: 'status', source }, nextAt }
 }
 
-/** In one line of plain words. */
+/** The current activity, in one line of plain words. */
 export function activityOf(reply: Reply, { words, now }: Pick<ViewOptions, 'words' | 'now'>): string {
   if (reply.connection === 'lost') return words.lostConnection
   if (reply.retry) {

@@ -6,7 +6,7 @@ import { oneLine, toolLabel } from './phrase.ts'
 
 const statuses = { pending: 'pending', running: 'running', completed: 'done', error: 'failed' } as const
 
-/** What a stream is told beside the text: tools as tasks, each once a status, and how far the checklist is. */
+/** What a stream shows besides the text: each status of a tool once, as a task, and the checklist's progress. */
 export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }
   const tools = toolsOf(reply).filter(({ tool }) => tool !== 'todowrite' && tool !== 'question')
@@ -24,7 +24,7 @@ function taskOf(part: ToolPart): Task {
   return { id: part.id, title: titleOf(part), status: statuses[state.status] }
 }
 
-/** "bash: npm test": what it is, and what it is at. */
+/** "bash: npm test": the tool, and what it works on. */
 export function titleOf({ tool, state }: ToolPart): string {
   const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
   const name = toolLabel(tool)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that it can say what is missing before anything is built.
+// Plain JavaScript, so that it can report a missing build.
 import { existsSync } from 'node:fs'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

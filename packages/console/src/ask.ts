@@ -104,7 +104,7 @@ export function askTitle(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
 }
 
-/** The earlier ask whose question this one was while both were pending: a person saw only that. */
+/** The earlier pending ask that this one was merged with: a person saw only the earlier one. */
 export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
   const came = ask.askedAt ?? Number.POSITIVE_INFINITY
   const earlier = reply.asks.slice(

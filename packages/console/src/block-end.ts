@@ -1,13 +1,13 @@
-/** Rows of text that are laid out of the end of a block, each as wide as the terminal. */
+/** Rows laid out at the end of a growing block, each as wide as the terminal. */
 const rowsOfEnd = 60
 
 const FENCE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*\n/
 const TABLE_HEAD = /^ {0,3}\|[^\n]*\n {0,3}(?=[^\n-]*-)[|: \t-]+\r?\n/
 
 /**
- * The end of a long block that still grows: only its last rows fit on a screen, and to lay out all of it takes longer
- * with each word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows.
- * Widths of columns and numbers of nested items may differ from those in the whole, which is shown once it is complete.
+ * The end of a long growing block: only its last rows fit on a screen, and laying out all of it gets slower with each
+ * word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows. Column
+ * widths and numbers of nested items may differ from those in the whole block, which is shown once it is complete.
  */
 export function endOfBlock(source: string, width: number): string {
   const units = rowsOfEnd * width

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@reply/core'
 
-/** The computer's clock. Its timers keep no process alive: what is shown waits for others. */
+/** The system clock, but its timers don't keep the process alive: a display must not prevent the exit. */
 export const idleClock: Clock = {
   now: systemClock.now,
   monotonic: systemClock.monotonic,

@@ -3,7 +3,7 @@ import { ConsoleError } from './error.ts'
 import { cleanLine } from './sanitize.ts'
 import type { Environment } from './surface.ts'
 
-/** What the `reply` command ends with. 128 and more: a signal ended it. */
+/** Exit codes of the `reply` command. Codes from 128 on mean that a signal ended it. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -40,7 +40,7 @@ export function exitOfError(error: unknown): number {
   return EXIT.failed
 }
 
-/** One line for people. Credentials never appear in it, whatever the error was made of. */
+/** One line for people. Never contains credentials, whatever the error's origin. */
 export function sayError(error: unknown, env: Environment): string {
   const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without a word'
   const password = env.OPENCODE_SERVER_PASSWORD ?? ''

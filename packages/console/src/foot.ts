@@ -10,7 +10,7 @@ export interface FootOptions {
   readonly width: number
   readonly rows: number
   readonly asked: Placed | undefined
-  /** Rows stand above it. */
+  /** There are rows above the foot. */
   readonly gap: boolean
   readonly label: string | undefined
   readonly hint: string | undefined

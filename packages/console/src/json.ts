@@ -10,14 +10,14 @@ import {
 } from '@reply/core'
 import { cleanJson } from './sanitize.ts'
 
-/** One line: the whole reply as JSON with its `text`, `answer` and `reasoning`, and what else is given before them. */
+/** One line: the whole reply as JSON, with the fields of `more` first and its `text`, `answer` and `reasoning` last. */
 export function replyLine(reply: Reply, more: Readonly<Record<string, unknown>> = {}): string {
   return jsonLine({ ...more, ...reply, text: textOf(reply), answer: answerOf(reply), reasoning: reasoningOf(reply) })
 }
 
 /**
- * One line for one change, with the session it belongs to. Small: wire events are left out, messages come without their
- * parts, children without their replies, and a text that only grew comes as its `delta`.
+ * One line per change, with its session. Kept small: without wire events; messages come without their parts, children
+ * without their replies, and a text that only grew as its `delta`.
  */
 export function changeLine(change: Change, reply: Reply): string {
   return jsonLine({ type: change.type, sessionID: reply.sessionID, ...shortChange(change) })
@@ -28,7 +28,7 @@ function jsonLine(value: unknown): string {
 }
 
 function shortChange(change: Change): Record<string, unknown> {
-  // Observers get changes together with the reply; neither it nor the wire event belongs into the line.
+  // Observers get changes together with the reply. Neither the reply nor the wire event belongs in the line.
   const own: Record<string, unknown> = { ...change, reply: undefined, raw: undefined }
   if ('part' in change) own.part = shortPart(change.part, change.type === 'partChanged' && change.delta !== undefined)
   if ('message' in change && typeof change.message === 'object') own.message = shortMessage(change.message)

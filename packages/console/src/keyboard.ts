@@ -8,11 +8,13 @@ export interface Input extends Readable {
   setRawMode?(on: boolean): unknown
 }
 
-/** Several may want the keys; the one that asked first has them until it lets go. */
+/** Shares the keys: the first to ask has them until it lets go. */
 export interface Keyboard {
-  /** Keeps what is typed from the screen. Control-C goes to `interrupt`. Returns the undo. */
+  /**
+   * Stops the terminal from echoing keys. Control-C calls `interrupt`. Returns a function that releases the keyboard.
+   */
   hold(interrupt: () => void): () => void
-  /** `onFocus` tells when it is this one's turn. Returns the undo. */
+  /** Queues for the keys; `onFocus` is called when it is this one's turn. */
   focus(want: { onKey: (key: Key) => void; onFocus: () => void }): Focus
 }
 
@@ -23,7 +25,7 @@ export interface Focus {
 
 const keyboards = new WeakMap<Input, Keyboard>()
 
-/** One keyboard a stream: two readers would steal each other's keys. */
+/** Returns one keyboard per stream: two readers would steal each other's keys. */
 export function keyboardOf(stdin: Input): Keyboard {
   const known = keyboards.get(stdin)
   if (known) return known

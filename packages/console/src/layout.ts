@@ -1,12 +1,12 @@
 import type { Line } from './line.ts'
 import type { Block } from './shown.ts'
 
-/** What stands above the next row: nothing yet, or a block of this kind. */
+/** The kind of block above the next row. Undefined if there is none. */
 export type Above = Block['kind'] | undefined
 
 /**
- * Which blocks may be committed now: the final ones up to the first that isn't, and the urgent ones.
- * At the end of a reply all of them.
+ * Which blocks may be committed now: the final ones up to the first that isn't, and the urgent ones. At the end of a
+ * reply, all of them.
  */
 export function choose(
   blocks: readonly Block[],
@@ -23,7 +23,7 @@ export function choose(
   return { commit, rest }
 }
 
-/** The blocks' rows with the blank ones between them. */
+/** The blocks' rows, with blank rows between them. */
 export function layout(
   blocks: readonly Block[],
   above: Above,

@@ -1,7 +1,7 @@
 import { type Line, plain } from './line.ts'
 import type { Output, Surface } from './surface.ts'
 
-/** A pipe, a file or a dumb terminal: finished rows as plain text, nothing else. */
+/** Plain-text output for a pipe, a file or a dumb terminal: finished rows only. */
 export function createLog({ stdout }: { stdout: Output }): Surface {
   const redraws = new Set<() => void>()
   let lastCommitter: (() => void) | undefined

@@ -6,7 +6,10 @@ import { createProgram } from './program.ts'
 import { watchStdout } from './unwritable.ts'
 import type { World } from './world.ts'
 
-/** The `reply` command: the words after its name in, the exit code out. Writes to nothing but the given world. */
+/**
+ * Runs the `reply` command with the arguments after its name, and returns its exit code. Writes only to the given
+ * world.
+ */
 export async function main(args: readonly string[], given: World): Promise<number> {
   const stdout = watchStdout(given)
   const code = await run(args, stdout.world)
@@ -29,7 +32,7 @@ async function run(args: readonly string[], world: World): Promise<number> {
   }
 }
 
-/** The machine this process runs on. */
+/** The real process, as a world. */
 export function processWorld(): World {
   // A closed stderr must not end the process.
   process.stderr.on('error', () => {})

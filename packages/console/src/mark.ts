@@ -1,6 +1,6 @@
 import { type Span, span } from './line.ts'
 
-/** How something ended. */
+/** Marks for results. */
 export const MARKS = {
   done: span('✓ ', 'green'),
   failed: span('✗ ', 'red'),
@@ -12,7 +12,7 @@ export const MARKS = {
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 80
 
-/** It goes on. */
+/** The mark of something that is running. */
 export function spinner(now: number): Span {
   return span(`${FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? '⠋'} `, 'cyan')
 }

@@ -4,14 +4,14 @@ import { tableLines } from './table.ts'
 
 type Of<T extends Token['type']> = Extract<Token, { readonly type: T }>
 
-/** What the lexer says is inside a token. */
+/** The lexer's type of nested tokens. */
 type Inside = Parameters<typeof known>[0]
 
 /**
- * Cuts Markdown at its top-level blocks. The pieces' concatenation is the source.
+ * Cuts Markdown at its top-level blocks. The concatenated pieces are the source.
  *
  * Every piece but the last is finished: text added to the source lands in the last one or after it. (A list item that
- * begins after such a piece opens a list of its own, with its own number.)
+ * begins after such a piece starts a new list, with its own number.)
  */
 export function blocksOf(source: string): readonly string[] {
   const blocks: string[] = []
@@ -19,7 +19,7 @@ export function blocksOf(source: string): readonly string[] {
   for (const token of lex(source)) {
     for (const raw of rawsOf(token)) {
       const start = end
-      // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some of its tokens.
+      // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some tokens.
       end = endOf(source, start, raw)
       const piece = source.slice(start, end)
       const last = blocks.length - 1
@@ -34,7 +34,7 @@ export function blocksOf(source: string): readonly string[] {
 /** From this many UTF-16 units on, the first items of a list are a separate block. */
 const longList = 4096
 
-/** A list that grows long is several blocks, so that its first items are finished before its last ones are written. */
+/** Splits a long list into several blocks, so that its first items are finished before its last ones are written. */
 function rawsOf(token: Token): readonly string[] {
   if (token.type !== 'list' || token.raw.length <= longList) return [token.raw]
   const raws: string[] = []
@@ -49,12 +49,14 @@ function rawsOf(token: Token): readonly string[] {
   return [...raws, raw]
 }
 
-/** Markdown as rows of the terminal. Code is indented, never boxed, so that it can be copied. */
+/** Markdown as terminal rows. Code is indented, never boxed, so that it can be copied. */
 export function markdown(source: string, width: number): readonly Line[] {
   return blockLines(lex(source), width, [])
 }
 
-/** Where the token that begins at `start` ends in the source: as many characters that aren't white space as its `raw` has. */
+/**
+ * Where the token that begins at `start` ends in the source: after as many non-white-space characters as its `raw` has.
+ */
 function endOf(source: string, start: number, raw: string): number {
   if (source.startsWith(raw, start)) return start + raw.length
   let left = raw.replace(/\s/g, '').length
@@ -152,7 +154,7 @@ function listLines(token: Of<'list'>, width: number, tones: readonly Tone[]): re
   })
 }
 
-/** The box is drawn as the item's bullet; a loose item carries it inside its first paragraph. */
+/** Removes the checkbox, which is drawn as the item's bullet. In a loose item it is inside the first paragraph. */
 function withoutCheckbox(tokens: Inside): Inside {
   return known(tokens).filter((token) => token.type !== 'checkbox')
 }
@@ -190,12 +192,12 @@ function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
     case 'html':
       return /^<br\s*\/?>$/i.test(token.raw.trim()) ? [span('\n', ...tones)] : [span(token.raw, ...tones, 'dim')]
     default:
-      // Blocks don't occur inside a line; if the lexer ever says so, their source is shown.
+      // Blocks don't occur inside a line. If the lexer ever says so, show their source.
       return [span(token.raw, ...tones)]
   }
 }
 
-/** The address is printed unless the text says it already: a terminal can't be trusted with invisible ones. */
+/** Prints the address unless the text already shows it: terminals can't be trusted with hidden link targets. */
 function linkSpans(token: Of<'link'>, tones: readonly Tone[]): Span[] {
   const text = inline(token.tokens, [...tones, 'underline', 'blue'])
   const shown = text.map((part) => part.text).join('')

@@ -17,7 +17,7 @@ export interface Outage {
   tell(connection: 'live' | 'lost'): void
   /** Calls `tell`, unless the failure belongs to an outage, or to one that is about to show. */
   hear(error: ReplyError, tell: () => void): void
-  /** What may be part of one is not told any more. */
+  /** Drops failures that may belong to an outage. */
   stop(): void
 }
 

@@ -30,7 +30,7 @@ Environment:
   OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   its credentials (user: opencode), also with --url
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
-/** Every command with its options and its help. Throws a `CommanderError` instead of ending the process. */
+/** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
 export function createProgram({ world, version, exit }: ProgramOptions): Command {
   const program = new Command('reply')
     .description("Watch OpenCode's replies in the terminal, prompt it, record and replay what it sent.")
@@ -158,7 +158,7 @@ function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
 
-/** What a parser throws is a usage error that names the option. */
+/** Turns a parser's error into a usage error that names the option. */
 function checked<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {

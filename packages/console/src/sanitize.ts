@@ -1,7 +1,7 @@
 import { visible } from '@reply/core'
 
-// Text of models and tools may carry what a terminal obeys: colours, cursor moves, title changes, links, clipboard writes.
-// Everything below works line by line, so what a finished line shows never depends on what comes after it.
+// Text of models and tools may contain terminal commands: colours, cursor moves, title changes, links, clipboard
+// writes. Everything below works line by line, so what a finished line shows never depends on later text.
 
 const BREAK = /\r\n?|\u0085|\u2028|\u2029/g
 
@@ -10,31 +10,31 @@ const SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g
 
-// C0 but tab and line feed, DEL, C1, the directional embeddings, overrides and isolates, and halves of surrogate pairs.
+// C0 except tab and line feed, DEL, C1, the directional embeddings, overrides and isolates, and lone surrogates.
 const CONTROL =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
 /**
- * Removes whole escape sequences and every control character but line feed and tab; other line breaks become line feeds.
+ * Removes escape sequences and control characters except line feed and tab; other line breaks become line feeds.
  *
- * A sequence without an end takes the rest of its line with it. Cleaning twice changes nothing more.
+ * A sequence without an end takes the rest of its line with it. Idempotent.
  */
 export function clean(text: string): string {
   return text.replace(BREAK, '\n').replace(SEQUENCE, '').replace(CONTROL, '')
 }
 
-/** `clean`, in one line: breaks and tabs become spaces, runs of white space one space, the ends are trimmed. */
+/** `clean`, in one line: white space, breaks and tabs included, collapses to one space, and the ends are trimmed. */
 export function cleanLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim()
 }
 
-/** One line that hides nothing: what a terminal obeys or does not show is written out, breaks and tabs become spaces. */
+/** One line that hides nothing: control and invisible characters are written out; breaks and tabs become spaces. */
 export function visibleLine(text: string): string {
   return visible(text).replace(/\s+/g, ' ').trim()
 }
 
-/** Escapes in JSON what `JSON.stringify` leaves raw and a terminal may obey: DEL, C1 and the directional controls. */
+/** Escapes in JSON what `JSON.stringify` leaves raw but a terminal may obey: DEL, C1 and the directional controls. */
 export function cleanJson(json: string): string {
   return json.replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnit)
 }

@@ -3,8 +3,8 @@ import type { Output, Park, Picture, Size, Surface } from './surface.ts'
 
 const HIDE = '\u001b[?25l'
 const SHOW = '\u001b[?25h'
-// Rows of the tail must never wrap, or the rows to go up would be miscounted: where a terminal draws a character wider
-// than Unicode says, its end is cut instead.
+// Rows of the tail must never wrap, or the rows to move up would be miscounted. If a terminal draws a character wider
+// than Unicode says, the row's end is cut instead.
 const NO_WRAP = '\u001b[?7l'
 const WRAP = '\u001b[?7h'
 const ERASE_ROW = '\u001b[K'
@@ -18,7 +18,7 @@ interface Slot {
 }
 
 /**
- * A terminal whose finished rows scroll and whose tail is painted anew.
+ * A terminal with finished rows that scroll and a tail that is repainted.
  *
  * Between two pictures the cursor rests at the start of the tail's first or last row: see `parkOf`.
  */
@@ -48,11 +48,11 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     stdout.write(out)
   }
 
-  /** From where the cursor rests to the start of the tail's first row. */
+  /** Moves from the cursor's rest position to the start of the tail's first row. */
   function toTop(): string {
     if (park === 'first') return '\r'
     const { columns, rows } = size()
-    // What was painted in a wider terminal has wrapped.
+    // Rows painted in a wider terminal have wrapped.
     const above = painted.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
     return `\r${up(Math.min(above, rows - 1))}`
   }
@@ -61,7 +61,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     for (const slot of slots) slot.redraw()
   }
 
-  /** For a process that ends in the middle: the shell's prompt is to stand below, with its cursor. */
+  /** For a process that ends midway: removes the tail and restores the cursor for the shell's prompt. */
   function leaveAsFound(): void {
     if (painted.length > 0) stdout.write(`${toTop()}${ERASE_BELOW}${RESTORE}`)
   }
@@ -107,7 +107,7 @@ function up(rows: number): string {
   return rows > 0 ? `\u001b[${rows}A` : ''
 }
 
-/** A third of the screen stays with what was said before; feet come first, then the newest of the bodies. */
+/** A third of the screen stays with earlier rows. Feet come first, then the newest bodies. */
 function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
   const most = Math.max(3, Math.ceil((rows * 2) / 3))
   const wanted = slots.reduce((sum, { picture }) => sum + picture.foot.length, 0)

@@ -12,13 +12,13 @@ export function unwritable(what: string, cause: unknown): ConsoleError {
 }
 
 export interface Stdout {
-  /** The same machine; its commands are told to leave once nothing they write arrives: by SIGPIPE if the reader left, else by SIGTERM. */
+  /** The given world, but signals commands to leave when writing fails: SIGPIPE if the reader left, else SIGTERM. */
   readonly world: World
-  /** Why not all that was written has arrived; undefined when it has. Waits until the last of it is out. */
+  /** Why some output was not written. Undefined if all was. Waits for pending writes. */
   failure(): Promise<ConsoleError | undefined>
 }
 
-/** Notices that standard output takes no more. A reader that left a pipe is not a failure. */
+/** Detects when standard output can no longer be written. A reader that left a pipe does not count as a failure. */
 export function watchStdout(world: World): Stdout {
   const { stdout } = world
   const listeners = new Set<{ readonly signal: Signal; readonly run: () => void }>()
@@ -46,7 +46,7 @@ export function watchStdout(world: World): Stdout {
   return {
     world: { ...world, onSignal },
     async failure() {
-      // A write calls back before its stream tells of the error.
+      // A write calls back before its stream emits the error.
       await new Promise<void>((resolve) => void stdout.write('', () => setImmediate(resolve)))
       return failed
     },

@@ -40,12 +40,12 @@ test.each([
   ['2', once, '"always" is not offered here: type 1 or 3; a reason may follow the 3'],
   ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3; a reason may follow the 3'],
   ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3; a reason may follow the 3'],
-])('%s at a permission: what is wrong with it', (typed, ask, error) => {
+])('%s for a permission: what is wrong with it', (typed, ask, error) => {
   const read = readPermissionAnswer(typed, { canAlways: ask.always.length > 0 })
   expect(wrongPermission(read, offerOf(ask, { allowUnseen: false }))).toBe(error)
 })
 
-test('without a person the first option of each question is taken', () => {
+test('without a person, the first option of each question is taken', () => {
   expect(firstAnswer(question())).toEqual({ type: 'answers', answers: [['Postgres']] })
   expect(firstAnswer(permission())).toEqual({ type: 'permission', reply: 'once' })
 })

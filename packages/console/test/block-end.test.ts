@@ -21,16 +21,16 @@ test.each([
   expect(last(markdown(end, width))).toEqual(last(markdown(source, width)))
 })
 
-test('what fits is left whole', () => {
+test('a block that fits is left whole', () => {
   expect(endOfBlock('a\n'.repeat(100), width)).toBe('a\n'.repeat(100))
 })
 
-test('no letter of one long word is cut in two', () => {
+test('a character in a long word is never split', () => {
   const end = endOfBlock('😀'.repeat(3001), width)
   expect([...end].every((letter) => letter === '😀')).toBe(true)
 })
 
-test('a text that may be the rule of a table is looked through once', () => {
+test('a text that may be the rule of a table is scanned once', () => {
   const source = `| a | b |\n${':-'.repeat(1_000_000)}`
   expect(endOfBlock(source, width)).toBe(source.slice(-60 * width))
 })

@@ -8,14 +8,14 @@ import { fakeTerminal } from './fixture/terminal.ts'
 
 const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
 
-/** Where in the recording so many deltas are out. */
+/** Where in the recording that many deltas have been sent. */
 function afterDeltas(count: number): number {
   const frames = new TextDecoder().decode(bytes).split('\n\n')
   const isDelta = (frame: string): boolean => frame.includes('"message.part.delta"')
   return frames.findIndex((_, index) => frames.slice(0, index).filter(isDelta).length === count)
 }
 
-/** A plain answer in a log, the stream cut in the midst of it while two more events come. */
+/** A plain answer in a log; the stream is cut in the middle of it while two more events are sent. */
 async function cutAt(event: number): Promise<string> {
   const server = createRecordedServer({ bytes })
   const clock = createHandClock()
@@ -48,7 +48,7 @@ test('a cut before the answer is restored with nothing missed', async () => {
   expect(out).toContain(ANSWER)
 })
 
-test('after a cut in the answer, the text that was missed is promised and comes', async () => {
+test('after a cut in the answer, the missed text is announced and arrives', async () => {
   const out = await cutAt(afterDeltas(3))
   expect(out).toContain(`s; text that was missed follows when its part ends${ANSWER}`)
 })
@@ -63,7 +63,7 @@ function outage(isShowing = false) {
   return { ...heard, clock, said, fail, state }
 }
 
-test('an idle watch says once that the connection is lost, and when it is back', () => {
+test('an idle watch reports once that the connection is lost, and when it is back', () => {
   const { clock, said, tell } = outage()
   tell('live')
   tell('lost')
@@ -72,7 +72,7 @@ test('an idle watch says once that the connection is lost, and when it is back',
   expect(said).toEqual(['connection lost, reconnecting …', 'connection restored after 3.0s, nothing missed'])
 })
 
-test('attempts that fail while the connection is lost are not said, other failures are', () => {
+test('failed attempts during an outage are not reported, other failures are', () => {
   const { clock, said, tell, fail } = outage()
   tell('lost')
   fail('unreachable')
@@ -85,7 +85,7 @@ test('attempts that fail while the connection is lost are not said, other failur
   expect(said.at(-1)).toBe('unreachable')
 })
 
-test('a call that breaks off right before the connection is lost is not said beside that', () => {
+test('a call that breaks off right before the connection is lost is not reported separately', () => {
   const { clock, said, tell, fail } = outage()
   fail('unreachable')
   clock.advance(999)
@@ -96,7 +96,7 @@ test('a call that breaks off right before the connection is lost is not said bes
   expect(said).toHaveLength(2)
 })
 
-test('after its end nothing more is said', () => {
+test('after its end nothing more is reported', () => {
   const { clock, said, fail, stop } = outage()
   fail('unreachable')
   stop()
@@ -104,7 +104,7 @@ test('after its end nothing more is said', () => {
   expect([said, clock.pending()]).toEqual([[], 0])
 })
 
-test('what replies on show say themselves is not said beside them', () => {
+test('an outage that shown replies report is not reported again', () => {
   const { clock, said, tell, fail } = outage(true)
   tell('lost')
   fail('unreachable')
@@ -113,7 +113,7 @@ test('what replies on show say themselves is not said beside them', () => {
   expect(said).toEqual([])
 })
 
-test('a loss that was said here is also over here, whatever the return brought', () => {
+test('an outage that was reported here also ends here, whatever the return brought', () => {
   const { said, tell, state } = outage()
   tell('lost')
   state.isShowing = true
@@ -121,7 +121,7 @@ test('a loss that was said here is also over here, whatever the return brought',
   expect(said).toHaveLength(2)
 })
 
-test('where the replies that said the loss were given up, nothing is promised', () => {
+test('nothing is promised if the replies that reported the loss were given up', () => {
   const { clock, said, tell, state } = outage(true)
   tell('lost')
   state.isShowing = false

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { main } from '../src/main.ts'
 import { fakeWorld } from './fixture/world.ts'
 
-test('the demo plays without a person: a question is answered with its first option, and the server is gone afterwards', async () => {
+test('the demo runs without a person: it answers a question with the first option, and stops its server', async () => {
   const fake = fakeWorld()
   expect(await main(['demo'], fake.world)).toBe(0)
   const out = fake.stdout()

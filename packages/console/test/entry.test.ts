@@ -4,7 +4,7 @@ import { emptyEntry, failed, picked, press } from '../src/entry.ts'
 import { keysOf } from '../src/key.ts'
 import { permission, question } from './fixture/reply.ts'
 
-/** Types all of it: where the entry is then, and the answer if there was one. */
+/** Types all keys. Returns the entry, and the answer if there was one. */
 function type(ask: Ask, input: string, from = emptyEntry(ask)) {
   let entry = from
   let answer: unknown
@@ -19,7 +19,7 @@ function type(ask: Ask, input: string, from = emptyEntry(ask)) {
 const { questions } = question()
 const two = question({ questions: [...questions, ...questions.map((one) => ({ ...one, multiple: true }))] })
 
-test('keys are text, controls and arrows; other sequences are nothing', () => {
+test('keys are text, controls and arrows; other sequences are ignored', () => {
   expect(keysOf('aé日\r\u007f\u001b[A\u001b[200~\u001b')).toEqual([
     { type: 'text', text: 'aé日' },
     { type: 'enter' },
@@ -43,7 +43,7 @@ test('several questions are answered one after another', () => {
   })
 })
 
-test('a wrong answer says what to type, and the next key takes the note away', () => {
+test('a wrong answer says what to type, and the next key removes the note', () => {
   const wrong = type(question(), '1,2\r')
   expect(wrong.answer).toBeUndefined()
   expect(wrong.entry.note).toContain('pick one')
@@ -56,7 +56,7 @@ test('arrows walk through the options', () => {
   expect(picked(question(), type(question(), '\u001b[B').entry)).toEqual(['Postgres'])
 })
 
-test('arrows walk through what a permission offers', () => {
+test('arrows walk through the options of a permission', () => {
   expect(type(permission({ always: [] }), '\u001b[B\u001b[B').entry.input).toBe('3')
   expect(type(permission({ call: undefined }), '\u001b[B').entry.input).toBe('3')
 })
@@ -67,13 +67,13 @@ test('editing: backspace takes a whole character, control-W a word, control-U al
   expect(type(question(), 'one two\u0015').entry.input).toBe('')
 })
 
-test('Escape twice refuses to answer, once does not', () => {
+test('Escape twice rejects, once does not', () => {
   expect(type(question(), '\u001b').answer).toBeUndefined()
   expect(type(question(), '\u001bx\u001b').answer).toBeUndefined()
   expect(type(question(), '\u001b\u001b').answer).toEqual({ type: 'reject' })
 })
 
-test('what is sent can not be changed, until sending failed', () => {
+test('a sent answer cannot be changed until sending failed', () => {
   const sent = type(permission(), '1\r')
   expect(sent.answer).toEqual({ type: 'permission', reply: 'once' })
   expect(type(permission(), '3\r', sent.entry).answer).toBeUndefined()

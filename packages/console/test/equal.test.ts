@@ -12,7 +12,7 @@ const calls = [
 ]
 const done = [tool('a', 'bash', { title: 'npm publish' }), tool('b', 'bash', { title: 'npm publish' })]
 
-/** Two calls ask for the same, the second one while the first still waits. */
+/** Two calls ask for the same permission, the second while the first still waits. */
 function pair(first: Partial<PermissionAsk> = {}, second: Partial<PermissionAsk> = {}) {
   return [
     permission({ callID: 'call_a', askedAt: START, ...first }),
@@ -46,7 +46,7 @@ test('a terminal asks once, and not again while the answer is on its way to both
   expect((await terminal.screen()).join('\n')).toContain('Allow bash?')
 })
 
-test('a log asks once and says the answer once', () => {
+test('a log asks once and prints the answer once', () => {
   const options = { live: false }
   const asked = picture(blocked(pair()), options).filter((row) => row.startsWith('! Allow bash?'))
   expect(asked).toHaveLength(1)
@@ -55,7 +55,7 @@ test('a log asks once and says the answer once', () => {
   expect(rows.filter((row) => row.includes('allowed once'))).toHaveLength(1)
 })
 
-test('one answer to both is one line, two different ends are two', () => {
+test('one answer to both is one line, two different results are two', () => {
   const both = pair(answered, { ...answered, closedAt: START + 3010 })
   expect(picture(settledOf(done, { asks: both })).slice(0, 3)).toEqual([
     '✓ allowed once: bash: npm publish',
@@ -66,14 +66,14 @@ test('one answer to both is one line, two different ends are two', () => {
   expect(picture(settledOf(done, { asks: apart }))).toContain('⊘ refused: bash: npm publish')
 })
 
-test('a permission that is asked for again after its answer is a question of its own', () => {
+test('a permission that is asked for again after its answer is a new question', () => {
   const again = pair(answered, { askedAt: START + 4000, status: 'answered', reply: 'once', closedAt: START + 5000 })
   const rows = picture(settledOf(done, { asks: again }), { live: false })
   expect(rows.filter((row) => row.startsWith('! Allow bash?'))).toHaveLength(2)
   expect(rows.filter((row) => row.includes('allowed once'))).toHaveLength(2)
 })
 
-test('where nobody can answer, both are refused and one line says so', async () => {
+test('without a person, both are rejected and one line says so', async () => {
   const said: string[] = []
   const refused: string[] = []
   const reject = async ({ requestID }: { requestID: string }): Promise<void> => {

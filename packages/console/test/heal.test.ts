@@ -27,11 +27,11 @@ test.each(['```\n| a', '    | a', '> | a', '- | a', '| a |\nno table', 'a | b', 
   },
 )
 
-test('a whole table is left alone', () => {
+test('a complete table is left alone', () => {
   expect(healed(TABLE)).toBe(TABLE)
 })
 
-test('no bar is ever seen of a table in progress', () => {
+test('a table in progress never shows a bar', () => {
   fc.assert(
     fc.property(fc.nat({ max: TABLE.length }), (length) => {
       const shown = rows(TABLE.slice(0, length)).join('')

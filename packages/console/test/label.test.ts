@@ -16,11 +16,11 @@ test.each([
     'Please find out why the build fails on …',
   ],
   ['neither', '', '', 'ses_1'],
-])('%s: what a reply is called', (_, title, words, expected) => {
+])('%s: the label of a reply', (_, title, words, expected) => {
   expect(labelOf(named('ses_1', title, words))).toBe(expected)
 })
 
-test('what two sessions are called has the end of the id behind it, what one is called twice has not', () => {
+test('a label of two sessions gets the end of the id, two replies of one session do not', () => {
   const labelFor = createLabels()
   expect(labelFor(named('ses_abcde', 'Same'))).toBe('Same')
   expect(labelFor(named('ses_abcde', 'Same'))).toBe('Same')

@@ -5,7 +5,7 @@ import { main } from '../src/main.ts'
 import type { World } from '../src/world.ts'
 import { fakeWorld } from './fixture/world.ts'
 
-/** The command on a real server that asks for a password. */
+/** Runs the command on a real server that requires a password. */
 let model: Awaited<ReturnType<typeof startModel>>
 let opencode: Awaited<ReturnType<typeof launchOpencode>>
 const PASSWORD = 'not-to-be-seen'
@@ -31,7 +31,7 @@ function start(args: readonly string[], { env = {}, ...given }: Partial<World> =
   }
 }
 
-/** Whether the server is at work on anything. */
+/** Whether the server is working on anything. */
 async function isBusy(): Promise<boolean> {
   const url = `${opencode.url}/session/status?directory=${encodeURIComponent(opencode.directory)}`
   const response = await fetch(url, { headers: { authorization: AUTHORIZATION } })
@@ -67,20 +67,20 @@ test('a reader that leaves aborts what prompt started, and ends with 141', async
 })
 
 describe('the server and its password', () => {
-  test('come from the environment where no --url is given', async () => {
+  test('come from the environment if no --url is given', async () => {
     const prompt = start(['prompt', promptFor('plain')], { env: { OPENCODE_URL: opencode.url } })
     expect(await prompt.done).toBe(0)
     expect(prompt.stdout()).toContain('Hello!')
   })
 
-  test('a password in --url goes before that of the environment', async () => {
+  test('a password in --url takes precedence over the environment', async () => {
     const url = opencode.url.replace('//', `//opencode:${PASSWORD}@`)
     const prompt = start(['prompt', promptFor('plain'), '--url', url], { env: { OPENCODE_SERVER_PASSWORD: 'other' } })
     expect(await prompt.done).toBe(0)
     expect(prompt.stdout() + prompt.stderr()).not.toContain(PASSWORD)
   })
 
-  test('a refusal says what to set, and shows no password', async () => {
+  test('a refused password says what to set, and shows no password', async () => {
     const prompt = start(['prompt', 'Hello', '--url', opencode.url], { env: { OPENCODE_SERVER_PASSWORD: 'wrong-one' } })
     expect(await prompt.done).toBe(1)
     expect(prompt.stderr()).toBe(
@@ -88,7 +88,7 @@ describe('the server and its password', () => {
     )
   })
 
-  test('a server that asks for a password says so where none was sent', async () => {
+  test('a server that requires a password says so if none was sent', async () => {
     const prompt = start(['prompt', 'Hello', '--url', opencode.url], { env: { OPENCODE_SERVER_PASSWORD: '' } })
     expect(await prompt.done).toBe(1)
     expect(prompt.stderr()).toContain('asks for a password (401): set OPENCODE_SERVER_PASSWORD')

@@ -4,7 +4,7 @@ import { ansi, clip, fit, line, plain, span, widthOf, wrap } from '../src/line.t
 
 const words = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '-', '日', '👩‍💻', 'é', 'e\u0301') })
 
-test('wraps at spaces, which vanish at the break', () => {
+test('wraps at spaces, which are dropped at the break', () => {
   expect(wrap(line('one two three'), 8).map(plain)).toEqual(['one two', 'three'])
 })
 
@@ -50,6 +50,6 @@ test('no row is wider than the width, and no character but a space is lost', () 
   )
 })
 
-test('a row obeys nobody but its tones', () => {
+test('a row has no styles but its tones', () => {
   expect(ansi([{ text: 'a\u001b[2Jb\nc', tones: ['red'] }])).toBe('\u001b[31mab c\u001b[39m')
 })

@@ -103,7 +103,7 @@ test('replay reads standard input', async () => {
   expect(fake.stdout()).toContain('Blue it is.')
 })
 
-test('--json: one line a settled reply, with file, text, answer and reasoning, and nothing else', async () => {
+test('--json: one line per settled reply, with file, text, answer and reasoning, and nothing else', async () => {
   const { code, out } = await run('replay', '--json', file('two-sessions.sse'), file('unauthorized.sse'))
   expect(code).toBe(0)
   const lines = out
@@ -118,7 +118,7 @@ test('--json: one line a settled reply, with file, text, answer and reasoning, a
   expect(lines[0]).toMatchObject({ text: lines[0].answer, reasoning: '', phase: 'settled' })
 })
 
-test('--changes: one line a change, small', async () => {
+test('--changes: one small line per change', async () => {
   const { out } = await run('replay', '--changes', file('question.sse'))
   const lines = out
     .trimEnd()
@@ -151,7 +151,7 @@ test.each([
   expect(err).toContain(words)
 })
 
-test('a recording without a reply says so and is no error', async () => {
+test('a recording without a reply says so and succeeds', async () => {
   expect(await run('replay', file('empty.sse'))).toEqual({
     code: 0,
     out: `${file('empty.sse')}: no reply in it\n`,
@@ -163,7 +163,7 @@ test('demo --list names the scenarios', async () => {
   expect((await run('demo', '--list')).out).toMatch(/^demo: /)
 })
 
-test('the exit code tells the outcome', () => {
+test('the exit code depends on the outcome', () => {
   const outcomes = ['completed', 'failed', 'stopped', 'aborted', 'timed-out', 'lost'] as const
   expect(outcomes.map(exitOf)).toEqual([0, 1, 1, 1, 3, 4])
   expect(exitOfError(new ReplyError('invalid', ''))).toBe(2)

@@ -45,7 +45,7 @@ test('a table without room for its columns becomes a list', () => {
   expect(rows(table, 18)).toEqual(['a: one word', 'b: two words', 'c: three words', '', 'a: 4', 'b: 5', 'c: 6'])
 })
 
-test('a hostile depth is no end', () => {
+test('handles hostile nesting depth', () => {
   expect(() => markdown('>'.repeat(20_000), 80)).not.toThrow()
   expect(() => markdown('- '.repeat(5_000), 80)).not.toThrow()
 })
@@ -76,7 +76,7 @@ const piece = fc.constantFrom(
   '===\n',
 )
 
-test('the blocks are the source, cut', () => {
+test('the blocks concatenate to the source', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
       expect(blocksOf(pieces.join('')).join('')).toBe(pieces.join(''))
@@ -85,7 +85,7 @@ test('the blocks are the source, cut', () => {
   )
 })
 
-test('the first items of a long list are finished blocks, and look as they did', () => {
+test('the first items of a long list are finished blocks, and look the same as before', () => {
   const list = Array.from({ length: 400 }, (_, at) => `- item ${at} of a long list\n`).join('')
   const blocks = blocksOf(list)
   expect(blocks.join('')).toBe(list)

@@ -32,7 +32,7 @@ test('a failure says what to do', () => {
   ])
 })
 
-test('a failure is told without the stack of the server and without the kind of our own error', () => {
+test("a failure is shown without the server's stack and without the type of our own error", () => {
   const failed = (name: string, message: string) =>
     picture(settledOf([], { outcome: 'failed', error: { name, message, raw: undefined } }), { width: 200 })[0]
   const stack = 'Not found (/nope)\n    at hw (/$bunfs/root/a.js:71:4288)\n    at native:7:39'

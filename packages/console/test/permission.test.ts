@@ -9,7 +9,7 @@ import { fakeTerminal } from './fixture/terminal.ts'
 const blocked = (ask: ReturnType<typeof permission>) => replyOf([], { phase: 'blocked', asks: [ask] })
 const bash = (command: string, more = {}) => ({ tool: 'bash', input: { command, ...more } })
 
-test('a permission shows the whole command, not the patterns that the server took from it', async () => {
+test('a permission shows the whole command, not the patterns that the server derived from it', async () => {
   const { terminal, show } = setup([90, 20])
   const command = "[[ -v 'a[$(touch X)]' ]]; ls\nexport A=1"
   show(blocked(permission({ patterns: ['ls'], title: 'bash: ls', always: ['ls *'], call: bash(command) })))
@@ -26,7 +26,7 @@ test('a permission shows the whole command, not the patterns that the server too
   ])
 })
 
-test('a line wider than the terminal is cut anywhere, and no character of it is lost', async () => {
+test('a line wider than the terminal is cut anywhere, without losing a character', async () => {
   const { terminal, show } = setup([30, 20])
   const command = 'echo  one   two    three     four'
   show(blocked(permission({ patterns: [], call: bash(command) })))
@@ -52,7 +52,7 @@ test('an edit shows all of its lines, however many', async () => {
   ])
 })
 
-test('what hides in it is written out, in the ask, in tool lines and in file names', async () => {
+test('hidden characters are written out, in the ask, in tool lines and in file names', async () => {
   const hidden = 'rm x\u202ey\u200b\u001b[31m'
   const shown = 'rm x\\u202ey\\u200b\\u001b[31m'
   const { terminal, show } = setup([90, 30])
@@ -74,7 +74,7 @@ test('what hides in it is written out, in the ask, in tool lines and in file nam
   expect(picture(replyOf(parts))).toEqual([`✓ ba\\u200bsh ${shown} 1.2s`, '+ gnp\\u202e.exe'])
 })
 
-test('it cannot be allowed before it is known what would run; then it can', async () => {
+test('it cannot be allowed until its input is known', async () => {
   const { terminal, show, type, sent } = setup([90, 20])
   show(blocked(permission({ call: undefined, callID: 'call_a' })))
   const screen = await terminal.screen()
@@ -93,14 +93,14 @@ test('it cannot be allowed before it is known what would run; then it can', asyn
   expect(sent).toEqual([['per_1', 'once']])
 })
 
-test('it can be allowed unseen where the host says so', async () => {
+test('it can be allowed unseen if the host says so', async () => {
   const { show, type, sent } = setup([90, 20], { allowUnseen: true })
   show(blocked(permission({ call: undefined })))
   await type('1\r')
   expect(sent).toEqual([['per_1', 'once']])
 })
 
-test('what changes while a consent is being typed is not consented to; a refusal stays typed', async () => {
+test('a permission that changes while 1 is being typed is not allowed; a rejection stays typed', async () => {
   const { show, type, sent } = setup([90, 20])
   show(blocked(permission()))
   await type('1')
@@ -124,7 +124,7 @@ test('nothing is allowed before it was painted', async () => {
   expect(sent).toEqual([['per_1', 'once']])
 })
 
-test('a log has what would run, once it is known', () => {
+test('a log shows what would run, once it is known', () => {
   const options = { live: false, width: Number.POSITIVE_INFINITY }
   const unseen = picture(blocked(permission({ call: undefined, callID: 'call_a' })), options)
   expect(unseen).toContain('  What it would run is not known yet; it is asked for.')
@@ -133,7 +133,7 @@ test('a log has what would run, once it is known', () => {
   expect(picture(settledOf([], { asks: [over] }), options)).toContain('✓ allowed once: bash: a; b')
 })
 
-test('without a terminal asks are refused, and the log says so; or they wait', async () => {
+test('without a terminal asks are rejected and the log says so, or they wait', async () => {
   const play = (options: Parameters<typeof consoleSink>[0]) => {
     const { stdout, written } = fakeTerminal(60, 16)
     const refused: string[] = []

@@ -23,7 +23,7 @@ afterAll(async () => {
   await model?.close()
 })
 
-/** The first program of the root README, as it stands but for its prompt. */
+/** The first program of the root README, unchanged except for its prompt. */
 function run(prompt: string, env: Record<string, string> = {}): Promise<{ code: unknown; out: string; err: string }> {
   const args = ['--conditions=@reply/source', '--import', 'tsx', '--input-type=module', '-e']
   const given = { ...process.env, OPENCODE_URL: opencode.url, OPENCODE_SERVER_PASSWORD: 'geheim', ...env }
@@ -40,7 +40,7 @@ test("the README's first program prints the answer and ends with 0", async () =>
   expect([code, out]).toEqual([0, expect.stringContaining('Hello!')])
 })
 
-test("the README's first program hangs on no question, and ends with 1", async () => {
+test("the README's first program does not wait for an answer, and ends with 1", async () => {
   const { code, err } = await run(promptFor('question'))
   expect([code, err]).toEqual([1, expect.stringContaining('stopped')])
 })

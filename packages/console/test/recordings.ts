@@ -6,17 +6,17 @@ import { consoleSink } from '../src/sink.ts'
 import { fakeClock } from './fixture/clock.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
-/** Every root reply on a terminal of its own: the rows that stand there at the end. `each`: painted after every event. */
+/** Shows every root reply on a terminal of its own and returns the final rows. `each`: repaints after every event. */
 async function pictures(
   bytes: Uint8Array,
   each: boolean,
   live: boolean,
 ): Promise<{ reply: Reply; rows: string[]; written: string }[]> {
   const timers = fakeClock()
-  // What is told of a retry depends on the time, so the picture has that of the recording.
+  // The wording of a retry depends on the time, so the view gets the recording's.
   let now = timers.now()
   const clock = { now: () => now, after: timers.after }
-  // Thousands of pictures take their time and show nothing new.
+  // Thousands of repaints take long and show nothing new.
   const stride = bytes.length > 200_000 ? 40 : 1
   let events = 0
   const terminals: ReturnType<typeof fakeTerminal>[] = []
@@ -51,7 +51,7 @@ export function showRecordings(isWanted: (version: string) => boolean): void {
       const along = await pictures(bytes, true, true)
       const atEnd = await pictures(bytes, false, true)
       for (const [index, { rows }] of along.entries()) {
-        // What was said and taken back stays in the scrollback, named as such; nothing else may differ.
+        // Text that was taken back stays in the scrollback, marked as such; nothing else may differ.
         if (rows.some((row) => row.startsWith('↺'))) continue
         expect(rows).toEqual(atEnd[index]?.rows)
       }

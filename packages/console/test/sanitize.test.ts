@@ -39,7 +39,7 @@ test.each([
   expect(clean(input)).toBe(output)
 })
 
-test('keeps line feeds and tabs, and makes line feeds of other breaks', () => {
+test('keeps line feeds and tabs, and turns other breaks into line feeds', () => {
   expect(clean('a\tb\r\nc\rd\u0085e\u2028f')).toBe('a\tb\nc\nd\ne\nf')
 })
 
@@ -47,11 +47,11 @@ test('keeps what people write: accents, wide characters, emoji', () => {
   expect(clean('Grüße 日本語 👩‍💻 שלום')).toBe('Grüße 日本語 👩‍💻 שלום')
 })
 
-test('one line has no breaks and no edges', () => {
+test('one line has no breaks and no surrounding space', () => {
   expect(cleanLine('  a\n\n b\t c\u001b[0m ')).toBe('a b c')
 })
 
-test('nothing that a terminal obeys is left, whatever comes in', () => {
+test('no terminal command is left, whatever the input', () => {
   fc.assert(
     fc.property(noisy, (input) => {
       const output = clean(input)
@@ -63,7 +63,7 @@ test('nothing that a terminal obeys is left, whatever comes in', () => {
   )
 })
 
-test('a finished line does not change when more comes', () => {
+test('a finished line does not change when more text arrives', () => {
   fc.assert(
     fc.property(noisy, noisy, (first, second) => {
       expect(clean(`${first}\n${second}`).startsWith(clean(`${first}\n`))).toBe(true)

@@ -33,7 +33,7 @@ test('a body taller than its room shows its end, and scrolls nothing', async () 
   expect(await terminal.rows()).toEqual(body.map((_, index) => `row ${index}`))
 })
 
-test('two regions share the tail, in the order in which they came', async () => {
+test('two regions share the tail, in the order in which they were added', async () => {
   const terminal = fakeTerminal(40, 10)
   const screen = createScreen({ stdout: terminal.stdout, park: 'last' })
   const first = screen.region(none)
@@ -47,7 +47,7 @@ test('two regions share the tail, in the order in which they came', async () => 
   expect(await terminal.rows()).toEqual(['a1', 'b1', 'b draft', 'b status'])
 })
 
-test('whatever the order of drawing and resizing, every finished row stands there once and nothing else', async () => {
+test('in any order of drawing and resizing, every finished row is there once and nothing else', async () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ commit: fc.nat(4), body: fc.nat(8), long: fc.boolean() }) },
     {

@@ -46,7 +46,7 @@ test('prompt shows the reply as it comes and ends with its outcome', async () =>
   expect(listening()).toBe(0)
 })
 
-test('on a terminal, prompt says how the session goes on', async () => {
+test('on a terminal, prompt says how to continue the session', async () => {
   const terminal = fakeTerminal(100, 30)
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
   const { world } = fakeWorld()
@@ -70,7 +70,7 @@ test('a failure is exit code 1 with its reason', async () => {
   expect(stdout()).toContain('✗ failed: ')
 })
 
-test('what nobody can answer is refused, and says so', async () => {
+test('an ask without a person to answer is rejected, with a message', async () => {
   const { done, stdout } = start('prompt', promptFor('question'))
   expect(await done).toBe(1)
   expect(stdout()).toContain('This was refused, because it cannot be answered here')
@@ -92,7 +92,7 @@ test('--asks wait leaves the answer to others: a watch sees the question', async
   expect(JSON.parse(watch.stdout().trimEnd().split('\n').at(-1) ?? '').answer).toBe('Blue it is.')
 })
 
-test('the first Control-C aborts the reply on the server and still tells how it ended', async () => {
+test('the first Control-C aborts the reply on the server and still shows how it ended', async () => {
   const { done, stdout, signal } = start('prompt', '--changes', '--json', promptFor('abort-text'))
   await until(() => stdout().includes('"delta"'))
   signal('SIGINT')
@@ -113,14 +113,14 @@ test('the second Control-C leaves at once', async () => {
 test('record writes what replay can show, without the password, and refuses to overwrite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reply-record-'))
   const file = join(folder, 'new.sse')
-  // What an earlier test aborted may be still at work, and would be recorded too.
+  // A reply that an earlier test aborted may still be running, and would be recorded, too.
   await until(async () => (await (await request('/session/status')).text()) === '{}')
   const record = start('record', file)
   await until(() => record.stdout().includes('Control-C ends it'))
   const prompt = start('prompt', '--json', promptFor('plain'))
   await prompt.done
   const { sessionID } = JSON.parse(prompt.stdout())
-  // The recorder has a stream of its own, which may be behind that of the prompt.
+  // The recorder has its own stream, which may lag behind the prompt's.
   await until(async () =>
     (await readFile(file, 'utf8')).includes(`"session.idle","properties":{"sessionID":"${sessionID}"`),
   )
@@ -137,7 +137,7 @@ test('record writes what replay can show, without the password, and refuses to o
   await rm(folder, { recursive: true })
 })
 
-test('a wrong password is said with its cure, and never shown', async () => {
+test('a wrong password is reported with its cure, and never shown', async () => {
   const guarded = createServer((_, response) => response.writeHead(401).end())
   await new Promise<void>((listening) => guarded.listen(0, '127.0.0.1', listening))
   const address = guarded.address()
@@ -149,7 +149,7 @@ test('a wrong password is said with its cure, and never shown', async () => {
   guarded.close()
 })
 
-test('a session that the server does not know ends the command, with what lists the known ones', async () => {
+test('a session that the server does not know ends the command, with how to list the known ones', async () => {
   const watch = start('watch', '--session', 'ses_nobody')
   expect(await watch.done).toBe(1)
   expect(watch.stderr()).toMatch(/^reply: No session ses_nobody at [^\n]+ `opencode session list`[^\n]+\n$/)
@@ -159,7 +159,7 @@ test('a session that the server does not know ends the command, with what lists 
 })
 
 test('a watch outlives its server and says so', async () => {
-  // A session of its own: what other tests left behind may be still at work.
+  // Uses its own session, as other tests may have left one running.
   const [, id = ''] = /"id":"(ses_\w+)"/.exec(await (await request('/session', {})).text()) ?? []
   const { done, stdout, stderr, signal } = start('watch', '--session', id)
   await until(() => stdout().includes(`watching ${id}`))

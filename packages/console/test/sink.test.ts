@@ -4,7 +4,7 @@ import { consoleSink } from '../src/sink.ts'
 import { childOf, permission, question, replyOf, START, settledOf, tell, text, tool } from './fixture/reply.ts'
 import { setup } from './fixture/sink.ts'
 
-test('finished blocks stay, the open one and the status are repainted, the end leaves no trace of them', async () => {
+test('finished blocks stay, the open one and the status are repainted, and the end removes them', async () => {
   const { terminal, show, sink } = setup()
   show(replyOf([text('a', 'One.\n\nTw', 'open')]))
   expect(await terminal.screen()).toEqual(['One.', '', 'Tw', '', '⠋ writing · 0s'])
@@ -15,7 +15,7 @@ test('finished blocks stay, the open one and the status are repainted, the end l
   expect(await sink.settled()).toMatchObject({ shown: 3, undelivered: [] })
 })
 
-test('the status line ticks without any news', async () => {
+test('the status line ticks without new events', async () => {
   const { terminal, show, clock } = setup()
   const usage = { ...replyOf([]).usage, contextTokens: 130_000, contextLimit: 200_000 }
   show(replyOf([tool('a', 'bash', { status: 'running', title: 'npm test' })], { usage }))
@@ -30,7 +30,7 @@ test('the status line counts down to the next try', async () => {
   expect((await terminal.screen()).at(-1)).toMatch(/^. Rate limited: trying again in 12 s \(attempt 2\) · 3s$/)
 })
 
-test('parallel calls stay in their order, whichever ends first', async () => {
+test('parallel calls keep their order, whichever ends first', async () => {
   const { terminal, show } = setup()
   show(replyOf([tool('a', 'slow', { status: 'running' }), tool('b', 'quick')]))
   show(settledOf([tool('a', 'slow'), tool('b', 'quick')]))
@@ -99,7 +99,7 @@ test('asks are answered one after another, a permission too, with a reason', asy
   ])
 })
 
-test("a sub-agent's ask says who asks", async () => {
+test("a sub-agent's ask names the sub-agent", async () => {
   const { terminal, show } = setup()
   const ask = permission({ sessionID: 'ses_c', path: ['ses_root', 'ses_c'] })
   const child = childOf('call_t', replyOf([], { sessionID: 'ses_c', asks: [ask] }))
@@ -107,7 +107,7 @@ test("a sub-agent's ask says who asks", async () => {
   expect(await terminal.screen()).toContain('! Allow bash? · asked by general(Explore the code)')
 })
 
-test('a question taller than the screen scrolls away once, the place to type stays', async () => {
+test('a question taller than the screen scrolls away once, and the input stays', async () => {
   const { terminal, show, type } = setup([60, 8])
   const [first] = question().questions
   const options = Array.from({ length: 10 }, (_, index) => ({ label: `Option ${index + 1}`, description: '' }))
@@ -145,7 +145,7 @@ test('an answer that could not be sent can be typed again', async () => {
   expect(await terminal.screen()).toContain('  not sent: no server')
 })
 
-test('stop takes the tail away and gives the cursor back', async () => {
+test('stop removes the tail and restores the cursor', async () => {
   const { terminal, show, sink, clock } = setup()
   show(replyOf([text('a', 'One.\n\nTw', 'open')]))
   await sink.stop()
@@ -187,7 +187,7 @@ const ANSI = /\u001b\[(?:\?25[hl]|\?7[hl]|K|J|\d*A|[\d;]*m)/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 
-/** What a person reads: the order of all visible characters, without the space between them. */
+/** The visible characters in order, without the space between them. */
 const ink = (rows: readonly string[]) => rows.join('').replace(/[\s•◦│]/g, '')
 
 const noise = fc.string({
@@ -210,7 +210,7 @@ const noise = fc.string({
   ),
 })
 
-test('whatever a model, a tool or a server says anywhere, the terminal obeys only the sink', async () => {
+test('the terminal obeys only the sink, whatever a model, a tool or a server writes', async () => {
   await fc.assert(
     fc.asyncProperty(noise, noise, async (one, two) => {
       const { terminal, show } = setup([50, 40])
@@ -248,7 +248,7 @@ test('whatever a model, a tool or a server says anywhere, the terminal obeys onl
   )
 })
 
-test('any chunking and any resizing end in the same words, each once, and no escape of the text gets through', async () => {
+test('any chunking and resizing give the same words, each once, and no escape of the text gets through', async () => {
   const resize = fc.record({ columns: fc.integer({ min: 30, max: 90 }), rows: fc.integer({ min: 14, max: 30 }) })
   await fc.assert(
     fc.asyncProperty(

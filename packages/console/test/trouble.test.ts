@@ -14,7 +14,7 @@ test.each([true, false])(
   },
 )
 
-test('a retry stands between the steps that it came between', async () => {
+test('a retry stands between the steps around it', async () => {
   const { terminal, sink } = setup()
   const retry = { attempt: 1, message: 'Overloaded' }
   tell(sink, replyOf([text('a', 'One.')]))
@@ -28,7 +28,7 @@ test('a retry stands between the steps that it came between', async () => {
   ])
 })
 
-test('a lost connection is seen while it lasts, and its return is kept', async () => {
+test('a lost connection is shown while it lasts, and its return is kept', async () => {
   const { terminal, show, clock } = setup()
   show(replyOf([], { connection: 'lost' }), 4_000)
   expect((await terminal.screen()).at(-1)).toContain('! connection lost, reconnecting …')
@@ -57,7 +57,7 @@ test('text that is still missing after a lost connection is announced, not denie
   )
 })
 
-test('an end that was read after a lost connection restores it, a lost end does not', () => {
+test('a real outcome after a lost connection restores it, the outcome lost does not', () => {
   for (const [outcome, expected] of [['completed', 1] as const, ['lost', 0] as const]) {
     const { terminal, sink } = setup(undefined, { live: false })
     tell(sink, replyOf([], { connection: 'lost' }))
@@ -66,7 +66,7 @@ test('an end that was read after a lost connection restores it, a lost end does 
   }
 })
 
-test('a pipe is told of troubles and of their end, each once', () => {
+test('a pipe gets each trouble and its end, once', () => {
   const { terminal, show, clock } = setup([60, 16], { live: false })
   for (let turn = 0; turn < 2; turn++) {
     show(replyOf([], { connection: 'lost' }), 300)
@@ -75,12 +75,12 @@ test('a pipe is told of troubles and of their end, each once', () => {
     show(replyOf([]), 300)
   }
   clock.advance(4_000)
-  // That nothing was missed is certain only after a while; the second loss came before.
+  // It takes a while to be certain that nothing was missed; the second loss came before.
   const turn = '! connection lost, reconnecting …\n✓ connection restored after 0.6s'
   expect(terminal.written()).toBe(`${turn}\n${turn}, nothing missed\n`)
 })
 
-test('a run that the server has forgotten is not called complete', () => {
+test('a run that the server has forgotten does not count as completed', () => {
   const { terminal, show } = setup([60, 16], { live: false })
   show(replyOf([], { connection: 'lost' }), 5_000)
   show(replyOf([]), 1_200)

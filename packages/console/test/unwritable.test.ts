@@ -10,7 +10,7 @@ import { fakeWorld } from './fixture/world.ts'
 
 const FULL = 'no space is left on the device. Make room, or write elsewhere.'
 
-/** Answers as little as a server may, and sends a heartbeat as soon as somebody listens. */
+/** A minimal server that sends a heartbeat to each new client. */
 async function tinyServer() {
   const server = createServer(({ url = '' }, response) => {
     if (!url.startsWith('/global/event')) {
@@ -34,7 +34,7 @@ async function tinyServer() {
   }
 }
 
-/** A stream that fails at the first words, as a file on a full disk does. */
+/** A stream that fails at the first write, as a file on a full disk does. */
 function failing(code: string): Writable {
   return new Writable({
     write: (chunk, _, done) =>
@@ -54,7 +54,7 @@ onFull('record into a file that is full ends at once, with one sentence and exit
   expect(fake.listening()).toBe(0)
 })
 
-test('a standard output that is full ends the command, with one sentence and exit code 1', async () => {
+test('a full standard output ends the command, with one sentence and exit code 1', async () => {
   const server = await tinyServer()
   for (const command of [['watch'], ['record', '-']]) {
     const fake = fakeWorld()
@@ -66,7 +66,7 @@ test('a standard output that is full ends the command, with one sentence and exi
   server.close()
 })
 
-test('a reader that leaves a pipe is no failure', async () => {
+test('a reader that leaves a pipe does not count as a failure', async () => {
   const fake = fakeWorld()
   expect(await main(['--help'], { ...fake.world, stdout: failing('EPIPE') })).toBe(0)
   expect(fake.stderr()).toBe('')

@@ -27,7 +27,7 @@ test('text, calls and the outcome, from top to bottom', () => {
   ])
 })
 
-test('the end of each call has its own mark', () => {
+test('each result of a call has its own mark', () => {
   const denied = permission({ status: 'rejected', callID: 'call_d' })
   const parts = [
     tool('a', 'bash', { status: 'error', error: 'exit\n1' }),
@@ -52,7 +52,7 @@ test.each([
     'The user rejected permission to use this specific tool call with the following feedback: Not\non Sundays.',
   ],
   ['told why by 1.2', 'PermissionCorrectedError({"feedback":"Not\\non Sundays.","_tag":"PermissionCorrectedError"})'],
-])('a call refused by a person, %s, says the reason and how long it waited', (_, error) => {
+])('a call rejected by a person, %s, shows the reason and how long it waited', (_, error) => {
   const denied = permission({ status: 'rejected', callID: 'call_a', askedAt: START, closedAt: START + 3000 })
   const call = tool('a', 'bash', { status: 'error', error, endedAt: START + 5 })
   expect(picture(replyOf([call], { asks: [denied] }))).toContain('⊘ bash · denied: Not on Sundays. 3.0s')
@@ -102,17 +102,17 @@ test('reasoning is shown on demand', () => {
   expect(picture(reply, { reasoning: true })).toEqual(['│ Hm.', '', '│ Yes.', '', 'Yes.'])
 })
 
-test('synthetic, ignored and abandoned texts are not', () => {
+test('synthetic, ignored and abandoned texts are left out', () => {
   const hidden = { ...text('s', 'hidden'), synthetic: true as const }
   expect(picture(replyOf([hidden, text('a', 'gone', 'abandoned'), text('w', ' \n ')]))).toEqual([])
 })
 
-test('an answered question says its answer instead of its call', () => {
+test('an answered question shows its answer instead of its call', () => {
   const asked = question({ status: 'answered', callID: 'call_q', answers: [['Postgres', 'fast']] })
   expect(picture(replyOf([tool('q', 'question')], { asks: [asked] }))).toEqual(['✓ Which database? → Postgres, fast'])
 })
 
-test('a log says what is asked at once, even while a call above it runs', () => {
+test('a log prints an ask at once, even while a call above it runs', () => {
   const reply = replyOf([tool('a', 'bash', { status: 'running' })], { asks: [question()] })
   const blocks = view(reply, {
     now: START,
@@ -169,7 +169,7 @@ test('a compaction stands between what was before and after it', () => {
   ])
 })
 
-test('what was shown and then rewritten is named, and the new text follows', () => {
+test('text that was rewritten after it was shown gets a note, and the new text follows', () => {
   const shown = createShown()
   for (const block of view(replyOf([text('a', 'One.\n\nTwo', 'open')]), {
     now: 0,
@@ -196,7 +196,7 @@ test('what was shown and then rewritten is named, and the new text follows', () 
   expect(picture(replyOf([]), { shown })).toEqual(['↺ the text above was removed from the session'])
 })
 
-test('an edit says how much it changed', () => {
+test('an edit shows how many lines it changed', () => {
   const diff = 'Index: a\n=====\n--- a\n+++ a\n@@ -1,2 +1,3 @@\n same\n-old\n+new\n+more\n'
   expect(picture(replyOf([tool('a', 'edit', { title: 'a.ts', metadata: { diff } })]))).toEqual([
     '✓ edit a.ts +2 −1 1.2s',

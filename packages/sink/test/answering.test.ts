@@ -70,7 +70,7 @@ describe('typed text', () => {
     ['forwarded', { isForwarded: true }],
     ['a reply to another message', { replyTo: { id: 'another' } }],
     ['from another chat', { chat: { id: 'elsewhere' } }],
-  ])('that are %s answer nothing', async (_, more) => {
+  ])('that is %s answers nothing', async (_, more) => {
     const scene = await asking(blocked(asks([questionOf({ custom: true })])))
     expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
   })
@@ -152,9 +152,9 @@ describe('the actor who answers', () => {
   })
 
   test.each<[string, Partial<SinkOptions>, Partial<SinkOptions>]>([
-    ['an ask that nobody may answer', { answerers: [] }, { answerers: [] }],
+    ['an ask without permitted answerers', { answerers: [] }, { answerers: [] }],
     ['an ask whose mayAnswer is missing after a restart', { mayAnswer: () => true }, {}],
-  ])('%s offers only to reject it, which anyone may', async (_, before, after) => {
+  ])('%s can only be rejected, by anyone', async (_, before, after) => {
     const scene = await asking(blocked(permission), { chat: group, ...before })
     const { store, clock } = scene
     const options = { store, chat: group, port: scene.fake.port, secret: () => 'another', ...after }

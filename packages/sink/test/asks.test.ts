@@ -167,7 +167,7 @@ describe('a form', () => {
 
   test.each<[string, readonly (readonly string[])[], string]>([
     ['nothing', [['Red'], []], words.replyWith({ options: 0, multiple: false, custom: true })],
-    ['what is no option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'])],
+    ['an unknown option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'])],
     ['two for one', [['Red'], ['Ada', 'Bob']], words.oneOnly],
   ])('does not take %s', (_, values, error) => {
     expect(fill(values)).toEqual({ type: 'error', error })
@@ -207,7 +207,7 @@ describe('a permission', () => {
     ['ALWAYS', 'always'],
     ['2', 'always'],
     ['allow once', 'once'],
-  ])('is given by "%s"', (said, reply) => {
+  ])('is allowed by "%s"', (said, reply) => {
     expect(answerTo(permits(), said)).toBe(reply)
   })
 
@@ -218,7 +218,7 @@ describe('a permission', () => {
     ['no, use pnpm', 'use pnpm'],
     ['reject: use pnpm\ninstead', 'use pnpm\ninstead'],
     ['deny – not today', 'not today'],
-  ])('is refused by "%s"', (said, message) => {
+  ])('is rejected by "%s"', (said, message) => {
     const taken = take(permits(), said)
     expect(taken?.type).toBe('reject')
     expect(taken).toMatchObject(message === undefined ? {} : { message })

@@ -41,7 +41,7 @@ describe('a long block', () => {
     ['table', table(500)],
     ['fence', fence(500)],
     ['list and a table', `${list(100)}\n${table(200)}`],
-  ])('%s: read in pieces it is what it is as a whole', (_, source) => {
+  ])('%s: read in pieces it gives the same tokens as in one', (_, source) => {
     const whole = readMarkdown(source).map(shape)
     expect(readLongBlock(source, readMarkdown).map(shape)).toEqual(whole)
   })
@@ -50,7 +50,7 @@ describe('a long block', () => {
     ['list', list],
     ['numbered list', numbered],
     ['table', table],
-  ])('%s: one more line reads no more than its end', (_, write) => {
+  ])('%s: one more line reads only its end', (_, write) => {
     const cache = createTextCache<readonly Token[]>(1_000_000)
     let units = 0
     const read = (piece: string): readonly Token[] =>
@@ -131,7 +131,7 @@ test.each([
   ['setext headings', 'a\n-\n', false],
   ['a table', '| a | b |\n|---|---|\n| 1 | 2 |\n', true],
   ['a table without outer bars', 'a | b\n--|--\n', true],
-])('%s: whether it may be a table is seen by its second line', (_, source, expected) => {
+])('%s: the second line tells whether it may be a table', (_, source, expected) => {
   expect(createTableLimit(1000).isLikely(source)).toBe(expected)
 })
 
@@ -152,7 +152,7 @@ describe('a text that marked would read repeatedly', () => {
     ['lazy items in quotes', '> - a\nb\n'.repeat(1000)],
     ['addresses', 'a.a-a_'.repeat(1500)],
     ['a wide head of short rows', `${'|a'.repeat(800)}\n${'|-'.repeat(800)}\n${'|\n'.repeat(2000)}`],
-  ])('%s: nothing of it is lost', (_, source) => {
+  ])('%s: no text is lost', (_, source) => {
     const text = renderMarkdown(source, verbatim).replace(/[^a-z]/g, '')
     expect(text).toBe(source.replace(/[^a-z]/g, ''))
     expect(() => heal(source)).not.toThrow()

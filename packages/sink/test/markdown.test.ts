@@ -48,7 +48,7 @@ test.each<[string, string]>([
   ['\\*a', 'p(*a)'],
   ['[a]: b', 'p([a]: b)'],
   ['| a | b |\n|:-:|--:|\n| *cc* | 1 |', 'code( a │ b\n───┼──\ncc │ 1)'],
-])('%j is told as %j', (source, expected) => {
+])('%j renders as %j', (source, expected) => {
   expect(told(source)).toBe(expected)
 })
 

@@ -49,7 +49,7 @@ test('without buttons a chat shows one permission at a time, whichever reply ask
   expect(shown()).toEqual(['ls', 'make', 'pwd'])
 })
 
-test('the next one is shown when the first reply is no longer shown', async () => {
+test('the next one is shown once the first reply disappears', async () => {
   const { first, second, pass, shown } = scene()
   show(first, 'ses_1', permission('ls'))
   await pass()

@@ -47,7 +47,7 @@ describe('the status', () => {
       replyWith([], { children: [{ ...child, reply: replyWith([call('read', { title: 'notes.md' })]) }] }),
       'general(Explore code) · read: notes.md',
     ],
-  ])('says what it does: %s', (_, reply, said) => {
+  ])('shows the activity: %s', (_, reply, said) => {
     expect(statusOf(reply)).toBe(said)
   })
 
@@ -78,7 +78,7 @@ describe('the status', () => {
     ['while a person is asked', replyWith([], { phase: 'blocked', asks: [asks()] }), {}],
     ['where people want quiet', replyWith([running]), { policy: { verbosity: 'quiet' } }],
     ['where nothing can be edited', replyWith([running]), { mode: 'sealed' }],
-  ])('is none %s', (_, reply, viewing) => {
+  ])('is not shown %s', (_, reply, viewing) => {
     expect(statusOf(reply, viewing)).toBeUndefined()
   })
 
@@ -93,7 +93,7 @@ describe('typing', () => {
   test.each<[string, Reply, boolean]>([
     ['it works', replyWith([running]), true],
     ['it has settled', settledWith([]), false],
-    ['somebody is asked', replyWith([], { phase: 'blocked', asks: [asks()] }), false],
+    ['a person is asked', replyWith([], { phase: 'blocked', asks: [asks()] }), false],
     ['the connection is lost', replyWith([running], { connection: 'lost' }), false],
     ['nothing comes', replyWith([running], { stalled: true }), false],
   ])('when %s: %s', (_, reply, isTyping) => {
@@ -212,7 +212,7 @@ describe('an ending', () => {
     ['failed', ['⚠️ Failed: nobody said why.']],
     ['timed-out', ['⚠️ Timed out: nothing came for too long, so it was aborted.']],
     ['lost', ['⚠️ Lost the connection before the reply finished. What arrived is above.']],
-  ])('of one that %s', (outcome, endings) => {
+  ])('of a reply that %s', (outcome, endings) => {
     const said = endingsOf(settledWith([text('Some words.')], { outcome }))
     expect(said.map((one) => one.replaceAll('\\', ''))).toEqual(endings)
   })
@@ -239,7 +239,7 @@ describe('an ending', () => {
       settledWith([], { children: [{ ...child, reply: settledWith([]) }] }),
       'Done, without words: sub-agents were at work.',
     ],
-  ])('says so when there was no text but %s', (_, reply, said) => {
+  ])('says so if the reply had no text but %s', (_, reply, said) => {
     expect(endingsOf(reply)[0]?.replaceAll('\\', '')).toBe(`*${said}*`)
   })
 

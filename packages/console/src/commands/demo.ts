@@ -11,7 +11,7 @@ import { watch } from './watch.ts'
 export interface DemoCommandOptions extends OutputOptions {
   /** Watch this server instead of starting one. */
   readonly url?: string | undefined
-  /** Name the scenarios and end. */
+  /** List the scenarios and exit. */
   readonly list?: boolean | undefined
 }
 
@@ -28,8 +28,8 @@ const FAREWELL = [
 type Testing = typeof import('@reply/testing')
 
 /**
- * Starts a real OpenCode server with a scripted model and shows its reply to one prompt. Without a person to ask, the
- * first option of every question is taken after a second. The server is stopped whatever happens.
+ * Starts a real OpenCode server with a scripted model, and shows its reply to one prompt. Without a person to ask, it
+ * takes the first option of every question after a second. Always stops the server.
  */
 export async function demo(scenario: string | undefined, options: DemoCommandOptions, world: World): Promise<number> {
   if (options.url !== undefined && scenario !== undefined) {
@@ -48,7 +48,7 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   }
   remark('Starting a real OpenCode server with a scripted model: no key, no network …')
   let talking = false
-  // While the reply runs, Control-C aborts it: that is the conversation's to do.
+  // While the reply runs, `converse` handles Control-C and aborts it.
   const left = leaving(world, { interrupted: () => (talking ? undefined : EXIT.interrupted) })
   const starting = testing.startDemo(scenario === undefined ? {} : { scenario })
   try {
@@ -65,7 +65,7 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   }
 }
 
-/** It can't be stopped before it has started; a failure to start leaves nothing to stop. */
+/** The server can be stopped only after it has started; if starting fails, there is nothing to stop. */
 async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void> {
   await starting.then(
     (started) => started.stop(),
@@ -73,7 +73,7 @@ async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void
   )
 }
 
-/** A start may take as long as a download; whatever is left then ends with the process. */
+/** Starting may take as long as a download; anything left then ends with the process. */
 function patience({ clock }: World): Promise<void> {
   return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }

@@ -14,7 +14,7 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
   readonly model?: { readonly providerID: string; readonly modelID: string } | undefined
   readonly file?: readonly string[] | undefined
   readonly timeoutMs?: number | undefined
-  /** Where nobody can type an answer. Default: `reject`. */
+  /** How to handle asks if people can't type answers here. Default: `reject`. */
   readonly asks?: 'wait' | 'reject' | undefined
 }
 

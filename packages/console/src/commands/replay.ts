@@ -7,11 +7,14 @@ import { bytesOf, createPace, recordedClock } from '../recorded.ts'
 import type { World } from '../world.ts'
 
 export interface ReplayCommandOptions extends OutputOptions {
-  /** How many times faster than it was. Default: as fast as it goes. */
+  /** How many times faster than recorded. Default: as fast as possible. */
   readonly speed?: number | undefined
 }
 
-/** Shows recordings as if they happened now. Ends with 0 whatever the replies came to; an unreadable file is an error. */
+/**
+ * Shows recordings as if they happened now. Exits with 0 whatever the replies' outcomes; an unreadable file is an
+ * error.
+ */
 export async function replay(files: readonly string[], options: ReplayCommandOptions, world: World): Promise<number> {
   const left = leaving(world, { interrupted: () => EXIT.interrupted })
   const outputs: ReplyOutput[] = []

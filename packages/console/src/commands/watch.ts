@@ -12,7 +12,10 @@ export interface WatchCommandOptions extends ServerOptions, OutputOptions {
   readonly session?: string | undefined
 }
 
-/** Shows every reply on a server, or in one session, also those that others started. Ends with Control-C, or when the server knows no such session. */
+/**
+ * Shows every reply on a server or in one session, including those of other clients. Ends on Control-C, or if the
+ * session does not exist.
+ */
 export async function watch(options: WatchCommandOptions, world: World): Promise<number> {
   const { session, directory } = options
   const remark = remarkOn(world, options)

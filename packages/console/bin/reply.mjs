@@ -14,6 +14,6 @@ if (major < 20 || (major === 20 && minor < 19)) {
 } else {
   const { main, processWorld } = await import(built.href)
   const code = await main(process.argv.slice(2), processWorld())
-  // What is written is flushed; sockets that linger keep nobody waiting.
+  // The output is flushed. Exit without waiting for lingering sockets.
   process.stdout.write('', () => process.exit(code))
 }

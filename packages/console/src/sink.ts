@@ -25,7 +25,7 @@ export interface ConsoleSinkOptions {
   /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is an `opencode`. */
   readonly interactive?: boolean
   /**
-   * What to do with asks that cannot be answered here, because there is no terminal or `interactive` is off: `reject`
+   * What to do with asks that cannot be answered here, without a terminal or with `interactive` off: `reject`
    * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
    */
   readonly asks?: 'wait' | 'reject'

@@ -35,7 +35,7 @@ const WHY = {
   removed: 'the text above was removed from the session',
 } as const
 
-/** A note that the text shown before is no longer valid. */
+/** A note that invalidates the text shown before. */
 export function takenBack(partID: string, why: keyof typeof WHY): Block {
   return {
     key: `${partID}:${why}`,

@@ -87,7 +87,7 @@ function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Bl
   return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []
 }
 
-/** Texts that were shown but are no longer in the reply: reverted, or abandoned by a retry. */
+/** Shown texts that the reply no longer contains: reverted, or abandoned by a retry. */
 function vanished(reply: Reply, shown: Shown): readonly Block[] {
   if (shown.texts.size === 0) return []
   const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))

@@ -21,7 +21,7 @@ test.each<[string, string[]]>([
 })
 
 test.each(['```\n| a', '    | a', '> | a', '- | a', '| a |\nno table', 'a | b', 'text', ''])(
-  'what is no table in progress is left alone: %j',
+  'other text is left alone: %j',
   (source) => {
     expect(healed(source)).toBe(source)
   },

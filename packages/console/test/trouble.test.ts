@@ -3,7 +3,7 @@ import { replyOf, START, settledOf, tell, text } from './fixture/reply.ts'
 import { setup } from './fixture/sink.ts'
 
 test.each([true, false])(
-  'a retry that is over before the next picture is kept, once for each attempt (live: %s)',
+  'a retry that ends before the next repaint is kept, once for each attempt (live: %s)',
   (live) => {
     const { terminal, sink } = setup([80, 16], { live })
     const retrying = (attempt: number) =>

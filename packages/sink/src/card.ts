@@ -14,7 +14,7 @@ interface CardFields {
 /**
  * What people should see, in the order of the chat.
  *
- * An `answer` is a stretch of the assistant's text. A `status` goes when it is no longer wanted; all other cards stay.
+ * An `answer` is a stretch of the assistant's text. A `status` goes once unwanted; all other cards stay.
  */
 export type Card =
   | (CardFields & {

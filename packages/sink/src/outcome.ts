@@ -221,7 +221,7 @@ function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): 
 export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
   const known = withOutdated(ledger)
   const open = known.entries.filter(({ state }) => state === 'intent')
-  // An idempotent platform is simply given the same post again. One that is no longer wanted stays an intent.
+  // An idempotent platform is simply given the same post again. An unwanted one stays an intent.
   if (open.length === 0 || isIdempotent) return known
   const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
   const counted = { ...known, doubtful: known.doubtful + open.length }

@@ -56,7 +56,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
  * How much of a text fits in `room` UTF-16 units: a lower bound, found without parsing Markdown, that later text never
  * reduces.
  *
- * Assumes that rendered text is no longer than its source. Exceptions that it counts: tables, which are as wide as
+ * Assumes that rendering does not lengthen a text. Exceptions that it counts: tables, which are as wide as
  * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `swells`,
  * which may double.
  */
@@ -138,7 +138,7 @@ interface Cells {
   readonly head: string
   /** UTF-16 units of the lines, without cell text that overflows its column. */
   readonly raw: number
-  /** 0 while there is no table. */
+  /** 0 outside of a table. */
   readonly rows: number
   readonly widths: readonly number[]
 }

@@ -14,7 +14,7 @@ export interface AskView {
   readonly nextAt?: number | undefined
 }
 
-/** Questions of one ask are shown one after another; so are permissions if there are no buttons. */
+/** Questions of one ask are shown one after another; so are permissions in a chat without buttons. */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
   const { shown, buttons, words, isHeld = false } = options
   const cards: AskCard[] = []

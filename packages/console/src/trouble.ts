@@ -66,7 +66,7 @@ export function createTroubles(): Troubles {
     if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
   }
 
-  /** A note that comes before its announcement doesn't wait for the text above it. */
+  /** With `ahead`, the announced text comes after the note, so the note doesn't wait for the text above it. */
   function restored(missed: string, ahead = false): void {
     if (back === undefined) return
     const text = `✓ connection restored after ${back.lasted}${missed}`

@@ -33,7 +33,7 @@ export interface Entry {
   /** Hashes of what it shows, without its footer (`body`) and with it (`whole`). Empty `whole`: unknown. */
   readonly body: string
   readonly whole: string
-  /** Set for an answer: its slice of the text, and the text up to there. */
+  /** Set for an answer: its slice of the text, and the hash of the text up to its end. */
   readonly piece?: Piece | undefined
   /** Set for a permission: which of its messages this is. Absent in ledgers written before asks had several. */
   readonly part?: Part | undefined

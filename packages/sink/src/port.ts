@@ -159,7 +159,7 @@ export interface StreamPiece {
   readonly text: string
   /** Tasks whose current status was not sent yet. */
   readonly tasks: readonly Task[]
-  /** The checklist's position, if it changed. */
+  /** The checklist's progress, if it changed. */
   readonly plan?: string | undefined
 }
 

@@ -78,7 +78,7 @@ describe('a store', () => {
   })
 
   test.each(['', 'nonsense', '{"version":2,"entries":[]}', '{"version":1}', '[]'])(
-    'with "%s" in it is told of, and begun anew',
+    'that contains "%s" is reported, and a new ledger begun',
     async (kept) => {
       const written = new Map<string, string>()
       const store: LedgerStore = {

@@ -132,7 +132,7 @@ test('if the port turns out to have no stream, the text is edited', async () => 
   const scene = createScene({ clock, sink: { port, policy: { delivery: 'native', verbosity: 'quiet' } } })
   await grow(scene, 'It begins')
   isThere = false
-  // The platform refuses what it does not support.
+  // The platform closes the open stream by itself within that time.
   await clock.advance(300_000)
   await grow(scene, 'It begins, and goes on.')
   expect(fake.screen().map((message) => message.text)).toEqual(['It begins, and goes on.'])

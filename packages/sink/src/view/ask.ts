@@ -145,7 +145,7 @@ export function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): s
   }
 }
 
-/** One button per row, which suits long labels, unless that takes too many rows. */
+/** Rows of `perRow` buttons, or of more if there are more buttons than rows. */
 export function rowsOf(
   choices: readonly Button[],
   { perRow, rows, label }: { readonly perRow: number; readonly rows: number; readonly label: number },

@@ -27,7 +27,7 @@ async function resumed(pending: readonly Ask[], lacks: readonly 'edit'[] = []): 
   return scene
 }
 
-test('its open permissions are retired with a notice, and asked again with new tokens if they are pending', async () => {
+test('its open permissions are retired with a notice, and asked again with new tokens if pending', async () => {
   const scene = await resumed([permits(), asks()])
   const shown = scene.fake
     .screen()

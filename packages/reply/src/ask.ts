@@ -4,9 +4,9 @@ interface AskFields {
   readonly requestID: string
   /** The session that asked: this one or a descendant. */
   readonly sessionID: string
-  /** Where the server keeps it, as the server spells it: the answer goes there. Undefined where that was not told. */
+  /** The ask's directory in the server's spelling; answers are sent there. Undefined if the server didn't name it. */
   readonly directory: string | undefined
-  /** The sessions from this reply's down to the one that asked, both included. */
+  /** The session ids from this reply's session down to the asking one, both included. */
   readonly path: readonly string[]
   readonly callID?: string | undefined
   readonly messageID?: string | undefined
@@ -26,19 +26,22 @@ export interface QuestionAsk extends AskFields {
 
 export interface PermissionAsk extends AskFields {
   readonly type: 'permission'
-  /** What is to be done: `bash`, `edit`, `webfetch`, … Empty if only its end was seen. */
+  /** The permission asked for: `bash`, `edit`, `webfetch`, … Empty if only its end was seen. */
   readonly permission: string
-  /** What the server checks against its rules. Not all that runs: OpenCode leaves assignments, redirects and more out. */
+  /**
+   * What the server checks against its rules. Not everything that runs: OpenCode leaves out assignments, redirects and
+   * more.
+   */
   readonly patterns: readonly string[]
-  /** The patterns that `always` would allow from now on. `always` can be offered only if there are any. */
+  /** The patterns that `always` would allow from now on. Offer `always` only if this is not empty. */
   readonly always: readonly string[]
   /** One line for people. */
   readonly title: string
   /** What the tool adds to its call: a diff, a path, a URL. `{}` for shell commands on servers up to 1.14. */
   readonly metadata: Readonly<Record<string, unknown>>
   /**
-   * The tool call that waits for it: what runs once it is allowed. Absent until the source told the call's input, and
-   * for ever where the ask names no call. It never changes once the ask is closed.
+   * The tool call that runs once the permission is allowed. Absent until the source sends the call's input, and always
+   * if the ask names no call. Never changes after the ask is closed.
    */
   readonly call?: AskCall | undefined
   readonly reply?: PermissionReply | undefined
@@ -59,9 +62,9 @@ export interface Question {
   readonly header: string
   readonly question: string
   readonly options: readonly QuestionOption[]
-  /** More than one option may be picked. */
+  /** Whether several options may be picked. */
   readonly multiple: boolean
-  /** An answer outside the options is allowed. */
+  /** Free text is allowed besides the options. */
   readonly custom: boolean
 }
 

@@ -14,9 +14,12 @@ export type Change =
   | { readonly type: 'messageUpdated'; readonly message: Message }
   | { readonly type: 'messageRemoved'; readonly messageID: string }
   | { readonly type: 'partAdded'; readonly part: Part; readonly index: number }
-  /** `delta` is there only when the text after it equals the text before it plus `delta`; without it, read `part.text` anew. */
+  /** `delta` is set only if the new text equals the old text plus `delta`; without it, read `part.text` again. */
   | { readonly type: 'partChanged'; readonly part: Part; readonly index: number; readonly delta?: string | undefined }
-  /** The part closed. Fires at every close, also when nothing differs from the last change, so that a throttled observer can flush. */
+  /**
+   * The part closed. Fires at every close, even if nothing differs from the last change, so that a throttled observer
+   * can flush.
+   */
   | { readonly type: 'partFinalized'; readonly part: Part; readonly index: number }
   | {
       readonly type: 'partRemoved'
@@ -24,7 +27,10 @@ export type Change =
       readonly index: number
       readonly reason: 'removed' | 'abandoned' | 'reverted'
     }
-  /** A tool call's status moved on, or its title, input, output, error or metadata changed. The first status fires too. */
+  /**
+   * A tool call's status advanced, or its title, input, output, error or metadata changed. Also fires for the first
+   * status.
+   */
   | {
       readonly type: 'toolProgressed'
       readonly part: ToolPart
@@ -52,11 +58,13 @@ export type Change =
       readonly askedAt?: number | undefined
     }
   /**
-   * A pending ask is another now: the input of its call became known or changed, or the server told the same request
-   * with other content. What was shown of it before is out of date.
+   * A pending ask changed: the input of its call became known or changed, or the server sent the same request with
+   * other content. Anything shown for it before is out of date.
    */
   | { readonly type: 'askChanged'; readonly ask: Ask }
-  /** Nobody answered and nobody can any more: the reply ended, or the server forgot the ask. */
+  /**
+   * The ask closed without an answer and can't be answered any more: the reply ended, or the server dropped the ask.
+   */
   | { readonly type: 'askWithdrawn'; readonly ask: Ask }
   | {
       readonly type: 'sessionRetried'
@@ -64,7 +72,7 @@ export type Change =
       readonly message: string
       readonly nextAt?: number | undefined
     }
-  /** `text` is "Name: message". An error is not always the end; `replySettled` is. */
+  /** `text` is "Name: message". An error doesn't always end the reply; `replySettled` does. */
   | { readonly type: 'sessionErrored'; readonly text: string; readonly error: ReplyFailure }
   | { readonly type: 'compactionChanged'; readonly compaction: Compaction }
   | { readonly type: 'childStarted'; readonly child: Child }
@@ -73,15 +81,15 @@ export type Change =
   | { readonly type: 'childSettled'; readonly child: Child }
   | { readonly type: 'connectionChanged'; readonly connection: 'live' | 'lost' }
   | { readonly type: 'stalledChanged'; readonly stalled: boolean }
-  /** The end. Exactly once; nothing but `replyAmended` follows. */
+  /** The end. Fires exactly once; only `replyAmended` may follow. */
   | { readonly type: 'replySettled'; readonly outcome: Outcome }
-  /** Late news changed the data of a reply that had settled. */
+  /** Late events changed the data of a settled reply. */
   | { readonly type: 'replyAmended' }
 
-/** A change of a reply itself, not of one of its descendants' insides. */
+/** A change of a reply itself, as opposed to one inside a descendant. */
 export type OwnChange = Exclude<Change, { type: 'childChanged' }>
 
 export type ChangeType = Change['type']
 
-/** One change by its type. */
+/** The change of a given type. */
 export type ChangeOf<T extends ChangeType> = Extract<Change, { type: T }>

@@ -5,23 +5,23 @@ import type { DeltaEvent, ReplyEvent } from './event.ts'
 import { excerptOf, kindOf } from './excerpt.ts'
 
 export interface DecoderOptions {
-  /** Told of each known event that has not its shape, and of data that is no JSON. */
+  /** Called for each known event with an unexpected shape, and for data that isn't JSON. */
   readonly onError?: OnError | undefined
 }
 
 export interface Decoder {
   /**
-   * One frame's JSON text, received at `at` (ms since the epoch). Undefined for what says nothing about a reply: types
-   * not known, second copies, malformed events (reported).
+   * Decodes one frame's JSON text, received at `at` (ms since the epoch). Undefined for frames that don't concern a
+   * reply: unknown types, duplicates, malformed events (which are reported).
    */
   decode(data: string, at: number): ReplyEvent | undefined
-  /** The same for a frame that is parsed already. */
+  /** Same as `decode`, for a frame that is already parsed. */
   decodeValue(value: unknown, at: number): ReplyEvent | undefined
 }
 
 /**
- * Turns the wire's events, of every dialect known, into `ReplyEvent`s. It remembers the last event ids, nothing else:
- * keep one for a server across its connections.
+ * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids: keep one decoder
+ * per server across its connections.
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
   const isSecond = createSeen()
@@ -32,7 +32,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     try {
       value = JSON.parse(data)
     } catch {
-      // The parser's own error is left out: it quotes the text, secrets and all.
+      // Omits the parser's own error: it quotes the text, including secrets.
       report(`A frame is no JSON and was skipped: ${excerptOf(data)}`)
       return undefined
     }
@@ -45,7 +45,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
       report(`A frame is no event (an object with a "type" was expected) and was skipped: ${kindOf(value)}`)
       return undefined
     }
-    // A durable event's second copy has the id of the first.
+    // The second copy of a durable event has the same id as the first.
     if (frame.type === 'sync' || (typeof frame.id === 'string' && isSecond(frame.id))) return undefined
     const type = stripVersion(frame.type)
     if (type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
@@ -76,20 +76,20 @@ interface Frame {
   readonly properties?: unknown
 }
 
-/** Takes `{directory, payload}` apart. */
+/** Unwraps `{directory, payload}`. */
 function unwrap(value: unknown): Frame | undefined {
   if (isFrame(value)) return value
   const outer = value as { payload?: unknown; type?: unknown } | null | undefined
   return outer?.type === undefined && isFrame(outer?.payload) ? outer.payload : undefined
 }
 
-/** The directory that `{directory, payload}` names. Some frames, as those of the server itself, name "global". */
+/** The directory in `{directory, payload}`. Some frames, such as the server's own, say "global". */
 function directoryOf(value: unknown): string | undefined {
   const { directory, payload } = value as { directory?: unknown; payload?: unknown }
   return payload !== undefined && typeof directory === 'string' && directory !== 'global' ? directory : undefined
 }
 
-/** What the event itself says of its session's directory counts more. */
+/** The session directory in the event itself takes precedence. */
 function withDirectory(event: ReplyEvent, directory: string | undefined): ReplyEvent {
   if (directory === undefined || !('sessionID' in event) || event.directory !== undefined) return event
   return { ...event, directory }
@@ -108,7 +108,7 @@ function toDelta(frame: Frame, at: number): DeltaEvent | undefined {
   return { type: 'delta', at, raw: frame, sessionID, messageID, partID, field, delta }
 }
 
-/** Some servers name an event with its version, as in `message.updated.1`. */
+/** Some servers append a version to the event name, such as `message.updated.1`. */
 function stripVersion(type: string): string {
   const last = type.charCodeAt(type.length - 1)
   return last >= 48 && last <= 57 ? type.replace(/\.\d+$/, '') : type

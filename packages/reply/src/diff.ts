@@ -10,8 +10,8 @@ import { emptyReply } from './reduce/shape.ts'
 import type { Message, Reply } from './reply.ts'
 
 /**
- * The changes that lead from one state of a reply to another, as observers would have heard them; from `emptyReply`, all
- * that a late observer missed. Empty when nothing differs. Text that grew comes as one delta.
+ * The changes that lead from one state of a reply to another, as observers would have received them; from `emptyReply`,
+ * everything a late observer missed. Empty if nothing differs. Text that grew is one delta.
  */
 export function diff(before: Reply, after: Reply): readonly Change[] {
   if (before === after) return []

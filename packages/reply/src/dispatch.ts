@@ -6,17 +6,20 @@ import type { Observation, ReplyObserver } from './observer.ts'
 import type { Step } from './reduce.ts'
 
 export interface Dispatcher {
-  /** Adds an observer; it hears of what comes from now on. Returns the stop. */
+  /** Adds an observer; it receives changes from now on. Returns a function that removes it. */
   observe(observer: ReplyObserver): () => void
-  /** Listens to one type of change. Returns the stop. */
+  /** Listens to one type of change. Returns a function that stops listening. */
   on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void
-  /** Tells every observer of each change, in order; none of them is awaited. */
+  /** Passes each change to every observer, in order. Does not await them. */
   dispatch(step: Step): void
 }
 
 type Events = { [T in ChangeType]: Observation<ChangeOf<T>> }
 
-/** Hands changes to observers and keeps their failures to themselves: one that throws or rejects is reported, its neighbours go on. */
+/**
+ * Dispatches changes to observers and isolates their failures: one that throws or rejects is reported, the others
+ * continue.
+ */
 export function createDispatcher(options: { readonly onError?: OnError | undefined } = {}): Dispatcher {
   const emitter = mitt<Events>()
   let observers: readonly ReplyObserver[] = []
@@ -27,7 +30,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
       options.onError?.(notAnObserver(observer))
       return () => {}
     }
-    // A wrapper of its own, so that the same observer added twice is stopped one at a time.
+    // Wrapped, so that stopping an observer that was added twice removes one copy at a time.
     const added = [observer]
     observers = [...observers, ...added]
     return () => {
@@ -50,7 +53,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function dispatch(step: Step): void {
-    // Who is added by one of these observers has been told of the whole step already.
+    // An observer that is added during dispatch has already received the whole step.
     const present = observers
     for (const change of step.changes) {
       if (isHeard(present, change.type)) tell(present, change.type, observationOf(change, step))
@@ -61,7 +64,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     try {
       for (const observer of present) if (observer[type]) return true
     } catch {
-      // Even asking for a method may fail; `tell` asks again, and reports it.
+      // Even reading a method may throw; `tell` reads it again and reports the error.
       return true
     }
     return emitter.all.has(type)
@@ -78,7 +81,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     if (emitter.all.size > 0) emitter.emit(type, observation)
   }
 
-  /** Nobody waits for a promise; that it was broken is told all the same. */
+  /** Promises are not awaited, but rejections are reported. */
   function follow(result: unknown, type: ChangeType): void {
     if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
   }
@@ -91,13 +94,13 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 }
 
-/** One literal for the most frequent change; spreading costs more than the call. */
+/** A single literal for the most frequent change; spreading costs more than the call. */
 function observationOf(change: Change, { reply, raw }: Step): Observation {
   if (change.type !== 'partChanged') return { reply, raw, ...change }
   return { type: 'partChanged', part: change.part, index: change.index, delta: change.delta, reply, raw }
 }
 
-/** Whoever writes JavaScript may give anything. */
+/** JavaScript callers may pass anything. */
 export function isObserver(value: unknown): value is ReplyObserver {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }

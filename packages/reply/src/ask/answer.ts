@@ -1,9 +1,9 @@
 import type { Question } from '../ask.ts'
 
 export interface PermissionWords {
-  /** `always` can be given: the ask's list of that name is not empty. */
+  /** Whether `always` may be given: true if the ask's `always` list is not empty. */
   readonly canAlways: boolean
-  /** The host's words for the three answers; they are understood beside the numbers and the English words. */
+  /** The host's labels for the three answers. Accepted in addition to the numbers and the English words. */
   readonly labels?: { readonly once: string; readonly always: string; readonly reject: string } | undefined
 }
 
@@ -24,8 +24,8 @@ const always = ['2', 'always', 'a', 'allow always']
 const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
 
 /**
- * What a person typed at a permission. The numbers are fixed everywhere: 1 once, 2 always, 3 reject. A reason may follow a
- * refusal; nothing may follow a consent.
+ * Reads what a person typed in answer to a permission. The numbers are the same everywhere: 1 once, 2 always, 3 reject.
+ * A reason may follow a rejection; nothing may follow a consent.
  */
 export function readPermissionAnswer(typed: string, { canAlways, labels }: PermissionWords): ReadPermissionAnswer {
   const text = fold(typed)
@@ -36,7 +36,7 @@ export function readPermissionAnswer(typed: string, { canAlways, labels }: Permi
     return canAlways ? { type: 'answer', answer: 'always' } : { type: 'error', reason: 'always-not-offered' }
   }
   const words = [...reject, ...(labels ? [fold(labels.reject)] : [])].filter((word) => word !== '')
-  // The longest first, so that "reject it" of a host is not "reject" with a reason.
+  // Longest first, so that a host's "reject it" is not read as "reject" with a reason.
   for (const word of words.toSorted((a, b) => b.length - a.length)) {
     const message = reasonOf(typed, word)
     if (message === '') return { type: 'reject' }
@@ -45,7 +45,7 @@ export function readPermissionAnswer(typed: string, { canAlways, labels }: Permi
   return { type: 'error', reason: 'unclear' }
 }
 
-/** The text after the refusal; undefined if the text is not a refusal. */
+/** The text after the rejection; undefined if the text is not a rejection. */
 function reasonOf(typed: string, word: string): string | undefined {
   const text = typed.trim().replace(/^#(?=\d)/, '')
   const start = text.slice(0, word.length)
@@ -55,11 +55,11 @@ function reasonOf(typed: string, word: string): string | undefined {
 }
 
 /**
- * What a person typed at a question: options' numbers from 1 on or their labels, several with commas where several may be
- * picked; else their own words where those are taken. A number that no option has is their own words, too. Words in
- * "double quotes" are taken as they stand; an option's number keeps its quotes, as `checkAnswers` wants it.
+ * Reads what a person typed in answer to a question: option numbers from 1 or labels, separated by commas if several
+ * may be picked; otherwise free text if the question allows it. A number without an option counts as free text. Text in
+ * "double quotes" is taken literally; an option's number keeps its quotes, as `checkAnswers` expects.
  *
- * `given` of an error is the piece that did not fit.
+ * `given` of an error is the piece that didn't fit.
  */
 export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
   const whole = typed.trim()
@@ -72,7 +72,7 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   const known = pieces.map((piece) => optionOf(question, piece) ?? quoted(question, piece))
   const isList = pieces.length > 1 && known.every((answer) => answer !== undefined)
   if (isList && !question.multiple) return { type: 'error', reason: 'one-only', given: whole }
-  // "as you like, but quickly" names no option: it is one answer in the person's own words.
+  // "as you like, but quickly" names no option: it is a single free-text answer.
   if (question.multiple && known.some((answer) => answer !== undefined)) {
     const strange = isFree ? undefined : pieces.find((_, at) => known[at] === undefined)
     if (strange !== undefined) return { type: 'error', reason: 'not-an-option', given: strange }
@@ -83,7 +83,9 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   return { type: 'error', reason: 'not-an-option', given: whole }
 }
 
-/** The label that was meant: the label itself, the option's number, or the beginning of one label where nothing else is taken. */
+/**
+ * Finds the label that was meant: the label itself, its number, or, if free text isn't allowed, an unambiguous prefix.
+ */
 function optionOf({ options, custom }: Question, given: string): string | undefined {
   const labels = options.map(({ label }) => label)
   const exact = labels.find((label) => label === given) ?? labels.find((label) => fold(label) === fold(given))
@@ -94,7 +96,7 @@ function optionOf({ options, custom }: Question, given: string): string | undefi
   return starting.length === 1 ? starting[0] : undefined
 }
 
-/** Own words in quotes; where only options are taken, the option that is quoted. */
+/** Free text in quotes; if only options are allowed, the quoted option. */
 function quoted(question: Question, given: string): string | undefined {
   const inner = /^"([^"]+)"$/.exec(given)?.[1]
   if (inner === undefined) return undefined
@@ -103,7 +105,7 @@ function quoted(question: Question, given: string): string | undefined {
   return isNumber ? given : inner
 }
 
-/** "#2.", "2)" and "2" are one number. */
+/** "#2.", "2)" and "2" are the same number. */
 function bareNumber(text: string): string {
   return /^#?(\d+)[.)]?$/.exec(text)?.[1] ?? text
 }

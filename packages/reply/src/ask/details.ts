@@ -7,31 +7,31 @@ import { isShallow, leavesOf, readable, without } from './readable.ts'
 
 /** One piece of what a permission would run. */
 export interface AskDetail {
-  /** What it is, in a few English words: `Command`, `Change`, `URL`, or the field's own name. */
+  /** A few English words: `Command`, `Change`, `URL`, or the field's own name. */
   readonly label: string
-  /** `code`: to be shown verbatim. `diff`: lines that begin with `+`, `-` or a space. `text`: the rest. */
+  /** `code`: show verbatim. `diff`: lines begin with `+`, `-` or a space. `text`: everything else. */
   readonly format: 'code' | 'diff' | 'text'
-  /** Of code. */
+  /** Set for code only. */
   readonly language?: string | undefined
-  /** Never empty, never clipped; unseen characters are written out, see `visible`. */
+  /** Never empty, never clipped. Invisible characters are written out, see `visible`. */
   readonly text: string
 }
 
-/** Details that a tool's own layout made, and the fields of the input that they tell. */
+/** The details that a tool-specific layout made, and the input fields that they cover. */
 export interface Layout {
   readonly details: readonly AskDetail[]
   readonly told: readonly string[]
-  /** Strings of the metadata that say nothing beyond the details. */
+  /** Metadata strings that add nothing to the details. */
   readonly toldMetadata?: readonly string[] | undefined
 }
 
 /**
- * What a permission would run, in the order to read it; undefined while that is not known: without `call`, or when its
- * values are nested deeper than 256 levels.
+ * What a permission would run, in reading order. Undefined if that is unknown: without `call`, or if its values are
+ * nested deeper than 256 levels.
  *
- * It is whole: every string of the call's input is in the texts, as `visible` writes it, each of its lines on a line of
- * its own; so is every string of the metadata, but for diffs that only repeat the input. Patterns are told where the
- * rest does not have them.
+ * Complete: the texts contain every string of the call's input, as `visible` writes it, each of its lines on a line of
+ * its own. The same goes for every string of the metadata, except diffs that only repeat the input. Patterns are added
+ * if no other text contains them.
  */
 export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
   const { call, metadata } = ask
@@ -79,14 +79,14 @@ function bashLayout({ command, workdir }: Fields): Layout {
   return { details, told }
 }
 
-/** Each field by its name. An empty string says nothing. */
+/** One detail per field. Skips empty strings. */
 function fieldDetails(fields: Fields, told: ReadonlySet<string>): readonly AskDetail[] {
   return Object.entries(fields).flatMap(([name, value]) =>
     told.has(name) || value === undefined ? [] : detail(visible(name), readable(value)),
   )
 }
 
-/** Nothing for an empty text. */
+/** Returns no detail for an empty text. */
 function detail(label: string, text: string): readonly AskDetail[] {
   return text === '' ? [] : [{ label, format: 'text', text: visible(text) }]
 }

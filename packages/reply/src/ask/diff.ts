@@ -1,4 +1,4 @@
-/** The lines of a text. A line feed at its end makes no further line; an empty text has none. */
+/** Splits a text into lines. A trailing line feed adds no line; an empty text has none. */
 export function linesOf(text: string): readonly string[] {
   if (text === '') return []
   const lines = text.split('\n')
@@ -6,8 +6,8 @@ export function linesOf(text: string): readonly string[] {
 }
 
 /**
- * Whether a unified diff has every line of a text among those that it adds (or removes) and those that stay. A text that
- * is not whole may begin and end in the middle of a line.
+ * Whether every line of a text is among the lines that a unified diff adds (or removes) and its context lines. A text
+ * that is not whole may begin and end in mid-line.
  */
 export function tellsText(diff: string, sign: '+' | '-', text: string, { isWhole }: { isWhole: boolean }): boolean {
   const pool = bodyOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
@@ -24,12 +24,12 @@ export function tellsText(diff: string, sign: '+' | '-', text: string, { isWhole
   )
 }
 
-/** Lines of a diff that are not lines of a file: they name files and hunks. All others begin with a sign. */
+/** Diff lines that are not lines of a file: they name files and hunks. Content lines begin with a sign. */
 const diffLine = /^(?:[ +\-\\].*|@@ .*|Index: .*|={3,}|(?:diff|index|old|new|deleted|similarity|rename) .*|)$/
 
 /**
- * Whether each line that a diff adds or removes is a line of the other text as well, indentation aside. A text that has
- * lines of no diff is not told.
+ * Whether each line that a diff adds or removes also occurs in the other text, ignoring indentation. False for a text
+ * that has lines no diff has.
  */
 export function isToldBy(diff: string, told: string): boolean {
   if (!diff.split('\n').every((line) => diffLine.test(line))) return false
@@ -37,12 +37,12 @@ export function isToldBy(diff: string, told: string): boolean {
   return bodyOf(diff).every((line) => (line[0] !== '+' && line[0] !== '-') || known.has(bare(line)))
 }
 
-/** Sign and indentation off. */
+/** Removes the sign and the indentation. */
 function bare(line: string): string {
   return `${line[0] === '+' || line[0] === '-' ? line[0] : ' '}${line.slice(1).trim()}`
 }
 
-/** Without the lines that name the file: those before the first hunk, and before the first hunk of each further file. */
+/** Drops the lines that name files: those before the first hunk, and before the first hunk of each further file. */
 function bodyOf(diff: string): readonly string[] {
   const lines = diff.split('\n')
   if (!lines.some((line) => line.startsWith('@@'))) return lines

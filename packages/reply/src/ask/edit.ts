@@ -3,16 +3,16 @@ import { visible } from '../visible.ts'
 import type { AskDetail, Layout } from './details.ts'
 import { isToldBy, linesOf, tellsText } from './diff.ts'
 
-/** One replacement; without `before` the whole file is written. Or a patch, which is a diff already. */
+/** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
 type Edit = { readonly title?: string | undefined } & (
   | { readonly before?: string | undefined; readonly after: string; readonly patch?: undefined }
   | { readonly patch: string }
 )
 
 /**
- * An edit as a diff: the server's if it has every line of the input, else one made of the input, followed by the
- * server's if that tells more. OpenCode cuts its diff to a few lines around each change and takes the common indentation
- * off it.
+ * Shows an edit as a diff: the server's diff if it has every line of the input; otherwise one made from the input,
+ * followed by the server's if that adds anything. OpenCode cuts its diff to a few lines around each change and removes
+ * the common indentation.
  */
 export function editLayout(input: Fields, metadata: Fields): Layout {
   const path = textIn(input.filePath)
@@ -35,7 +35,7 @@ export function editLayout(input: Fields, metadata: Fields): Layout {
 
 interface Wanted {
   readonly edits: readonly Edit[]
-  /** The fields of the input that these tell. What they do not tell of it is told by its name. */
+  /** The input fields that these edits cover. All other fields are listed by name. */
   readonly fields: readonly string[]
 }
 
@@ -54,13 +54,13 @@ function wantedOf(input: Fields, path: string): Wanted {
   return typeof content === 'string' ? { edits: [{ after: content }], fields: ['content'] } : { edits: [], fields: [] }
 }
 
-/** One of several edits: its number, and what its text does not say. */
+/** Title of one of several edits: its number, and what its text doesn't show. */
 function titleOf({ filePath, replaceAll }: Fields, path: string, at: number): string {
   const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
   return `edit ${at + 1}${other}${replaceAll === true ? ', every occurrence' : ''}`
 }
 
-/** Whether the diff and its title tell all of one of several edits. */
+/** Whether the diff and its title cover everything in one of several edits. */
 function isWhole(edit: unknown, path: string): boolean {
   if (!isFields(edit)) return false
   return Object.entries(edit).every(([name, value]) => {
@@ -77,7 +77,7 @@ function tells(server: string, edit: Edit): boolean {
   return tellsText(server, '-', before, { isWhole: false }) && tellsText(server, '+', after, { isWhole: false })
 }
 
-/** Every line of both texts: what both begin and end with once, the rest as removed and added. */
+/** Every line of both texts: the common beginning and end once, the rest as removed and added lines. */
 function diffOf(edit: Edit): readonly string[] {
   const { title, patch } = edit
   if (patch !== undefined) return [patch]
@@ -99,7 +99,7 @@ function diffOf(edit: Edit): readonly string[] {
   ]
 }
 
-/** Diffs of the metadata, and files before and after, whose changes are all told. */
+/** Finds the metadata's diffs, and its before/after files, whose changes `told` already covers. */
 function toldDiffs(metadata: Fields, told: string): readonly string[] {
   const found: string[] = []
   const walk = (value: unknown): void => {

@@ -1,24 +1,24 @@
 import type { Ask, PermissionAsk, QuestionAsk } from '../ask.ts'
 
-/** Deeper values are equal to nothing: at worst a person is asked twice. */
+/** Values nested deeper never compare equal: at worst, a person is asked twice. */
 const maxDepth = 256
 
 /**
- * Whether one answer can be for both: two permissions that would run the same. The directory, permission, patterns,
- * `always`, metadata and the calls' tools and inputs are all equal, and both calls are known.
+ * Whether one answer may settle both asks: two permissions that would run the same thing. Requires equal directory,
+ * permission, patterns, `always`, metadata, and tool and input of the calls; both calls must be known.
  */
 export function isEqualAsk(a: Ask, b: Ask): boolean {
   const key = equalKey(a)
   return key !== undefined && key === equalKey(b)
 }
 
-/** Equal for asks that are equal. Undefined for an ask that is equal to no other. */
+/** The same key for equal asks. Undefined if the ask can't equal another one. */
 export function equalKey(ask: Ask): string | undefined {
   const key = ask.type === 'permission' && ask.call ? contentKey(ask) : undefined
   return key === undefined ? undefined : `${JSON.stringify(ask.directory ?? null)} ${key}`
 }
 
-/** Whether two copies of one ask would have a person decide the same, wherever they were taken from. */
+/** Whether two copies of one ask show a person the same content, regardless of where the copies came from. */
 export function hasSameContent(a: Ask, b: Ask): boolean {
   if (a === b) return true
   const key = contentKey(a)
@@ -27,7 +27,7 @@ export function hasSameContent(a: Ask, b: Ask): boolean {
 
 const knownKeys = new WeakMap<Ask, { readonly key: string | undefined }>()
 
-/** All that a person decides about, in one text. */
+/** Everything a person decides about, as one string. */
 function contentKey(ask: Ask): string | undefined {
   const known = knownKeys.get(ask)
   if (known) return known.key
@@ -44,7 +44,7 @@ function questionContent({ questions }: QuestionAsk): unknown {
   return questions
 }
 
-/** JSON with sorted keys. Undefined for what is nested too deeply. */
+/** JSON with sorted keys. Undefined if the value is nested too deeply. */
 function textOf(value: unknown, depth: number): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (depth >= maxDepth) return undefined

@@ -1,16 +1,16 @@
-/** Deeper values cannot be read by a person, and not be walked without end. */
+/** Deeper values are unreadable for a person, and the limit bounds the recursion. */
 const maxDepth = 256
 
-/** Beyond it, lines are not indented further: deep values would grow with the square of their depth. */
+/** Deeper lines are not indented further: the text would grow with the square of the depth. */
 const maxIndent = 16
 
-/** Whether a value can be told: nothing in it is nested too deeply. */
+/** Whether nothing in a value is nested too deeply to be shown. */
 export function isShallow(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return true
   return depth < maxDepth && Object.values(value).every((item) => isShallow(item, depth + 1))
 }
 
-/** Every string in a value, at any depth; keys are not among them. */
+/** Every string in a value, at any depth; excludes keys. */
 export function leavesOf(value: unknown): readonly string[] {
   const leaves: string[] = []
   collect(value, leaves)
@@ -22,7 +22,7 @@ function collect(value: unknown, leaves: string[]): void {
   else if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) collect(item, leaves)
 }
 
-/** A value without the strings that are known already; undefined when no other is left in it. */
+/** Removes the strings in `known` from a value. Undefined if no other string is left. */
 export function without(value: unknown, known: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return value === '' || known.has(value) ? undefined : value
   if (typeof value !== 'object' || value === null) return value ?? undefined
@@ -33,8 +33,8 @@ export function without(value: unknown, known: ReadonlySet<string>): unknown {
 }
 
 /**
- * A value as text: a string is itself, everything else is an outline with one field or item a line. Strings in it are
- * verbatim, with quotes only where they would be taken for something else; the lines of a longer one are indented.
+ * A value as text: a string stays as it is, everything else becomes an outline with one field or item per line. Strings
+ * in it are verbatim, quoted only if they would be read as something else; multi-line strings are indented.
  */
 export function readable(value: unknown): string {
   if (typeof value === 'string') return value
@@ -62,7 +62,7 @@ function fieldsOf(value: object): readonly (readonly [string, unknown])[] {
   return fields.map(([key, item]) => [`${/[\n:]/.test(key) ? JSON.stringify(key) : key}:`, item] as const)
 }
 
-/** A string that looks like another value is quoted: "1" is not 1. */
+/** Quotes a string that looks like another value: "1" is not 1. */
 function scalar(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null'
   return /^(true|false|null|\||-?\d[\d.eE+-]*|[{[].*|".*|\s.*|.*\s|)$/.test(value) ? `"${value}"` : value

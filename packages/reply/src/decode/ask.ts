@@ -7,7 +7,7 @@ import type { oldPermissionSchema, permissionSchema, questionSchema } from './sc
 export interface Seen {
   /** Ms since the epoch. */
   readonly at: number
-  /** The directory that the frame came from, or whose list has it. */
+  /** The directory that the frame came from, or that the list was read for. */
   readonly directory: string | undefined
 }
 
@@ -39,7 +39,7 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, seen: Seen)
 }
 
 /**
- * The permission to make the same call for the third time names no call, but has it in its metadata (OpenCode's
+ * The permission to repeat the same call a third time names no call; its metadata holds the call instead (OpenCode's
  * `session/processor.ts`).
  */
 function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): {
@@ -50,7 +50,7 @@ function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permi
   return typeof tool === 'string' && isFields(input) ? { call: { tool, input } } : {}
 }
 
-/** The form of servers up to 1.0.223. */
+/** The format of servers up to 1.0.223. */
 export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen: Seen): PermissionAsk {
   const call =
     wire.messageID === undefined || wire.callID === undefined

@@ -1,18 +1,18 @@
 import type { z } from 'zod'
 
-/** Whether a value has a schema's shape. `false` is no verdict: ask the schema, which says what is wrong. */
+/** Whether a value has a schema's shape. `false` decides nothing: parse with the schema, which says what is wrong. */
 export type Check = (value: unknown) => boolean
 
 /**
- * A schema as a plain question. Zod builds a copy of all that it reads, and on a stream where every event is read once that
- * is most of the work; here nothing is built, and what fits is used as it came. True only where the schema would accept
- * the value and give it back unchanged, so a kind of schema that is not known here never fits.
+ * Compiles a schema to a predicate. Zod copies everything it parses, which is most of the work on a stream where every
+ * event is read once; this builds nothing, and a matching value is used as is. Returns true only if the schema would
+ * accept the value and return it unchanged, so an unsupported kind of schema never matches.
  */
 export function checkOf(schema: z.core.$ZodType): Check {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'object':
-      // Unknown keys stay only where the schema says so.
+      // Unknown keys survive only if the schema is loose.
       return def.catchall?._zod.def.type === 'unknown' ? objectCheck(def.shape) : never
     case 'string':
       return stringCheck(def.checks ?? [])
@@ -65,12 +65,12 @@ function arrayCheck(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check)
 }
 
-/** Goes by the keys that are there: most of a schema's are optional, and asking for an absent one is slow. */
+/** Iterates over the value's keys: most of a schema's are optional, and looking up an absent one is slow. */
 function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
   const fields = new Map(
     Object.entries(shape).map(([key, schema]) => {
       const check = checkOf(schema)
-      // What may be anything must be there all the same.
+      // An `unknown` field accepts any value but must be present.
       const isOptional = check(undefined) && schema._zod.def.type !== 'unknown'
       return [key, { check, needed: isOptional ? 0 : 1 }]
     }),

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ReplyFailure } from '../part.ts'
 import type { failureSchema } from './schema.ts'
 
-/** An error of the wire in the model's shape. Its message is a sentence of the provider's, or empty where it sent none. */
+/** Converts a wire error to the model. Its message is the provider's sentence, or empty if it sent none. */
 export function toFailure(wire: z.infer<typeof failureSchema>): ReplyFailure {
   return {
     name: wire.name ?? 'UnknownError',

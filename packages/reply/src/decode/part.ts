@@ -15,7 +15,7 @@ interface PartRead {
   readonly sessionID: string
 }
 
-/** A part of the wire in the model's shape, or what is wrong with it. A type that is not known becomes `unknown`. */
+/** Converts a wire part to the model, or returns the validation error. An unknown type becomes `unknown`. */
 export function toPart(wire: unknown): PartRead | z.ZodError {
   const { type } = (wire ?? {}) as { readonly type?: unknown }
   const read = typeof type === 'string' ? partReaders.get(type) : undefined
@@ -29,7 +29,7 @@ function readUnknown(wire: unknown): PartRead | z.ZodError {
     : any.error
 }
 
-/** The streamed types, of which there are many, are one literal each; see `reduce/shape.ts`. */
+/** The streamed types are frequent, so each is a single literal; see `reduce/shape.ts`. */
 const builders: Builders = {
   text: toText,
   reasoning: ({ id, messageID, time, text }, raw) => ({
@@ -61,12 +61,12 @@ const builders: Builders = {
   compaction: (wire, raw) => ({ ...whole(wire, raw), type: 'compaction', auto: wire.auto }),
 }
 
-/** What is never streamed comes closed. */
+/** Parts that are never streamed arrive closed. */
 function whole({ id, messageID }: { readonly id: string; readonly messageID: string }, raw: unknown) {
   return { id, messageID, status: 'sealed', hole: undefined, raw } as const
 }
 
-/** A text that carries no times at all was never streamed: it is whole. */
+/** A text without any times was never streamed, so it is complete. */
 function statusOf(time: { start?: number | undefined; end?: number | undefined } | undefined): PartStatus {
   return time === undefined || time.end !== undefined ? 'sealed' : 'open'
 }
@@ -125,7 +125,7 @@ function partReaderOf<T extends PartType>(type: T): PartReader {
   const fits = checkOf(schema)
   const build = builders[type]
   return (wire) => {
-    // No part's schema changes what it reads; so the part is made of the object that the source sent.
+    // No part schema transforms its input, so the part is built from the object that the source sent.
     const error = fits(wire) ? undefined : schema.safeParse(wire).error
     if (error) return error
     const fitting = wire as Wire<T>

@@ -19,13 +19,13 @@ type Readers = {
 }
 type Decoded = ReplyEvent | z.ZodError | undefined
 
-/** Reads a frame of one type: the event, or what is wrong with it. Undefined for one that belongs to no session. */
+/** Reads a frame of one type: returns the event or the validation error. Undefined if it belongs to no session. */
 export type FrameReader = (frame: { readonly properties?: unknown }, seen: Seen) => Decoded
 
 export function firstIssue(error: z.ZodError): string {
   let issue = error.issues[0]
   const path: PropertyKey[] = ['properties']
-  // Of several allowed shapes the first is today's; its complaint is the one that helps.
+  // The first of several allowed shapes is the current one; its error is the most useful.
   for (; issue?.code === 'invalid_union' && issue.errors[0]?.[0]; [issue] = issue.errors[0]) path.push(...issue.path)
   return issue ? `${[...path, ...issue.path].join('.')}: ${issue.message}` : error.message
 }
@@ -138,7 +138,7 @@ function toSessionEvent({ info }: z.infer<Schemas['session.created']>, at: numbe
   return { type: 'session', at, raw, sessionID: info.id, parentID, title, directory, createdAt, revertedTo }
 }
 
-/** By the type of the frame. */
+/** Indexed by frame type. */
 export const frameReaders: ReadonlyMap<string, FrameReader> = new Map(
   (Object.keys(eventSchemas) as WireType[]).map((type) => [type, frameReaderOf(type)]),
 )

@@ -9,7 +9,7 @@ import { toHead, toSession } from './message.ts'
 import { toPart } from './part.ts'
 import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todosSchema } from './schema.ts'
 
-/** What REST gives, in the model's shape. A list's malformed items are reported and left out; the rest is kept. */
+/** Converts REST responses to the model. Reports and drops a list's malformed items; keeps the rest. */
 
 const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
 
@@ -78,7 +78,7 @@ export interface ReadStatus {
   readonly retry?: Retry | undefined
 }
 
-/** The sessions that are not idle. One that is absent is idle. */
+/** The sessions that are not idle. Absent means idle. */
 export function toReadStatuses(value: unknown): ReadonlyMap<string, ReadStatus> {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
   return new Map(
@@ -94,7 +94,7 @@ export function toReadStatuses(value: unknown): ReadonlyMap<string, ReadStatus> 
 
 const pathSchema = z.looseObject({ directory: z.string().min(1) })
 
-/** The directory that `GET /path` tells of. */
+/** The directory in the response to `GET /path`. */
 export function toReadDirectory(value: unknown): string | undefined {
   const path = pathSchema.safeParse(value)
   return path.success ? path.data.directory : undefined
@@ -102,7 +102,7 @@ export function toReadDirectory(value: unknown): string | undefined {
 
 const projectSchema = z.looseObject({ worktree: z.string().min(1) })
 
-/** The folders of a list of projects. */
+/** The worktrees in a list of projects. */
 export function toReadWorktrees(value: unknown): readonly string[] {
   return listOf(value).flatMap((item) => {
     const project = projectSchema.safeParse(item)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * The shapes of the wire, as loose as its servers are: unknown keys pass, and what some version leaves out is optional.
- * Only what the reduction needs is named. Deltas are checked by hand in `decode.ts`, for speed.
+ * The wire's shapes, as loose as its servers: unknown keys pass, and fields that some version omits are optional. Lists
+ * only the fields that the reducer needs. `decode.ts` checks deltas by hand, for speed.
  */
 const id = z.string().min(1)
 const record = z.record(z.string(), z.unknown())
@@ -37,7 +37,7 @@ export const headSchema = z.looseObject({
   error: failureSchema.optional(),
   tokens: tokensSchema.optional(),
   cost: z.number().optional(),
-  /** A user message carries an object here (its title and diffs), an assistant's a flag. */
+  /** An object in a user message (its title and diffs), a flag in an assistant's. */
   summary: z.unknown().optional(),
   agent: z.string().optional(),
   mode: z.string().optional(),
@@ -68,7 +68,7 @@ export const toolStateSchema = z.looseObject({
   time: times,
 })
 
-/** One schema for each part type that is known. `satisfies` in the type tests keeps this list and the SDK's the same. */
+/** One schema per known part type. `satisfies` in the type tests keeps this list equal to the SDK's. */
 export const partSchemas = {
   text: z.looseObject({
     ...place,
@@ -160,7 +160,7 @@ export const eventSchemas = {
   'session.compacted': z.looseObject({ sessionID }),
   'message.updated': z.looseObject({ info: headSchema }),
   'message.removed': z.looseObject({ sessionID, messageID: id }),
-  /** The part itself is read by its own schema. */
+  /** The part is validated by its own schema. */
   'message.part.updated': z.looseObject({ part: z.unknown() }),
   'message.part.removed': z.looseObject({ sessionID, messageID: id, partID: id }),
   'todo.updated': z.looseObject({ sessionID, todos: todosSchema }),

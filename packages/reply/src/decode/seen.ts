@@ -1,13 +1,13 @@
-/** How many of the last event ids are remembered to drop doubled events. A reconnect can double at most what was in flight. */
+/** How many event ids are remembered to drop duplicates. A reconnect duplicates at most what was in flight. */
 const remembered = 512
 
 /**
- * Whether an id was among the last ones, noting it if not. The server's ids rise, so nearly every id is greater than all
- * before it and needs no search. Only the time that it takes depends on that: their clock wraps around now and then.
+ * Returns whether an id was among the last ones, and remembers it if not. The server's ids rise, so nearly every id is
+ * greater than all before it and needs no search. Only speed depends on that: the ids' clock wraps around now and then.
  */
 export function createSeen(): (id: string) => boolean {
   const last: string[] = []
-  /** The ends of the ids, where they are random: a search among numbers spares most searches among texts. */
+  /** The ids' random tails: searching numbers avoids most string comparisons. */
   const ends: number[] = []
   let next = 0
   let highest = ''

@@ -22,35 +22,38 @@ export interface AbortingOptions {
   readonly graceMs: number
   readonly stopping: Stopping
   readonly parentOf: (place: Place) => Promise<string | undefined>
-  /** Where a session lives, over REST where it isn't known. Rejects with `gone` when there is no such session. */
+  /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
   readonly find: (sessionID: string) => Promise<Place>
 }
 
 export interface AbortRequest {
   readonly reason?: 'requested' | 'timed-out' | undefined
-  /** A prompt that is being posted: an abort that overtakes it would leave its run to go on. */
+  /** A prompt that is being posted. The abort waits for it: one that overtook it would leave its run going. */
   readonly after?: Promise<unknown> | undefined
 }
 
 export interface Aborting {
-  /** Ends what runs in a session and below it, whether or not a reply of it is known. Calls for one session share one abort. Never rejects. */
+  /**
+   * Ends all work in a session and below it, whether or not its reply is known. Concurrent calls for one session share
+   * one abort. Never rejects.
+   */
   abort(sessionID: string, request?: AbortRequest): Promise<Aborted>
 }
 
 const maxTries = 5
 
-/** How long the server gets to list what is pending before the abort goes out, and how long for everything. */
+/** Limits for listing what is pending before the abort is sent, and for the whole abort. */
 const listMs = 5000
 const wholeMs = 30_000
 
-/** How often a session that the stream doesn't tell of is looked at. */
+/** How often a session that the stream doesn't report on is polled. */
 const lookMs = 100
 
 /**
- * Ends a run on the server. At once, nothing of its tree can be answered any more and the known asks are rejected: an abort
- * leaves permissions pending, and approving one later would still run the command. Then the tree is walked, what is pending in
- * it is rejected, the run is aborted, and the same is looked at again; while anything is at work, all of it is repeated.
- * The reply settles as `aborted` only when the server was seen to rest, else as `lost` with the reason `not-stopped`.
+ * Ends a run on the server. From the first moment, no ask of its tree can be answered, and the known asks are rejected:
+ * an abort leaves permissions pending, and approving one later would still run the command. Then walks the tree,
+ * rejects what is pending in it, aborts the run and checks again; repeats all of that while anything is at work. The
+ * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
  */
 export function createAborting(options: AbortingOptions): Aborting {
   const { engine, rest, clock, onError, graceMs, stopping, parentOf, find } = options
@@ -108,7 +111,10 @@ export function createAborting(options: AbortingOptions): Aborting {
       return { type: 'not-stopped', error: lastError }
     }
 
-    /** Rejects what is pending in the tree, as the server lists it: we may not have heard of the newest. Whether all of it went. */
+    /**
+     * Rejects everything that the server lists as pending in the tree; the stream may not have reported the newest
+     * asks. Returns whether all were rejected.
+     */
     async function clear({ directory }: Place, tree: Tree): Promise<boolean> {
       const at = clock.now()
       tree.add(idsOf(known()))
@@ -120,7 +126,7 @@ export function createAborting(options: AbortingOptions): Aborting {
       const reading = { at, directory }
       const listed = [...toReadPermissions(permissions, reading), ...toReadQuestions(questions, reading)]
       const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
-      // Where the server has no such list, what the stream told has to do.
+      // If the server has no such list, falls back to what the stream reported.
       const isBlind = questions === undefined || permissions === undefined
       const told = isBlind ? (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
       const asks = [...listed, ...told]
@@ -136,21 +142,21 @@ export function createAborting(options: AbortingOptions): Aborting {
         else await rest.permit(ask, 'reject')
         return true
       } catch (error) {
-        // Rejecting one permission rejects the session's others.
+        // Rejecting one permission also rejects the session's others.
         if (error instanceof ReplyError && error.type === 'gone') return true
         tell(error)
         return false
       }
     }
 
-    /** The sessions of the tree that are not idle. */
+    /** The tree's sessions that are not idle. */
     async function atWork({ directory }: Place, tree: Tree): Promise<readonly string[]> {
       const ids = [...toReadStatuses(await rest.status(directory)).keys()]
       const held = await Promise.all(ids.map((id) => tree.holds(id)))
       return ids.filter((_, index) => held[index])
     }
 
-    /** Until the run has come to rest, as the stream tells it, or `graceMs` have passed. */
+    /** Waits until the run is at rest according to the stream, or until `graceMs` have passed. */
     async function resting(place: Place, tree: Tree): Promise<void> {
       if (known()) return await pauseUntil(isAtRest)
       for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += lookMs) {
@@ -164,7 +170,7 @@ export function createAborting(options: AbortingOptions): Aborting {
       return !reply || (engine.idleOf(sessionID) === 'heard' && isAtEnd(reply) && !isAtWorkBelow(reply))
     }
 
-    /** What was posted is on its way: a server that has just been started may take seconds before it begins. */
+    /** Whether the posted prompt has started: a server that has just been started may take seconds. */
     function hasBegun(): boolean {
       const reply = known()
       return reply?.phase !== 'waiting' || reply.promptIDs.length > 0
@@ -204,7 +210,7 @@ export function createAborting(options: AbortingOptions): Aborting {
       engine.apply(ended.map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, ...how })))
     }
 
-    /** The session's run as the stream tells it, while it is open. */
+    /** The session's open reply as the stream reports it. */
     function known(): Reply | undefined {
       const root = rootOf(sessionID)
       const reply = root && findReply(root, sessionID)
@@ -235,7 +241,7 @@ function idsOf(reply: Reply | undefined): readonly string[] {
   return reply ? [reply.sessionID, ...reply.children.flatMap((child) => idsOf(child.reply))] : []
 }
 
-/** The open replies of sub-agents, the deepest first. */
+/** The open replies of sub-agents, deepest first. */
 function openBelow(reply: Reply): readonly string[] {
   return reply.children.flatMap((child) =>
     child.reply.phase === 'settled' ? [] : [...openBelow(child.reply), child.reply.sessionID],

@@ -5,11 +5,11 @@ export interface Address {
   readonly url: string
   /** The value of the `authorization` header. Absent without a password. */
   readonly authorization?: string | undefined
-  /** How to correct the credentials when the server refuses them. */
+  /** How to fix the credentials if the server refuses them. */
   readonly cure: string
 }
 
-/** What `connect` is given, and what it falls back to. */
+/** The address options of `connect`. */
 export interface AddressOptions {
   readonly url?: string | undefined
   readonly username?: string | undefined
@@ -22,9 +22,9 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const defaultUrl = 'http://127.0.0.1:4096'
 
 /**
- * Splits what the caller gave into an address to show and a credential to keep. Reads the environment only when the caller
- * gave no `url`, so that a password never goes to a server that it was not set for. Throws `invalid` for what is not an
- * http(s) URL.
+ * Splits the caller's options into an address that is safe to show and a credential. Reads the environment only if the
+ * caller gave no `url`, so that a password never goes to a server that it was not set for. Throws `invalid` if the url
+ * is not http(s).
  */
 export function toAddress(options: AddressOptions, environment: Environment = processEnvironment()): Address {
   const isGiven = options.url !== undefined
@@ -47,7 +47,7 @@ export function toAddress(options: AddressOptions, environment: Environment = pr
   return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
 }
 
-/** The error for an answer of 401 or 403. */
+/** The error for a response of 401 or 403. */
 export function unauthorized({ url, authorization, cure }: Address, status: number): ReplyError {
   const what = authorization === undefined ? 'asks for a password' : 'refused the credentials'
   return new ReplyError('unauthorized', `${url} ${what} (${status}): ${cure}.`)
@@ -58,12 +58,12 @@ function processEnvironment(): Environment {
   return typeof process === 'undefined' ? {} : process.env
 }
 
-/** Works in browsers, too: `btoa` takes bytes, one a character. */
+/** Works in browsers: `btoa` takes one character per byte. */
 function base64(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
 }
 
-/** Leaves a lone percent sign as it is: not everyone escapes it. */
+/** Keeps a lone percent sign: not all callers escape it. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -1,10 +1,16 @@
 import type { Question, QuestionAsk } from '../ask.ts'
 import { ReplyError } from '../error.ts'
 
-/** To a question: one list per question, labels, options' numbers from 1 on, or free text. To a permission: `once` or `always`. */
+/**
+ * For a question: one list per question of labels, option numbers from 1, or free text. For a permission: `once` or
+ * `always`.
+ */
 export type Answer = readonly (readonly string[])[] | 'once' | 'always'
 
-/** The answers as the server takes them, with labels for numbers. Throws `invalid` with what is wrong and what would be right. */
+/**
+ * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid` with what is wrong and
+ * what would be right.
+ */
 export function checkAnswers(ask: QuestionAsk, given: Answer): string[][] {
   const { questions } = ask
   if (typeof given === 'string' || given.length !== questions.length) {
@@ -45,7 +51,10 @@ function checkAnswer(question: Question, given: readonly string[]): string[] {
   return answers
 }
 
-/** An option's number stands for its label, unless it is a label itself. In quotes it is free text: the number as such. */
+/**
+ * An option's number stands for its label, unless the number itself is a label. In quotes it is free text: the literal
+ * number.
+ */
 function labelOf(answer: string, { custom }: Question, labels: readonly string[]): string {
   if (labels.includes(answer)) return answer
   const quoted = custom ? /^"(\d+)"$/.exec(answer)?.[1] : undefined

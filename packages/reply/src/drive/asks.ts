@@ -25,26 +25,29 @@ type Post = (signal: AbortSignal) => Promise<unknown>
 
 interface Sending {
   readonly how: AskClosedEvent['how']
-  /** Throws if the ask is not what the answer was given to. Called last before the post, since the way there may take long. */
+  /**
+   * Throws if the ask changed since the answer was given. Called right before the post, because getting there may take
+   * long.
+   */
   readonly check: () => unknown
   readonly post: Post
 }
 
-/** What was said to an equal permission and goes to another one, too. */
+/** An answer to an equal permission that is also sent to this one. */
 interface Settled {
   readonly reply: PermissionReply
   readonly sent: Promise<void>
 }
 
-/** Far more than wait at once. */
+/** Far more than are ever pending at once. */
 const maxSettledBy = 1000
 
 /**
- * Sends people's answers. Each is checked first: the server takes anything. What the server took is told at once; its own
- * event may fall into a gap, and says the same.
+ * Sends people's answers. Validates each first, because the server accepts anything. Applies an accepted answer at
+ * once; the server's own event may be lost in a gap, and says the same.
  */
 export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks {
-  /** Being answered: a second answer would be taken too, by servers up to 1.14. */
+  /** Asks being answered. Servers up to 1.14 would accept a second answer too. */
   const inFlight = new Set<string>()
   const settledBy = new Map<string, Settled>()
   return { answer, reject }
@@ -73,9 +76,9 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
   }
 
-  /** Equal permissions are one question to a person: what is said to one holds for all that wait. */
+  /** Equal permissions are one question to a person: the answer to one is sent to all that are pending. */
   async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
-    // An observer that answers each ask as it is told also answers those that an equal one has settled.
+    // An observer that answers every ask it receives also answers those that an equal one has settled.
     const settled = settledBy.get(ask.requestID)
     if (settled?.reply === reply && !isOpen(ask)) return await settled.sent
     const check = (): Ask => {
@@ -84,17 +87,17 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
       return known
     }
     const how = { type: 'permission', reply } as const
-    // A consent counts for others only if the caller knew what this one would run.
+    // A consent applies to equal asks only if the caller knew what this one would run.
     const known = check()
     const meant = reply === 'reject' ? known : ask
     const equal = equalTo(meant).map(({ requestID }) => requestID)
     await send(ask, { how, check, post: (signal) => rest.permit(ask, reply, { message, signal }) })
-    // Looked up again: one that has changed meanwhile would run something else.
+    // Looks them up again: an ask that has changed in the meantime would run something else.
     const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {
       const stillSame = (): void => requireEqual(other, meant)
       const post: Post = (signal) => rest.permit(other, reply, { message, signal })
-      // The first answer may have settled the others too: `always` and a refusal do.
+      // The first answer may have settled the others as well: `always` and a rejection do.
       const sent = send(other, { how, check: stillSame, post }).catch(unlessResolved)
       settledBy.set(other.requestID, { reply, sent })
       await sent
@@ -103,17 +106,17 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     await Promise.all(posts)
   }
 
-  /** It waits for an answer, and none is on its way. */
+  /** Whether the ask is pending and no answer is being sent. */
   function isOpen(ask: Ask): boolean {
     return knownAs(ask).status === 'pending' && !inFlight.has(ask.requestID)
   }
 
-  /** One that has come to run something else is not answered with the others. */
+  /** Excludes an ask that changed and would now run something else. */
   function requireEqual(other: Ask, meant: Ask): void {
     if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolved(other)
   }
 
-  /** The other permissions of the tree that wait and would run the same, as they are now. */
+  /** The tree's other pending permissions that would run the same, in their current state. */
   function equalTo(ask: Ask): readonly Ask[] {
     const isEqual = (other: Ask): boolean => other.requestID !== ask.requestID && isEqualAsk(ask, other)
     return (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
@@ -125,7 +128,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     const leave = stopping.leave(addresseeOf(ask))
     try {
       await leave.placed()
-      // Its run is being stopped: what isn't sent by now is not sent.
+      // The run is being stopped: unsent answers must not be sent any more.
       if (leave.signal.aborted) throw alreadyResolved(ask)
       check()
       await post(leave.signal)
@@ -141,7 +144,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     }
   }
 
-  /** The ask as it is known by now. What the caller holds may be old. */
+  /** The current state of the ask. The caller's copy may be outdated. */
   function requirePending(ask: Ask): Ask {
     const known = knownAs(ask)
     if (known.status !== 'pending') throw alreadyResolved(known)
@@ -152,7 +155,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     return rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
   }
 
-  /** The reply that has it: an ask that was taken from a sub-agent's own reply does not name the root. */
+  /** The reply that contains the ask. An ask taken from a sub-agent's own reply does not name the root. */
   function rootOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
@@ -167,8 +170,8 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
 }
 
 /**
- * What is allowed has to be what the caller read. One that answers an ask without a call allows it unseen: the call may
- * become known at any moment, also between the ask and an answer that is given at once.
+ * Ensures that the caller allows what they read. Answering an ask without a call allows it unseen: the call may become
+ * known at any moment, even between the ask and an immediate answer.
  */
 function requireSame(ask: Ask, known: Ask): void {
   const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call

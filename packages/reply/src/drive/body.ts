@@ -1,8 +1,8 @@
 import { ReplyError } from '../error.ts'
 
 /**
- * A response's body. Refuses with `too-large` beyond `maxBytes`: at once when the header tells, else while reading, so that
- * never more than that is held.
+ * Reads a response's body. Rejects with `too-large` beyond `maxBytes`: at once if the header says so, otherwise while
+ * reading, so that it never holds more than that.
  */
 export async function readBody(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   if (!response.body) return new Uint8Array()
@@ -17,7 +17,7 @@ export async function readBody(response: Response, maxBytes: number): Promise<Ui
     isTooLarge = length > maxBytes
     if (!isTooLarge) pieces.push(value)
   }
-  // Does not wait for a server that goes on sending.
+  // Not awaited: the server may keep sending.
   void reader.cancel().catch(() => {})
   throw new ReplyError('too-large', `more than ${maxBytes} bytes`)
 }

@@ -1,10 +1,16 @@
-/** Time as a parameter: tests give one that they move by hand. */
+/** Time as a parameter: tests pass a clock that they advance by hand. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds since any fixed moment, for durations: never goes back, and knows no steps of the wall clock. Default: `now`. */
+  /**
+   * Milliseconds since any fixed moment, for durations: never goes back and is unaffected by changes of the wall clock.
+   * Default: `now`.
+   */
   monotonic?(): number
-  /** Calls once after `delayMs`; never, when that is more than 24 days. Returns the stop; stopping after the call does nothing. */
+  /**
+   * Calls `run` once after `delayMs`; never if that is more than 24 days. Returns a function that cancels it; canceling
+   * after the call does nothing.
+   */
   after(delayMs: number, run: () => void): () => void
 }
 
@@ -14,8 +20,8 @@ export interface SteadyClock extends Clock {
 }
 
 /**
- * The same clock, with times that never go back: when the wall clock is set back, `now` goes on from the latest time by
- * the monotonic one. What happened later has the later time, and no duration is negative. Steps forward are followed, as
+ * Wraps a clock so that its times never go back: if the wall clock is set back, `now` continues from the latest time by
+ * the monotonic clock. Later events have later times, and no duration is negative. Steps forward are followed, such as
  * after the computer slept.
  */
 export function steadyClock(clock: Clock): SteadyClock {
@@ -34,19 +40,19 @@ export function steadyClock(clock: Clock): SteadyClock {
   }
 }
 
-/** The computer's. Its `now` never goes back, see `steadyClock`. */
+/** The computer's clock. Its `now` never goes back, see `steadyClock`. */
 export const systemClock: SteadyClock = steadyClock({
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after: (delayMs, run) => {
-    // Node's timers take 24.8 days at most, and call at once for more.
+    // Node's timers take at most 24.8 days, and fire at once for more.
     if (delayMs > 2 ** 31 - 1) return () => {}
     const timer = setTimeout(run, delayMs)
     return () => clearTimeout(timer)
   },
 })
 
-/** What the promise comes to; undefined when it takes longer. */
+/** Resolves to the promise's value, or to undefined after `limitMs`. */
 export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const stop = clock.after(limitMs, () => resolve(undefined))

@@ -31,40 +31,41 @@ import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
 
 export interface OpenCode {
   /**
-   * Resolves when the event stream is up for the first time. Rejects when the first attempt finds no server or is refused,
-   * and when streams only broke off for `connectTimeoutMs`. Attempts go on either way.
+   * Resolves when the stream is first up. Rejects if the first attempt finds no server or is refused, or if streams
+   * keep breaking off for `connectTimeoutMs`. Retries continue either way.
    */
   readonly ready: Promise<void>
-  /** Posts a prompt, exactly once and only when the stream is up, and gives the reply as it comes about. Without a `sessionID` in a new session. */
+  /** Posts a prompt exactly once, when the stream is up. Without a `sessionID` it creates a session. */
   prompt(input: PromptInput, options?: RunOptions): ReplyStream
-  /** Runs a slash command of the server's. */
+  /** Runs one of the server's slash commands. */
   command(input: CommandInput, options?: RunOptions): ReplyStream
-  /** Observes every reply of a session, a directory or the whole server, whoever started it; also those under way. Returns the stop. */
+  /** Observes every reply of a session, directory or server, even running ones. Returns a function that stops it. */
   watch(target: WatchTarget, options: WatchOptions): () => void
   /**
-   * Answers a question or allows a permission, and with it all that are equal (see `isEqualAsk`). Rejects with `invalid`
-   * for what doesn't fit, and when the ask has changed since that copy of it was taken; with `already-resolved` when it is
-   * too late. A copy without `call` is allowed unseen: have a person allow only what `askDetails` tells.
+   * Answers a question or allows a permission, together with all equal asks (see `isEqualAsk`). Rejects with `invalid`
+   * if the answer doesn't fit or the ask has changed since that copy of it was taken; with `already-resolved` if it is
+   * too late. A copy without `call` is allowed unseen: let a person allow only what `askDetails` shows.
    */
   answer(ask: Ask, answer: Answer): Promise<void>
-  /** Refuses it. With a message, OpenCode hands that to the model and goes on. Only permissions take one. */
+  /** Rejects an ask. OpenCode passes a message to the model and continues. Only permissions take one. */
   reject(ask: Ask, message?: string): Promise<void>
   /**
-   * Ends what runs in a session and its sub-agents, also if another client or an earlier run of this program started it; see `StopTarget`.
-   * From the call on none of their asks can be answered. Resolves when the server was seen to rest with nothing pending, also when
-   * it did before. Rejects with `not-stopped` when it wasn't seen to within 30 s, with `gone` when it doesn't know the session.
+   * Ends all work in a session and its sub-agents, even if another client or an earlier run of this program started it;
+   * see `StopTarget`. From the call on, their asks can't be answered. Resolves once the server is seen at rest with
+   * nothing pending, also if it already was. Rejects with `not-stopped` if that isn't seen within 30 s, with `gone` if
+   * the server doesn't know the session.
    */
   abort(target: StopTarget): Promise<void>
-  /** Closes the stream. Replies still open end as `lost` here; on the server they go on. */
+  /** Closes the stream. Open replies end as `lost` here; on the server they continue. */
   close(): Promise<void>
 }
 
-/** Connects to a server: one event stream, shared by all sessions. Throws `invalid` for options that can't be; nothing else. */
+/** Connects to a server with one event stream, shared by all sessions. Throws only `invalid`, for invalid options. */
 export function connect(options: ConnectOptions = {}): OpenCode {
   const given = toSettings(options)
   const address = toAddress(options)
   let isClosed = false
-  // What was under way when the owner closed the connection fails, and is nobody's concern any more.
+  // Calls in flight fail when the owner closes the connection; those errors are not reported.
   const onError = guardedOnError((error) => {
     if (!isClosed) given.onError(error)
   })
@@ -93,7 +94,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   }
   const ending = createEnding({
     ...settings,
-    // An open text that only REST tells of at the end was missed.
+    // An open text that only REST reports at the end was missed on the stream.
     read: (reply) => read({ ...placeOf(reply), reply, gap: true }),
     apply: engine.apply,
     openReply: engine.openReply,
@@ -104,7 +105,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     ...settings,
     onStalled: (sessionID, stalled) => {
       engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
-      // Its end may have been lost on a stream that is up.
+      // The end of the reply may have been lost even though the stream is up.
       if (stalled) void refresh(engine.place(sessionID))
     },
   })
@@ -176,7 +177,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     )
   }
 
-  /** The session to run in, with what is known of it brought up to date: what it holds already is not our reply. */
+  /** Finds or creates the session and reads its current state, so that existing messages don't count as our reply. */
   async function session(input: { sessionID?: string | undefined; title?: string | undefined }): Promise<Place> {
     if (input.sessionID === undefined) {
       const { directory: given } = options
@@ -206,13 +207,13 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     }
   }
 
-  /** The words of a message of a person's; undefined where they cannot be had, empty while they are not stored. */
+  /** The text of a user message; undefined if it can't be read, empty if it isn't stored yet. */
   async function said(place: Place, messageID: string): Promise<string | undefined> {
     try {
       const [message] = toReadMessages([await rest.message(place, messageID)], onError)
       return message && wordsOf(message.parts)
     } catch {
-      // It is only to be told apart from others: what isn't known is taken for ours.
+      // Used only to tell prompts apart; an unknown text is taken for ours.
       return undefined
     }
   }

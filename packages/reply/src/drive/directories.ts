@@ -1,13 +1,13 @@
 import type { Engine } from './engine.ts'
 
-/** The directories to ask after a gap: the connection's own, and those with an open reply. The others are forgotten. */
+/** The directories to ask after a gap: the connection's own, and those with an open reply. Drops the others. */
 export interface Directories {
   list(): readonly (string | undefined)[]
 }
 
 export interface DirectoriesOptions {
   readonly engine: Engine
-  /** The connection's own directory, in the server's spelling as soon as that is known. */
+  /** The connection's own directory, in the server's spelling once that is known. */
   readonly home: () => string | undefined
   readonly isLive: () => boolean
 }
@@ -17,7 +17,7 @@ export function createDirectories({ engine, home, isLive }: DirectoriesOptions):
   engine.onTurned((sessionID) => {
     const directory = engine.newestReply(sessionID)?.directory
     if (engine.openReply(sessionID)) busy.add(directory)
-    // Without a stream replies end by the clock; on the server they may go on.
+    // While the stream is down, replies end by timeout; on the server they may continue.
     else if (isLive() && !engine.openReplies().some((reply) => reply.directory === directory)) busy.delete(directory)
   })
   return { list: () => [...new Set([home(), ...[...busy].map((directory) => directory ?? home())])] }

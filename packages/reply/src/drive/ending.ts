@@ -9,20 +9,23 @@ import type { Clock } from './clock.ts'
 export interface EndingOptions {
   readonly clock: Clock
   readonly onError: OnError
-  /** After idle was seen with an unfinished message, and again after REST confirmed it. */
+  /** Wait after idle was seen with an unfinished message, and again after REST confirmed it. */
   readonly graceMs: number
-  /** A reply of which nothing is told is looked at after so long, then after twice, four times, … as long. */
+  /** Delay before checking a reply without events, in ms; doubles with each further check. */
   readonly waitMs: number
   readonly read: (reply: Reply) => Promise<SnapshotEvent>
   readonly apply: (events: readonly ReplyEvent[]) => void
   readonly openReply: (sessionID: string) => Reply | undefined
   readonly idleOf: (sessionID: string) => Idle | undefined
-  /** Somebody here posted a prompt for it, so something has to run. */
+  /** Whether a prompt was posted for it from here, so that something has to run. */
   readonly isExpected: (sessionID: string) => boolean
 }
 
 export interface Ending {
-  /** Looks whether the session's reply may have ended unseen, and begins to find out. Call it when the session took a turn. */
+  /**
+   * Checks whether the session's reply may have ended unnoticed, and starts to find out. Call it when the session's
+   * course may have changed.
+   */
   review(sessionID: string): void
   stop(): void
 }
@@ -34,16 +37,16 @@ interface Case {
   stop: () => void
 }
 
-/** With the default of 500 ms they take half a minute. */
+/** With the default of 500 ms, they take half a minute. */
 const maxLooks = 6
 const maxDelayMs = 30_000
 
-/** A server that tells its stream but answers nothing: with the delays between them it is four minutes. */
+/** For a server that keeps its stream open but doesn't answer requests: with the delays in between, four minutes. */
 const maxFailures = 10
 
 /**
- * Ends what the stream does not end: a run that is idle with an unfinished message, a run whose end fell into a gap, and
- * a prompt for which nothing ever ran. Each is looked at over REST, and settled only if the look confirms it.
+ * Ends replies that the stream doesn't end: a run that is idle with an unfinished message, a run whose end fell into a
+ * gap, and a prompt for which nothing ever ran. Checks each over REST and settles it only if REST confirms.
  */
 export function createEnding(options: EndingOptions): Ending {
   const { clock, graceMs, waitMs } = options
@@ -52,11 +55,11 @@ export function createEnding(options: EndingOptions): Ending {
 
   function review(sessionID: string): void {
     const reply = options.openReply(sessionID)
-    // The abort itself looks for its end.
+    // The abort itself waits for the end.
     if (!reply || reply.aborting) return forget(sessionID)
-    // A background sub-agent's end comes by itself.
+    // A background sub-agent's end arrives on the stream.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
-    // Servers from 1.17 on say that they are connected some moments before they are: what they tell in between is lost.
+    // Servers from 1.17 on report `connected` shortly before they are: events in between are lost.
     const isUntold = options.isExpected(sessionID) && reply.promptIDs.length === 0
     if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUntold)) begin(sessionID, 'waiting')
     else if (options.idleOf(sessionID)) begin(sessionID, 'idle')
@@ -99,7 +102,7 @@ export function createEnding(options: EndingOptions): Ending {
     decide(after, open, snapshot)
   }
 
-  /** The server could not be asked: the transport's clock deals with that; the question stays. */
+  /** The server could not be asked. The transport handles the lost connection; this check stays scheduled. */
   function retry(sessionID: string, open: Case, error: unknown): void {
     options.onError(
       error instanceof ReplyError
@@ -108,7 +111,7 @@ export function createEnding(options: EndingOptions): Ending {
     )
     if (cases.get(sessionID) !== open) return
     open.failures += 1
-    // The stream said that it is over; how it ended nobody will say.
+    // The stream said that the run is over, but how it ended can't be determined any more.
     if (open.failures > maxFailures && options.idleOf(sessionID) === 'heard')
       return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
@@ -124,7 +127,7 @@ export function createEnding(options: EndingOptions): Ending {
       const message = `Nothing ran for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
       return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
     }
-    // Seen twice, a grace apart: a normal end passes through the same state.
+    // Requires two checks, a grace period apart: a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
     const by = options.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
     const ended = endedBelow(reply, snapshot.children)
@@ -148,7 +151,7 @@ function isAtWork(snapshot: SnapshotEvent): boolean {
   return snapshot.status !== 'idle' || snapshot.children.some(isAtWork)
 }
 
-/** The sub-agents that we know as open and REST knows as idle, the deepest first. */
+/** The sub-agents that are open here but idle according to REST, deepest first. */
 function endedBelow(reply: Reply, snapshots: readonly SnapshotEvent[]): string[] {
   return snapshots.flatMap((snapshot) => {
     const below = endedBelow(reply, snapshot.children)

@@ -9,34 +9,34 @@ import { directoryOf, heldReplies, idleOf, unknownSessions } from '../track.ts'
 import { latest, timeOf } from './newest.ts'
 import { createReplies, type Replies } from './replies.ts'
 
-/** All that is known of one server's sessions, and the one place where events are applied to it. */
+/** Holds the state of one server's sessions; the only place that applies events to it. */
 export interface Engine {
   readonly replies: Replies
-  /** Applies events in order. From within an observer they wait for the present one to be told to all. */
+  /** Applies events in order. Events applied by an observer are queued until all observers received the current one. */
   apply(events: readonly ReplyEvent[]): void
-  /** From now on nothing is applied. */
+  /** Ignores all further events. */
   stop(): void
-  /** Told of each step after the reply's observers. */
+  /** Called with each step, after the reply's observers. */
   onStep(listener: (step: TrackedStep) => void): void
-  /** Told of each root session whose run may have changed its course: everything but a delta. */
+  /** Called for each root session whose run may have changed its course: on every event but a delta. */
   onTurned(listener: (sessionID: string) => void): void
-  /** Told after each group of events. */
+  /** Called after each batch of events. */
   onApplied(listener: () => void): void
-  /** Sessions with events that cannot be placed, and the parents that are missing. */
+  /** Sessions with events that cannot be placed, and the missing parents. */
   unknown(): readonly string[]
-  /** Events wait for their message or session. */
+  /** Whether events are held for a message or session that isn't known yet. */
   hasHeld(): boolean
-  /** The sessions whose events wait. */
+  /** The sessions whose events are held. */
   waiting(): readonly string[]
-  /** Whether the session is known to be idle: from the stream, or from REST alone. */
+  /** Whether the session is idle, and the source: the stream, or REST alone. */
   idleOf(sessionID: string): Idle | undefined
-  /** Where the session is, as far as it was told. */
+  /** Where the session lives, as far as known. */
   place(sessionID: string): Place
-  /** The replies of a root session that are kept, the newest last. */
+  /** The retained replies of a root session, newest last. */
   held(sessionID: string): readonly Reply[]
-  /** What the server held when we began to listen, by its clock. */
+  /** The server's newest time when listening began, by its own clock. */
   listeningFrom(): number | undefined
-  /** The newest time that an event told of, by the server's clock. */
+  /** The newest time in any event, by the server's clock. */
   newestAt(): number | undefined
   openReplies(): readonly Reply[]
   openReply(sessionID: string): Reply | undefined
@@ -79,7 +79,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
 
   function apply(events: readonly ReplyEvent[]): void {
     if (isStopped) return
-    // One by one: a call takes only so many arguments, and a resync may have kept more.
+    // One by one: a call takes a limited number of arguments, and a resync may have kept more.
     for (const event of events) pending.push(event)
     if (isApplying) return
     isApplying = true

@@ -18,31 +18,36 @@ export interface FeedOptions {
   readonly onFrame?: ((data: string, at: number) => void) | undefined
   /** Events in the order of the wire. The first ones of a connection begin with `connected`. */
   readonly receive: (events: readonly ReplyEvent[]) => void
-  /** The stream ended, failed or fell silent; another connection follows. `brokeOff`: the server had opened it, then ended it. */
+  /**
+   * The stream ended, failed or fell silent; a reconnect follows. `brokeOff`: the server had opened the stream, then
+   * ended it.
+   */
   readonly onLost: (loss: { readonly reason: ReplyError; readonly brokeOff: boolean }) => void
-  /** No first frame for so long: nobody will answer. */
+  /** Without a first frame for this long, in ms, the attempt is given up. */
   readonly firstFrameMs: number
-  /** No frame for so long: the connection is dead. Asked anew for each connection. */
+  /** Without a frame for this long, in ms, the connection is dead. Read anew for each connection. */
   readonly silenceMs: () => number
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
 }
 
 export interface Feed {
-  /** Ends the present connection and begins another. */
+  /** Ends the current connection and starts another. */
   reconnect(reason: ReplyError): void
-  /** How long a silence may be is known better now. */
+  /** Restarts the silence timer after `silenceMs` changed. */
   rearm(): void
-  /** The connection is of use: the next back-off begins from the shortest. */
+  /** Marks the connection as usable: the next back-off starts from the shortest delay. */
   succeed(): void
   close(): void
 }
 
-/** One server's event stream, kept up for ever: bytes from `/global/event`, or `/event` on servers without it. */
+/**
+ * One server's event stream, reconnected indefinitely: bytes from `/global/event`, or `/event` on servers without it.
+ */
 export function createFeed(options: FeedOptions): Feed {
   const { address, clock, onError } = options
   const closed = new AbortController()
   const decoder = createDecoder({ onError })
-  // Whatever follows from a loss, the next attempt must be made.
+  // Guarded: a failing callback must not prevent the next attempt.
   const tellLost = guarded('onLost', options.onLost, onError)
   let connection = new AbortController()
   let failures = 0
@@ -78,7 +83,7 @@ export function createFeed(options: FeedOptions): Feed {
     }
   }
 
-  /** One connection from its beginning to its end, and why it ended. */
+  /** Runs one connection to its end and returns why it ended. */
   async function readOnce(abort: AbortController): Promise<{ reason: ReplyError; brokeOff: boolean }> {
     let stopSilence = watchSilence(abort, Math.min(options.firstFrameMs, options.silenceMs()))
     let isOpen = false

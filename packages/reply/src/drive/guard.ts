@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from '../error.ts'
 
-/** A caller's function that cannot hurt: what it throws goes to `onError`. */
+/** Wraps a caller's function so that what it throws goes to `onError`. */
 export function guarded<A extends readonly unknown[]>(
   name: string,
   call: ((...given: A) => void) | undefined,
@@ -17,13 +17,13 @@ export function guarded<A extends readonly unknown[]>(
   }
 }
 
-/** The caller's `onError`, which has nobody to tell when it fails itself. */
+/** Wraps the caller's `onError`, whose own failures have no further handler. */
 export function guardedOnError(onError: OnError): OnError {
   return (error) => {
     try {
       onError(error)
     } catch {
-      // Told to nobody: the connection must not end with whoever wanted to hear of its errors.
+      // Dropped: a failing error handler must not end the connection.
     }
   }
 }

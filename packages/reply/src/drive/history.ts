@@ -5,18 +5,18 @@ import type { Place } from '../place.ts'
 import { isRunStart } from '../track/runs.ts'
 import type { Rest } from './rest.ts'
 
-/** What a reading has to reach back to. */
+/** How far back a reading has to go. */
 export interface Reach {
-  /** Messages from then on, ms since the epoch by the server's clock, with the run that holds the first of them. */
+  /** Messages from this time on (ms since the epoch, server clock), with the run that contains the first of them. */
   readonly since?: number | undefined
-  /** These messages, with the run that holds the first of them. */
+  /** These messages, with the run that contains the first of them. */
   readonly messageIDs: readonly string[]
 }
 
 export interface History {
   /** In the server's order. */
   readonly messages: SnapshotEvent['messages']
-  /** It has all messages of the session. */
+  /** Whether it has all messages of the session. */
   readonly isWhole: boolean
 }
 
@@ -28,15 +28,15 @@ export interface HistoryOptions {
 /** Most runs have fewer messages. */
 const firstPage = 20
 
-/** A page of this size takes a few milliseconds to parse. */
+/** A page of this size parses in a few milliseconds. */
 const largestPage = 160
 
-/** This many messages are decoded at a time; in between others have their turn. */
+/** Messages decoded per batch; other work can run between batches. */
 const slice = 100
 
 /**
- * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. In pages
- * from 1.2 on. Older servers only take a limit: they are asked again with a larger one.
+ * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. Uses
+ * pages from 1.2 on. Older servers only take a limit, so this asks again with a larger one.
  */
 export async function readHistory({ rest, onError }: HistoryOptions, place: Place, reach: Reach): Promise<History> {
   let messages: SnapshotEvent['messages'] = []
@@ -55,7 +55,7 @@ export async function readHistory({ rest, onError }: HistoryOptions, place: Plac
   }
 }
 
-/** A run that begins among the messages, with one before it: what is older changes nothing about that. */
+/** Whether a run begins among the messages and another precedes it: older messages don't affect that. */
 function reaches(messages: History['messages'], { since = Number.POSITIVE_INFINITY, messageIDs }: Reach): boolean {
   const missing = new Set(messageIDs)
   for (let at = messages.length - 1; at > 0; at--) {

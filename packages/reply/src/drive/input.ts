@@ -5,7 +5,7 @@ import type { CommandBody, CreateBody, PromptBody } from './rest.ts'
 export interface SessionInput {
   /** An existing root session. Default: a new one. */
   readonly sessionID?: string | undefined
-  /** Of a new session. Default: the server finds one. */
+  /** Title of a new session. Default: the server generates one. */
   readonly title?: string | undefined
   readonly agent?: string | undefined
   readonly model?: Model | undefined
@@ -13,7 +13,7 @@ export interface SessionInput {
 
 export interface PromptInput extends SessionInput {
   readonly text?: string | undefined
-  /** Parts in OpenCode's own form, after the text. */
+  /** Parts in OpenCode's own format, after the text. */
   readonly parts?: NonNullable<PromptBody['parts']> | undefined
   readonly files?: readonly PromptFile[] | undefined
   /** Only stores the message; nothing runs, the reply settles at once. */
@@ -35,7 +35,7 @@ export interface CommandInput extends SessionInput {
   readonly arguments?: string | undefined
 }
 
-/** Throws `invalid` for a prompt that says nothing. */
+/** Throws `invalid` for an empty prompt. */
 export function toPromptBody(input: PromptInput): PromptBody {
   const { text, files = [], parts = [], agent, model, noReply, system } = input
   if ((text === undefined || text.trim() === '') && files.length === 0 && parts.length === 0) {

@@ -8,9 +8,9 @@ import type { LiveReply } from './replies.ts'
 
 /** How a run got its reply. */
 export interface Start {
-  /** Its first state that the run is told of. */
+  /** The first state that the run receives. */
   readonly reply: Reply
-  /** It was under way. */
+  /** Whether the reply was already running. */
   readonly joined: boolean
 }
 
@@ -18,31 +18,32 @@ export interface JoinOptions {
   readonly engine: Engine
   readonly clock: Clock
   readonly place: Place
-  /** What the person said, where the server keeps it as it is: a command's words it puts in others. */
+  /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */
   readonly text?: string | undefined
-  /** The id that the prompt's message carries, where the server takes one: then the prompt is told by it alone. */
+  /** The id of the prompt's message, if the server accepts one; then the id alone identifies the prompt. */
   readonly messageID?: string | undefined
   readonly over: AbortSignal
   readonly post: () => Promise<void>
   readonly refresh: (place: Place) => Promise<void>
   readonly said: (place: Place, messageID: string) => Promise<string | undefined>
-  /** Calls once the reply shall be aborted, which may be now. */
+  /** Registers a listener that is called once the reply must be aborted, possibly at once. */
   readonly onUnwanted: (listener: () => void) => void
   /** The reply that took the prompt. */
   readonly found: (live: LiveReply, start: Start) => void
 }
 
-/** The looks for a prompt of which nothing is told: half a minute in all. */
+/** The checks for a prompt without events: half a minute in all. */
 const lookMs = 1000
 const maxLooks = 5
 
-/** A message is told before its words are stored. */
+/** A message is announced before its text is stored. */
 const storedMs = 100
 const maxStored = 5
 
 /**
- * Posts into a busy session. The reply that is under way takes the prompt in, or ends before it comes to that: then the
- * next one is ours. Others may prompt it at the same moment: ours is told by its id, or by its words. Rejects when nothing ran for it.
+ * Posts into a busy session. The running reply takes the prompt in, or ends before that; then the next reply is ours.
+ * Others may prompt the session at the same moment, so ours is recognized by its id or its text. Rejects if nothing ran
+ * for it.
  */
 export async function join(options: JoinOptions): Promise<void> {
   const { engine, clock, place, messageID, over } = options
@@ -79,7 +80,7 @@ export async function join(options: JoinOptions): Promise<void> {
   }
   options.onUnwanted(() => {
     isUnwanted = true
-    // Whether ours is in it already or follows on it: it must not go on.
+    // Aborts the current reply, whether it contains our prompt already or ours follows it.
     if (current && current.reply().phase !== 'settled') found(current, { reply: current.reply(), joined: true })
   })
   for (let look = 0; look < maxLooks && !isFound && !over.aborted; look++) {
@@ -124,12 +125,12 @@ export async function join(options: JoinOptions): Promise<void> {
   }
 }
 
-/** The failure of a post leaves open whether the server took it. */
+/** Whether the failure of a post leaves open if the server took it. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'unreachable'
 }
 
-/** What a person typed, without what the server added to it. */
+/** What a person typed, without the server's additions. */
 export function wordsOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === 'text' && !part.synthetic ? [part.text] : [])).join('\n\n')
 }

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { Rest } from './rest.ts'
 
-/** Tells each reply its model's context window, asked once for each directory. Without an answer the limit stays unknown. */
+/** Sets each reply's context window, read once per directory. If the server doesn't answer, the limit stays unknown. */
 export function createLimits({
   engine,
   rest,

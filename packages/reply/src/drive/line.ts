@@ -18,12 +18,12 @@ import type { Watching } from './watch.ts'
 
 export interface Line {
   readonly ready: Promise<void>
-  /** The stream is up and what was missed is in; rejects when that takes too long. */
+  /** Resolves when the stream is up and missed events were read; rejects if that takes too long. */
   whenLive(): Promise<void>
   isLive(): boolean
-  /** The server's version, as it told when the stream came up last. */
+  /** The server's version when the stream last came up. */
   version(): string | undefined
-  /** Learns what a directory holds, before its sessions are watched. */
+  /** Reads what a directory contains before its sessions are watched. */
   listen(directory: string | undefined): Promise<void>
   close(): void
 }
@@ -38,7 +38,7 @@ export interface LineOptions {
   readonly watching: Watching
 }
 
-/** The connection to the server: feed, resync after each gap, and what the replies are told of it. */
+/** The connection to the server: the feed, the resync after each gap, and the connection state of the replies. */
 export function createLine({ address, options, settings, engine, rest, read, watching }: LineOptions): Line {
   const { clock, onError, lostAfterMs } = settings
   let isUp = false
@@ -46,9 +46,9 @@ export function createLine({ address, options, settings, engine, rest, read, wat
   let isClosed = false
   let silenceMs = options.silenceMs ?? 75_000
   let stopLost: (() => void) | undefined
-  /** The newest that was heard before the stream was lost, by the server's clock. */
+  /** The newest time received before the stream was lost, by the server's clock. */
   let missedSince: number | undefined
-  /** Since when a directory could not be asked. */
+  /** Since when a directory could not be read. */
   let blindSince: number | undefined
   let stopBlind = (): void => {}
   let stopReady: (() => void) | undefined
@@ -58,7 +58,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
   const ready = new Promise<void>((resolve, reject) => {
     settleReady = { resolve, reject }
   })
-  // Nobody has to wait for it; prompts tell of a missing connection themselves.
+  // Awaiting `ready` is optional: prompts report a missing connection themselves.
   ready.catch(() => {})
 
   const resync = createResync({
@@ -94,7 +94,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     await Promise.all(watching.directories().map(listen))
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
     const { requests: found, isWhole } = await watching.atWork(missedSince)
-    // Nobody could say what went on there meanwhile: it is asked again.
+    // Some directory could not be read, so it is read again later.
     blindSince = isWhole ? undefined : (missedSince ?? engine.listeningFrom() ?? 0)
     const all = [...found, ...open]
     const requests = new Map(all.map((request) => [request.sessionID, request])).values()
@@ -119,7 +119,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     if (blindSince !== undefined) lookAgain(blindSince, 0)
   }
 
-  /** What came and went in a directory that could not be asked. */
+  /** Reads again what happened in a directory that could not be read. */
   function lookAgain(since: number, tries: number): void {
     stopBlind = clock.after(checkMs * 2 ** tries, () => {
       void watching.atWork(since).then(({ requests, isWhole }) => {
@@ -133,7 +133,7 @@ export function createLine({ address, options, settings, engine, rest, read, wat
 
   function receive(events: readonly ReplyEvent[]): void {
     resync.receive(events)
-    // What was pending in an instance that is disposed of is gone, and nothing tells.
+    // The pending asks of a disposed instance are gone, without an event.
     if (!events.some((event) => event.type === 'disposed')) return
     recheck.again()
   }
@@ -146,10 +146,10 @@ export function createLine({ address, options, settings, engine, rest, read, wat
     isUp = false
     resync.lost()
     recheck.stop()
-    // The server is there: the next attempt may hold.
+    // The server is there, so the next attempt may hold.
     if (brokeOff) stopReady ??= clock.after(settings.connectTimeoutMs, () => settleReady?.reject(lastReason ?? reason))
     else settleReady?.reject(reason)
-    // Waiting does not make a password right.
+    // Waiting doesn't fix a wrong password.
     if (reason.type === 'unauthorized') failWaiting(reason)
     onError(reason)
     tellReplies('lost')

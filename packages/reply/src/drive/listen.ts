@@ -12,7 +12,7 @@ export interface ListenOptions {
   readonly onError: OnError
 }
 
-/** Learns once what a directory holds, before its sessions are watched: that is not news. */
+/** Reads once what a directory contains before its sessions are watched: existing content is not news. */
 export function createListen({ engine, rest, clock, onError }: ListenOptions) {
   const listened = new Set<string | undefined>()
   return async (directory: string | undefined): Promise<void> => {
@@ -21,7 +21,7 @@ export function createListen({ engine, rest, clock, onError }: ListenOptions) {
       const newest = newestOf(toReadSessions(await rest.newestSession(directory)))
       listened.add(directory)
       let from = newest?.updatedAt
-      // A session may be told to be older than what was said in it, and so may the one that it works for.
+      // A session's own time may be older than its latest message; so may its parent's.
       for (const sessionID of [newest?.id, newest?.parentID]) {
         if (sessionID === undefined) continue
         const place = { sessionID, directory: newest?.directory ?? directory }
@@ -30,7 +30,7 @@ export function createListen({ engine, rest, clock, onError }: ListenOptions) {
       }
       if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
     } catch (error) {
-      // The resync reports a server that does not answer.
+      // The resync reports a server that doesn't answer.
       if (error instanceof ReplyError && error.type !== 'unreachable') onError(error)
     }
   }

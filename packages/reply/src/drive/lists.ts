@@ -1,9 +1,12 @@
 import type { Rest } from './rest.ts'
 
-/** What a directory tells of all its sessions at once. */
+/** The lists that cover all sessions of a directory. */
 export type Lists = Pick<Rest, 'status' | 'questions' | 'permissions'>
 
-/** Asks each directory once, however many of its sessions are read: for one resync, whose later events are kept back. */
+/**
+ * Reads each list once per directory, no matter how many of its sessions are read. For one resync, which holds back
+ * later events.
+ */
 export function createLists(rest: Lists): Lists {
   return { status: once(rest.status), questions: once(rest.questions), permissions: once(rest.permissions) }
 }

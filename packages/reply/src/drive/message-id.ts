@@ -3,12 +3,12 @@ import type { Clock } from './clock.ts'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomDigits = 14
 
-/** How many ids of one millisecond keep their order: the clock has 12 bits below the milliseconds. */
+/** How many ids within one millisecond keep their order: the clock has 12 bits below the milliseconds. */
 const perMs = 4096
 
 /**
- * Makes message ids in OpenCode's own form: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a counter,
- * so it wraps around every 2.2 years), 14 random letters and digits. Servers require the prefix alone.
+ * Makes message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a
+ * counter, so it wraps around every 2.2 years), 14 random letters and digits. Servers require only the prefix.
  */
 export function createMessageIDs(options: { readonly clock: Clock; readonly random: () => number }): () => string {
   const { clock, random } = options

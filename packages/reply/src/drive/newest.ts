@@ -1,13 +1,13 @@
 import type { ListedSession } from '../decode/rest.ts'
 import type { MessageHead, ReplyEvent, SnapshotEvent } from '../event.ts'
 
-/** The later of two times; undefined without any. */
+/** The later of two times; undefined if both are. */
 export function latest(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return Math.max(a, b)
 }
 
-/** The newest time that an event tells of, by the server's clock. `event.at` is by ours, and says nothing of it. */
+/** The newest time in an event, by the server's clock. `event.at` doesn't count: it is by our clock. */
 export function timeOf(event: ReplyEvent): number | undefined {
   switch (event.type) {
     case 'listening':
@@ -28,7 +28,7 @@ export function timeOfMessages(messages: SnapshotEvent['messages']): number | un
   return messages.reduce<number | undefined>((newest, { head }) => latest(newest, timeOfHead(head)), undefined)
 }
 
-/** The session that was touched last; old servers list all of them, in an order of their own. */
+/** The most recently updated session. Old servers list all of them, in their own order. */
 export function newestOf(sessions: readonly ListedSession[]): ListedSession | undefined {
   return sessions.reduce<ListedSession | undefined>(
     (newest, session) => ((session.updatedAt ?? 0) > (newest?.updatedAt ?? -1) ? session : newest),

@@ -5,7 +5,10 @@ import type { Reply } from '../reply.ts'
 
 export type Observe = (reply: Reply) => readonly ReplyObserver[]
 
-/** Asks for a reply's observers. One who throws, or gives no list, has none; what is no observer is left out. Both are reported. */
+/**
+ * Calls `observe` for a reply's observers. Returns none if it throws or returns no list, and drops values that aren't
+ * observers. Reports both.
+ */
 export function observersOf(observe: Observe | undefined, reply: Reply, onError: OnError): readonly ReplyObserver[] {
   try {
     return [...(observe?.(reply) ?? [])].filter((given) => {

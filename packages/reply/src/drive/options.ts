@@ -4,54 +4,71 @@ import { type Clock, type SteadyClock, steadyClock, systemClock } from './clock.
 
 export interface ConnectOptions {
   /**
-   * The server's address, like "http://127.0.0.1:4096". Credentials in it are taken out and never shown.
-   * Default: `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Without a `url` (and only then) the
-   * environment's `OPENCODE_SERVER_USERNAME` and `OPENCODE_SERVER_PASSWORD` stand in for `username` and `password`.
+   * The server's address, such as "http://127.0.0.1:4096". Credentials in it are removed and never shown. Default:
+   * `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Without a `url` (and only then), the environment's
+   * `OPENCODE_SERVER_USERNAME` and `OPENCODE_SERVER_PASSWORD` are used in place of `username` and `password`.
    */
   readonly url?: string | undefined
   /**
-   * The project that new sessions belong to. The server is asked how it spells it; servers before 1.2 do not follow links.
-   * Default: the server's own.
+   * The project that new sessions belong to. The server is asked for its spelling; servers before 1.2 don't follow
+   * links. Default: the server's own.
    */
   readonly directory?: string | undefined
-  /** Default "opencode"; without a `url` the environment's `OPENCODE_SERVER_USERNAME` first. */
+  /** Default: without a `url` the environment's `OPENCODE_SERVER_USERNAME`, else "opencode". */
   readonly username?: string | undefined
-  /** What the server was given as `OPENCODE_SERVER_PASSWORD`. Default: none with a `url`, else the environment's. */
+  /** The server's `OPENCODE_SERVER_PASSWORD`. Default: none with a `url`, else the environment's. */
   readonly password?: string | undefined
   readonly fetch?: typeof fetch | undefined
-  /** Told of what stops nothing: lost connections, bad frames, failing observers. Default: nobody is. */
+  /**
+   * Receives errors that stop nothing: lost connections, bad frames, failing observers. Default: errors are ignored.
+   */
   readonly onError?: OnError | undefined
-  /** Told when the event stream is up and what was missed has been read, and when it is lost, with the reason. */
+  /** Called when the event stream is up and missed events have been read, and when it is lost, with the reason. */
   readonly onConnection?: ((connection: 'live' | 'lost', reason?: ReplyError) => void) | undefined
-  /** Every frame's data as it came, with the time of its arrival; for recording. */
+  /** Receives every frame's data as it arrived, with the arrival time; for recording. */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
   readonly clock?: Clock | undefined
   /** Numbers from 0 to 1 for the back-off's jitter. Default Math.random. */
   readonly random?: (() => number) | undefined
-  /** How long a prompt waits for the stream to come up before it fails. Default 10,000. */
+  /** How long a prompt waits for the stream to come up before it fails, in ms. Default 10,000. */
   readonly connectTimeoutMs?: number | undefined
-  /** No frame for so long: the connection is dead. Default 25,000 (servers send a heartbeat every 10,000), 75,000 for servers before 1.2 (every 30,000). */
+  /**
+   * After this long without a frame, in ms, the connection is dead. Default 25,000 (servers send a heartbeat every
+   * 10,000), 75,000 for servers before 1.2 (every 30,000).
+   */
   readonly silenceMs?: number | undefined
-  /** A stream that brings no first frame for so long is given up: a server that is just being started may never answer. Default 5,000. */
+  /**
+   * A stream without a first frame is given up after this long, in ms: a server that is just starting may never answer.
+   * Default 5,000.
+   */
   readonly firstFrameMs?: number | undefined
-  /** Between attempts, doubling from the first to the second, with jitter. Default 500 to 10,000; one that is given alone moves the other, where they would cross. */
+  /**
+   * Delay between attempts, in ms, doubling from `minMs` to `maxMs`, with jitter. Default 500 to 10,000; if only one is
+   * given and the two would cross, the other moves.
+   */
   readonly backOff?: { readonly minMs?: number | undefined; readonly maxMs?: number | undefined } | undefined
-  /** Without a connection for so long, open replies end as `lost`. Default 300,000. */
+  /** After this long without a connection, in ms, open replies end as `lost`. Default 300,000. */
   readonly lostAfterMs?: number | undefined
-  /** Without progress for so long, a reply is `stalled`: before its first event, and later. Default 120,000 and 300,000. */
+  /**
+   * After this long without progress, in ms, a reply is `stalled`: before its first event, and later. Default 120,000
+   * and 300,000.
+   */
   readonly stalledAfterMs?: { readonly first?: number | undefined; readonly later?: number | undefined } | undefined
-  /** A run that is idle with an unfinished step is looked at after so long. Default 1,000. */
+  /** When to check a run that is idle with an unfinished step, in ms. Default 1,000. */
   readonly graceMs?: number | undefined
-  /** A prompt of which nothing is told is looked at over REST after so long, then five times more, each after twice as long. Default 500. */
+  /**
+   * When to check a prompt without events over REST, in ms; five more checks follow, each after twice as long. Default
+   * 500.
+   */
   readonly waitMs?: number | undefined
-  /** A call that isn't answered for so long has failed. Default 30,000. */
+  /** A call fails after this long without an answer, in ms. Default 30,000. */
   readonly deadlineMs?: number | undefined
   /**
-   * The largest body of an answer over REST, in bytes; a larger one is refused with `too-large` while it is read. Default
-   * 67,108,864: servers up to 1.1 give a session's whole history at once.
+   * The largest body of a REST response, in bytes; a larger one is refused with `too-large` while it is read. Default
+   * 67,108,864: servers up to 1.1 return a session's whole history at once.
    */
   readonly maxAnswerBytes?: number | undefined
-  /** How many settled replies are kept for late news. Default 1,000. */
+  /** How many settled replies are kept for late events. Default 1,000. */
   readonly keepSettled?: number | undefined
 }
 
@@ -72,13 +89,13 @@ type Given = {
 }
 
 export interface Settings extends Given {
-  /** All times come from it, so that they never go back. */
+  /** The source of all times, so that they never go back. */
   readonly clock: SteadyClock
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
 }
 
-/** The defaults, and `invalid` for a duration that is none. */
+/** Fills in the defaults. Throws `invalid` for a duration that isn't above 0. */
 export function toSettings(options: ConnectOptions): Settings {
   const settings: Settings = {
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
@@ -112,7 +129,7 @@ export function toSettings(options: ConnectOptions): Settings {
   return settings
 }
 
-/** One given alone never crosses the other's default. */
+/** If only one is given, it never crosses the other's default. */
 function toBackOff({ minMs, maxMs }: NonNullable<ConnectOptions['backOff']> = {}): Settings['backOff'] {
   return { minMs: minMs ?? Math.min(500, maxMs ?? 500), maxMs: maxMs ?? Math.max(10_000, minMs ?? 0) }
 }

@@ -14,18 +14,18 @@ export interface OrphansOptions {
 }
 
 export interface Orphans {
-  /** Looks for events that wait for something the stream hasn't told. */
+  /** Checks for held events that wait for something the stream hasn't sent. */
   review(): void
   stop(): void
 }
 
-/** Messages may come late by themselves; what still waits after so long is asked for. */
+/** Messages may still arrive on the stream; after this long, they are read over REST. */
 const patienceMs = 250
 
-/** What REST couldn't explain it won't explain in a moment. */
+/** REST won't explain a moment later what it couldn't explain now. */
 const askAgainMs = 30_000
 
-/** Asks REST about sessions whose parent, or whose messages, the stream never told: those that began before we listened. */
+/** Reads sessions whose parent or messages the stream never sent: they began before we listened. */
 export function createOrphans({ engine, read, clock, onError, isLive }: OrphansOptions): Orphans {
   const asked = new Set<string>()
   let stopTimer: (() => void) | undefined
@@ -49,7 +49,7 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
     for (const sessionID of engine.waiting()) ask(sessionID)
   }
 
-  /** A sub-agent of which nothing comes had ended before we listened. */
+  /** A sub-agent without any events had ended before we listened. */
   function lookAfter(rootID: string, childID: string): void {
     later(patienceMs, () => {
       const root = engine.openReply(rootID)

@@ -5,20 +5,23 @@ import type { Rest } from './rest.ts'
 import { isBeforeOneTwo } from './version.ts'
 
 export interface Places {
-  /** Reads a session, also where its directory is not known. Rejects with `gone` when no project of the server has it. */
+  /** Reads a session, even if its directory is unknown. Rejects with `gone` if none of the server's projects has it. */
   session(place: Place): Promise<unknown>
-  /** The directory as the server spells it. Rejects when the server does not answer. */
+  /** The directory in the server's spelling. Rejects if the server doesn't answer. */
   spelled(directory: string): Promise<string>
-  /** Servers before 1.2 keep the sessions of each project apart. */
+  /** Whether the server keeps each project's sessions apart, as servers before 1.2 do. */
   keepsProjectsApart(): Promise<boolean>
 }
 
-/** Finds out where sessions are and how the server spells directories: the one place where a bare session id becomes a place. */
+/**
+ * Finds out where sessions live and how the server spells directories; the only place that turns a bare session id into
+ * a place.
+ */
 export function createPlaces(rest: Pick<Rest, 'session' | 'path' | 'projects' | 'health'>): Places {
   const spellings = new Map<string, string>()
   return { session, spelled, keepsProjectsApart }
 
-  /** From 1.2 on the id alone is enough, whatever the directory. */
+  /** From 1.2 on, the id alone is enough, whatever the directory. */
   async function session(place: Place): Promise<unknown> {
     try {
       return await rest.session(place)
@@ -47,7 +50,7 @@ export function createPlaces(rest: Pick<Rest, 'session' | 'path' | 'projects' | 
   }
 }
 
-/** Servers before 1.2 give back what they are given, links and all. Only what its own text tells can be mended here. */
+/** Servers before 1.2 return the directory as given, links included. This can only normalize the path's text. */
 function withoutDots(directory: string): string {
   if (!directory.startsWith('/')) return directory
   const names: string[] = []
@@ -66,7 +69,7 @@ function unlessGone(error: unknown): undefined {
   if (!isGone(error)) throw error
 }
 
-/** A server that answers, but has no such route, spells directories as they are given. */
+/** A server that answers but doesn't have the route keeps the given spelling. */
 function unlessUnanswered(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type === 'unreachable' || error.type === 'closed') throw error
 }

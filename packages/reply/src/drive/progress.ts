@@ -6,21 +6,21 @@ import type { SteadyClock } from './clock.ts'
 export interface ProgressOptions {
   readonly clock: SteadyClock
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
-  /** The reply made no progress for so long, or goes on again. */
+  /** Called when the reply made no progress for too long, and when it continues. */
   readonly onStalled: (sessionID: string, stalled: boolean) => void
 }
 
 /** A caller's own limit for a reply. */
 export interface Limit {
-  /** How long it may go without progress. */
+  /** How long the reply may go without progress, in ms. */
   readonly timeoutMs: number
-  /** Called once, when it went without for that long. */
+  /** Called once, after that long without progress. */
   readonly onTimeOut: () => void
 }
 
 export interface Progress {
   note(step: TrackedStep): void
-  /** Limits the session's open reply. Each of its limits counts for itself. */
+  /** Adds a limit to the session's open reply. Each limit is independent. */
   limit(sessionID: string, limit: Limit): void
   stop(): void
 }
@@ -29,13 +29,13 @@ interface Watch {
   reply: Reply
   readonly run: number
   lastAt: number
-  /** Something has come from the server. */
+  /** Whether anything has arrived from the server. */
   hasBegun: boolean
   limits: readonly Limit[]
   stop: () => void
 }
 
-/** Not work: what our own side says, and what the server repeats while nothing happens. */
+/** Changes that don't count as progress: our own, and what the server repeats while nothing happens. */
 const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
   'replyStarted',
   'phaseChanged',
@@ -45,7 +45,10 @@ const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
   'replyAmended',
 ])
 
-/** The clock of progress: real work resets it, heartbeats and repeated statuses do not, and it rests while an ask waits for a person. */
+/**
+ * Measures progress: real work resets the timer, heartbeats and repeated statuses don't, and it pauses while an ask
+ * waits for a person.
+ */
 export function createProgress(options: ProgressOptions): Progress {
   const { clock } = options
   const watches = new Map<string, Watch>()
@@ -55,7 +58,7 @@ export function createProgress(options: ProgressOptions): Progress {
     const { reply, changes } = step
     const { sessionID } = reply
     const watch = watches.get(sessionID)
-    // Late news of a reply before the one that is watched.
+    // A late event of an earlier reply.
     if (watch && step.run < watch.run) return
     if (reply.phase === 'settled') {
       watch?.stop()
@@ -85,7 +88,7 @@ export function createProgress(options: ProgressOptions): Progress {
     arm(watch)
   }
 
-  /** One timer a reply, set to the earliest limit; events only note the time. */
+  /** One timer per reply, set to the earliest limit; events only update the time. */
   function arm(watch: Watch): void {
     const dueMs = Math.max(1, nextLimit(watch) - (clock.monotonic() - watch.lastAt))
     watch.stop = clock.after(dueMs, () => check(watch))
@@ -110,7 +113,7 @@ export function createProgress(options: ProgressOptions): Progress {
     watch.limits = watch.limits.filter((other) => !due.includes(other))
     for (const { onTimeOut } of due) onTimeOut()
     if (watches.get(sessionID) !== watch) return
-    // Whoever waits to try again says so: that is no standstill.
+    // A reply that waits to retry says so and is not stalled.
     const isStanding = !watch.reply.stalled && watch.reply.phase !== 'retrying'
     if (isStanding && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
     arm(watch)

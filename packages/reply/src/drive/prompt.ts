@@ -13,11 +13,14 @@ import { type StandInOptions, standIn, tellOnce, toFailure } from './stand-in.ts
 import { createReplyStream, type ReplyStream } from './stream.ts'
 
 export interface RunOptions {
-  /** Called once, when the reply is known; the observers it returns are told of the reply from its beginning to its end. */
+  /** Called once, when the reply is known; the returned observers receive the reply from its beginning to its end. */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
-  /** Aborts the run. A run that was under way before this prompt joined it goes on: then the stream leaves it. */
+  /** Aborts the run. If this prompt joined a run that was already going, the run continues and only the stream ends. */
   readonly signal?: AbortSignal | undefined
-  /** How long the run may go without progress before it is aborted and ends as `timed-out`. The time that people take to answer doesn't count, the server's waits between its tries do. A run that this prompt joined goes on: then the stream leaves it. Default: no limit. */
+  /**
+   * How long the run may go without progress, in ms, before it ends as `timed-out`. Excludes time that people take to
+   * answer, but not the server's retry waits. A joined run continues; only the stream ends. Default: no limit.
+   */
   readonly timeoutMs?: number | undefined
 }
 
@@ -25,42 +28,39 @@ export interface RunDeps {
   readonly engine: Engine
   readonly clock: Clock
   readonly onError: OnError
-  /** Resolves once the stream is up; rejects when it doesn't come up in time. */
+  /** Resolves once the stream is up; rejects if it doesn't come up in time. */
   readonly whenLive: () => Promise<void>
-  /** Ends the run on the server; what is being posted for it goes out first. */
+  /** Ends the run on the server, after a post in flight. */
   readonly abort: (live: LiveReply, after?: Promise<unknown>) => Promise<unknown>
   readonly timeOut: (live: LiveReply) => void
   readonly limit: (sessionID: string, limit: Limit) => void
-  /** An id for the prompt's message; undefined where the server must make it. */
+  /** An id for the prompt's message; undefined if the server must make it. */
   readonly messageID: () => string | undefined
-  /** Resolves when no abort of the session is under way, and lets its asks be answered again. */
+  /** Resolves when no abort of the session is running, and allows its asks to be answered again. */
   readonly whenStopped: (sessionID: string) => Promise<void>
-  /** Reads the session over REST and applies what it tells. Never rejects. */
+  /** Reads the session over REST and applies the result. Never rejects. */
   readonly refresh: (place: Place) => Promise<void>
-  /** The words of a user's message, as far as they can be had. */
   readonly said: (place: Place, messageID: string) => Promise<string | undefined>
-  /** Told once, when the connection is closed by its owner. Returns the stop. */
+  /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
-  /** Something was posted that has to run: silence is a failure. */
+  /** Marks the session as having a posted prompt that must run: silence is a failure. */
   readonly expect: (sessionID: string) => void
 }
 
 export interface Run {
-  /** The session that the caller named. */
   readonly sessionID?: string | undefined
-  /** What the person said, if it is known. */
+  /** What the person said, if known. */
   readonly text?: string | undefined
   /** Nothing will run for it. */
   readonly noReply?: boolean | undefined
-  /** Finds or makes the session and brings what is known of it up to date. */
+  /** Finds or creates the session and reads its current state. */
   readonly session: () => Promise<Place>
-  /** Its call answers only when the run is over. */
+  /** The call answers only when the run is over. */
   readonly isLong?: boolean | undefined
   /** Posts, exactly once. A rejection of type `unreachable` leaves open whether the server took it. */
   readonly post: (place: Place, messageID: string | undefined) => Promise<unknown>
 }
 
-/** Starts a run at once and gives its stream. */
 export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStream {
   const { engine, clock } = deps
   const { signal, timeoutMs } = options
@@ -88,7 +88,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
   void start()
   return source.stream
 
-  /** Ends the run, also one that was joined. A note has no run: once posted it stays. */
+  /** Ends the run, even a joined one. A note has no run: once posted, it stays. */
   async function abort(): Promise<void> {
     unwanted = 'abort'
     if (!live && !hasPosted) return giveUp(run.sessionID ?? '')
@@ -99,16 +99,16 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     else onUnwanted()
   }
 
-  /** The caller's signal: it ends this prompt's own run, never one that others began. */
+  /** Handles the caller's signal: ends this prompt's own run, never one that others began. */
   function cancel(): void {
     unwanted ??= 'leave'
     if (!live && !hasPosted) return giveUp(run.sessionID ?? '')
     if (run.noReply || isShared()) return source.stream.leave()
-    // Until the run is found, nothing tells whose it is.
+    // Until the run is found, its owner is unknown.
     if (live) void abort()
   }
 
-  /** Another prompt began the run. */
+  /** Whether another prompt began the run. */
   function isShared(): boolean {
     if (source.stream.joined) return true
     const first = live?.reply().promptIDs[0]
@@ -127,7 +127,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       if (unwanted) return giveUp(sessionID)
       await deps.whenLive()
       if (run.sessionID !== undefined) await deps.whenStopped(run.sessionID)
-      // Nothing is made for a prompt that is no longer wanted.
+      // Don't create a session for a prompt that is no longer wanted.
       if (unwanted) return giveUp(sessionID)
       const place = await run.session()
       sessionID = place.sessionID
@@ -149,13 +149,13 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     try {
       await post(place)
     } catch (error) {
-      // Whether it was taken is found out by looking; it is never posted again.
+      // A later check finds out whether the server took it; it is never posted again.
       if (isUncertain(error) || !isCurrent(opened)) return
       engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
     }
   }
 
-  /** The reply exists from before its prompt is posted. */
+  /** Opens the reply before its prompt is posted. */
   function announce(sessionID: string): LiveReply {
     let opened: LiveReply | undefined
     const stop = engine.replies.onOpened((next) => {
@@ -167,7 +167,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     return opened
   }
 
-  /** Its reply is over when the server has the message, also while a run goes on in the session. */
+  /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
   async function note(place: Place): Promise<void> {
     const { sessionID } = place
     const own = engine.openReply(sessionID) ? undefined : announce(sessionID)
@@ -187,7 +187,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
   }
 
-  /** The session's open reply is still this one: a long call may answer after another has begun. */
+  /** Whether this is still the session's open reply: a long call may answer after another reply has begun. */
   function isCurrent(reply: LiveReply): boolean {
     return reply.reply().phase !== 'settled' && engine.replies.newest(reply.sessionID) === reply
   }
@@ -211,7 +211,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
       },
       found,
     })
-    // An abort was wanted, and nothing of the prompt was ever seen.
+    // An abort was requested, and the prompt was never seen.
     if (!live && !noReply) giveUp(place.sessionID)
   }
 
@@ -219,7 +219,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     live = next
     source.attach(next, joined)
     next.observe(observersOf(options.observe, reply, deps.onError))
-    // Within a step: the clock of progress hears of the reply right after it.
+    // Deferred, because this runs within a step: the progress timer receives the reply right after it.
     if (timeoutMs !== undefined)
       queueMicrotask(() => deps.limit(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) }))
     if (unwanted === 'abort') void deps.abort(next)
@@ -239,7 +239,7 @@ export function startRun(deps: RunDeps, run: Run, options: RunOptions): ReplyStr
     end({ sessionID, end: { type: 'failed', error } })
   }
 
-  /** Nothing runs on the server: a reply of its own tells why. */
+  /** Nothing runs on the server: a stand-in reply carries the reason. */
   function end(how: Pick<StandInOptions, 'sessionID' | 'end'>): void {
     if (live || hasEnded) return
     hasEnded = true

@@ -6,26 +6,26 @@ import type { Reply } from '../reply.ts'
 
 export interface ChangeQueue {
   push(step: Step): void
-  /** No more will come; what is queued can still be taken. */
+  /** No more changes will come; queued ones can still be taken. */
   end(): void
-  /** Nobody reads any more. */
+  /** The reader is gone. */
   close(): void
-  /** The next change; undefined at the end. Several may wait at once; each gets another one. */
+  /** The next change; undefined at the end. Several calls may wait at once; each gets a different change. */
   take(): Promise<Change | undefined>
 }
 
-/** So many changes wait for a reader one by one; beyond it, one difference stands for all of them. */
+/** How many changes are queued one by one; beyond it, a single diff replaces them. */
 const maxQueued = 1024
 
 /**
- * What one reader has not read yet. Bounded without loss of content: neighbouring deltas of a part become one, a newer
- * payload replaces the older one, and a reader that falls far behind gets the difference to the newest reply instead.
+ * The changes that one reader has not read yet. Bounded without loss of content: merges consecutive deltas of a part,
+ * replaces an older payload with a newer one, and gives a reader that falls far behind the diff to the newest reply.
  */
 export function createChangeQueue(begin: {
   readonly sessionID: string
   readonly reply?: Reply | undefined
 }): ChangeQueue {
-  /** The reply as the reader knows it once the queue is read. */
+  /** The reply as the reader will know it after reading the queue. */
   let known = emptyReply(begin.sessionID)
   let newest = begin.reply ?? known
   let queued: Change[] = []
@@ -57,7 +57,7 @@ export function createChangeQueue(begin: {
     if (merged) queued[last] = merged
     else queued.push(change)
     if (queued.length - next <= maxQueued) return
-    // From here on the reader is told the difference, starting from what it has been handed so far.
+    // From here on the reader gets a diff, starting from what it has received so far.
     isCollapsed = true
   }
 
@@ -93,7 +93,7 @@ export function createChangeQueue(begin: {
   }
 }
 
-/** One change in the place of two that follow on each other, or undefined where both must be told. */
+/** Merges two consecutive changes, or returns undefined if both must be delivered. */
 function merge(before: Change, change: Change): Change | undefined {
   if (before.type === 'partChanged' && change.type === 'partChanged') {
     if (before.part.id !== change.part.id || before.part.messageID !== change.part.messageID) return undefined

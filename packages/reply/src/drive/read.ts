@@ -18,36 +18,36 @@ export interface ReadOptions {
   readonly places: Pick<Places, 'session'>
   readonly clock: Clock
   readonly onError: OnError
-  /** The replies of a root session that are kept, open or settled. */
+  /** The retained replies of a root session, open or settled. */
   readonly held: (sessionID: string) => readonly Reply[]
 }
 
 export interface ReadRequest extends Place {
-  /** What is known of the run so far: its open children are read along. */
+  /** What is known of the run so far; its open children are read too. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
   /** See `SnapshotEvent`. */
   readonly since?: number | undefined
-  /** Lists that are shared by several readings. Default: asked for anew. */
+  /** Lists shared by several readings. Default: read anew. */
   readonly lists?: Lists | undefined
-  /** The events that came since the reading began are kept back and applied after it. */
+  /** Whether events since the reading began are held back and applied after it. */
   readonly complete?: boolean | undefined
 }
 
 /**
- * Reads a session and those of its descendants that are at work, asking, or open in what we know: one snapshot.
- * Rejects with a `ReplyError`; of type `gone` when the server doesn't know the session.
+ * Reads a session and its descendants that are busy, asking, or open in our state, as one snapshot. Rejects with a
+ * `ReplyError`, of type `gone` if the server doesn't know the session.
  */
 export async function readSnapshot(options: ReadOptions, request: ReadRequest): Promise<SnapshotEvent> {
   return await readTree(options, request, { seen: new Set(), depth: 1 })
 }
 
 interface Visit {
-  /** All that were read so far. */
+  /** Ids of all sessions read so far. */
   readonly seen: Set<string>
-  /** Of a sub-agent: where its parent's messages begin that were read, by the server's clock. Absent where all were read. */
+  /** For a sub-agent: time of the parent's first read message, by the server's clock. Absent if all were read. */
   readonly from?: number | undefined
-  /** How many sessions this one makes with those above it. */
+  /** How many levels deep this session is; a root is 1. */
   readonly depth: number
 }
 
@@ -68,7 +68,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
   const { id: _, ...known } = session
   const { directory = request.directory } = known
   const place = { sessionID, directory }
-  // The statuses first: what is read after them is at least as new, so a session that they call idle is read whole.
+  // Statuses first: everything read after them is at least as new, so a session that they call idle is read complete.
   const statuses = toReadStatuses(await lists.status(directory))
   const [history, todos, childList, questions, permissions] = await Promise.all([
     readHistory({ rest, onError: note }, place, depth === 1 ? reachOf(options, request) : reachBelow(request, visit)),
@@ -86,16 +86,16 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
   const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
     ...run.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
-    // Its call may not name it: it is being made, or was aborted.
+    // The call may not name the session: it is still being made, or was aborted.
     ...childSessions.flatMap(({ id, createdAt = -1 }) => (createdAt >= runStartedAt ? [id] : [])),
   ])
   const isAtWork = (id: string): boolean => statuses.has(id) || isOpenIn(reply, id)
-  // A sub-agent of this run that has ended is read once, so that nothing of the run is missing.
+  // Reads a finished sub-agent of this run once, so that nothing of the run is missing.
   const isWanted = (id: string): boolean => isAtWork(id) || (linked.has(id) && !(reply && findReply(reply, id)))
   const placed = new Set([...seen, ...childSessions.map(({ id }) => id)])
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const children: SnapshotEvent[] = []
-  // Below that a session is no part of this tree: it tells of itself.
+  // Deeper sessions don't belong to this tree; they report for themselves.
   for (const { id, directory: at = directory } of depth < maxDepth ? childSessions : []) {
     if (seen.has(id)) continue
     const childPlace = { sessionID: id, directory: at }
@@ -116,7 +116,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
     ...(isPartial && { partial: true as const }),
     status: status?.status ?? 'idle',
     ...(status?.retry && { retry: status.retry }),
-    // An aborted run leaves its asks behind, on servers up to 1.2 for ever: whoever is idle asks nothing.
+    // An aborted run leaves its asks behind, on servers up to 1.2 forever; so an idle session has no pending asks.
     asks: status ? asks.filter((ask) => ask.sessionID === sessionID) : [],
     todos: toReadTodos(todos),
     children,
@@ -126,7 +126,10 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
     complete: complete && isWhole,
   }
 
-  /** An idle child may have a busy one of its own, a background sub-agent's. Looked for only while somebody at work isn't placed yet. */
+  /**
+   * An idle child may have a busy one of its own, such as a background sub-agent. Checked only while some busy session
+   * isn't placed yet.
+   */
   async function hasWorkBelow(childPlace: Place): Promise<boolean> {
     const below = await rest.children(childPlace)
     return (Array.isArray(below) ? below : []).some((child) => {
@@ -137,8 +140,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
 }
 
 /**
- * The run that is under way, as far as it is known, and what came since. A complete reading removes what it lacks, so it
- * holds all that the kept replies do.
+ * How far back to read: the current run, as far as known, and everything since. A complete reading removes what it
+ * lacks, so it must cover all retained replies.
  */
 function reachOf({ held }: ReadOptions, { sessionID, reply, since, complete }: ReadRequest): Reach {
   const replies = complete ? held(sessionID) : reply ? [reply] : []
@@ -149,20 +152,20 @@ function reachOf({ held }: ReadOptions, { sessionID, reply, since, complete }: R
   }
 }
 
-/** A sub-agent's session may hold a run for each of several calls: those of the calls that were read are wanted. */
+/** A sub-agent's session may contain one run for each of several calls; only the runs of the read calls are wanted. */
 function reachBelow({ sessionID, reply }: ReadRequest, { from = 0 }: Visit): Reach {
   const [first] = (reply && findReply(reply, sessionID)?.messages) ?? []
   return { since: Math.min(from, first?.createdAt ?? from), messageIDs: [] }
 }
 
-/** Without the runs of earlier calls than those that were read; the last run stays in any case. */
+/** Drops the runs of calls earlier than those that were read; always keeps the last run. */
 function runsSince(messages: SnapshotEvent['messages'], from: number | undefined): SnapshotEvent['messages'] {
   if (from === undefined) return messages
   const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
   return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
 }
 
-/** What was deleted in the meantime is left out; only the session itself being gone is news. */
+/** Leaves out sessions that were deleted in the meantime; only the requested session being gone is an error. */
 function unlessGone(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
 }

@@ -1,4 +1,4 @@
-/** The most telling words in what the server or the network said; never more than 300 units. */
+/** The most specific message in an error from the server or the network; at most 300 UTF-16 units. */
 export function reasonOf(error: unknown): string {
   return wordsOf(error, 0)?.slice(0, 300) ?? 'no reason given'
 }

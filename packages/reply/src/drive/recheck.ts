@@ -12,13 +12,13 @@ export interface RecheckOptions {
 }
 
 export interface Recheck {
-  /** A connection is up. What could not be read for it is tried again. */
+  /** A connection is up. Retries what could not be read for it. */
   begin(unread: readonly ReadRequest[]): void
-  /** These are to be read, too. */
+  /** Adds sessions to read. */
   add(requests: readonly ReadRequest[]): void
-  /** Something happened that no event tells of: whatever is at work is read once more. */
+  /** Something happened without an event: reads everything at work once more. */
   again(): void
-  /** The earliest time from which on a session that is still due may have said what nobody heard. */
+  /** The earliest time from which a session that is still due may have missed events. */
   unreadSince(): number | undefined
   stop(): void
 }
@@ -28,15 +28,15 @@ interface Due {
   readonly tries: number
 }
 
-/** So long after a connection it is certain to be heard. Measured: 50 ms, on a cold and busy server above 500 ms. */
+/** After this long a connection certainly receives events. Measured: 50 ms, on a cold and busy server above 500 ms. */
 export const checkMs = 2000
 
-/** What cannot be read is tried again so often, each time after twice as long: two minutes in all. */
+/** How often a failed read is retried, each time after twice the delay: two minutes in all. */
 export const maxTries = 5
 
 /**
- * Servers from 1.17 on say that they are connected some moments before they listen to themselves. What they did in
- * between is on no stream, so what was at work in these moments is read once more, even if it has ended by then.
+ * Servers from 1.17 on report `connected` shortly before they subscribe to their own events. Events in between are on
+ * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
  */
 export function createRecheck({ engine, read, clock, onError }: RecheckOptions): Recheck {
   const due = new Map<string, Due>()

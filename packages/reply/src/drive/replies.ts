@@ -7,26 +7,29 @@ import type { Step } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
 import type { TrackedStep } from '../track/state.ts'
 
-/** A root reply that is or was under way, and those who follow it. */
+/** A root reply that is or was running, with its followers. */
 export interface LiveReply {
   readonly sessionID: string
   readonly run: number
-  /** Its newest state. */
+  /** The newest state. */
   readonly reply: () => Reply
-  /** Adds observers; they hear first of all that has happened, as one difference. Returns the stop. */
+  /** Adds observers; they first receive everything so far, as one diff. Returns a function that removes them. */
   observe(observers: readonly ReplyObserver[]): () => void
-  /** Hears of each step from now on. Returns the stop. */
+  /** Calls the follower with each step from now on. Returns a function that removes it. */
   follow(follower: (step: Step) => void): () => void
 }
 
 export interface Replies {
-  /** Notes a step and tells everybody who follows that reply. */
+  /** Records a step and passes it to all followers of that reply. */
   apply(step: TrackedStep): void
   /** The newest reply of a root session. */
   newest(sessionID: string): LiveReply | undefined
   /** Those that have not settled. */
   open(): readonly LiveReply[]
-  /** Told of each reply as it opens, with its first state, before its first change is dispatched. Returns the stop. */
+  /**
+   * Calls the listener for each reply as it opens, with its first state, before its first change is dispatched. Returns
+   * a function that removes it.
+   */
   onOpened(listener: (live: LiveReply, reply: Reply) => void): () => void
 }
 
@@ -35,7 +38,7 @@ interface Entry {
   readonly dispatcher: Dispatcher
   readonly followers: Set<(step: Step) => void>
   readonly live: LiveReply
-  /** Observers that came while a step is being told: they have been told of it as part of all that they missed. */
+  /** Observers that were added during a step: they received it as part of the diff of everything so far. */
   coming?: (() => void)[] | undefined
 }
 
@@ -58,7 +61,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   function apply(step: TrackedStep): void {
     const key = `${step.reply.sessionID} ${step.run}`
     const known = entries.get(key)
-    // Late news of one that is forgotten.
+    // A late event of a reply that was dropped.
     if (!known && step.reply.phase === 'settled' && step.changes[0]?.type !== 'replyStarted') return
     const entry = known ?? add(key, step)
     if (!known) for (const listener of listeners) listener(entry.live, step.reply)

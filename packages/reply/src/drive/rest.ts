@@ -12,16 +12,18 @@ export interface RestOptions {
   readonly address: Address
   readonly fetch: typeof fetch
   readonly clock: Clock
-  /** No answer for so long: the call has failed. A command, which answers when its run is over, waits as long as it takes. */
+  /**
+   * Without an answer for this long, in ms, a call fails. A command, which answers when its run is over, has no limit.
+   */
   readonly deadlineMs: number
   /** The largest body of an answer, in bytes. */
   readonly maxAnswerBytes: number
 }
 
-/** So many readings at once: a thousand sessions after a gap must not open thousands of sockets. */
+/** Concurrent reads: a thousand sessions after a gap must not open thousands of sockets. */
 const maxReads = 16
 
-/** Of sessions that were touched in a gap. Servers give 100 where nothing is said. */
+/** For listing the sessions that changed in a gap. Servers return 100 by default. */
 const maxListed = 100_000
 
 /** What the SDK's calls resolve to. */
@@ -39,14 +41,14 @@ type Client = ReturnType<typeof createOpencodeClient>
 
 interface PermitOptions {
   readonly message?: string | undefined
-  /** Takes the answer back as long as it isn't sent. */
+  /** Cancels the answer unless it has been sent. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a call about an ask needs to know of it. */
+/** The fields of an ask that its calls need. */
 type AskPlace = Pick<Ask, 'requestID' | 'sessionID' | 'directory'>
 
-/** The calls to the server, each with errors that say what failed and the cure. What comes back is not looked into here. */
+/** The calls to the server; their errors say what failed and the cure. Responses are not validated here. */
 export type Rest = ReturnType<typeof createRest>
 
 export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAnswerBytes }: RestOptions) {
@@ -63,7 +65,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     health: () => call('GET /global/health', client.global.health()),
     sessions: (since: number, directory: string | undefined) =>
       call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at({ directory }) })),
-    /** Of all projects at once. Servers from 1.2 on have it, as an experiment. */
+    /** Of all projects at once. Servers from 1.2 on have this route as experimental. */
     sessionsEverywhere: (since: number) =>
       call(
         'GET /experimental/session',
@@ -102,7 +104,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
       return call('POST /question/:id/reject', client.question.reject(body, until(signal)))
     },
     permit,
-    /** Breaks off what is under way; nothing is sent any more. */
+    /** Aborts calls in flight; later calls fail. */
     close: () => {
       closed = new ReplyError('closed', 'The connection was closed.')
       for (const { abort, stop } of open) {
@@ -113,8 +115,8 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   }
 
   /**
-   * The newest messages, or those before a cursor. `next` is the cursor of the page before; absent at the beginning, and on
-   * servers before 1.2, which take only the limit. A cursor without a limit is refused.
+   * The newest messages, or those before a cursor. `next` is the cursor of the previous page; absent at the beginning,
+   * and on servers before 1.2, which take only the limit. A cursor without a limit is refused.
    */
   async function messages(
     place: Place,
@@ -126,7 +128,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     return { data, next: response.headers.get('x-next-cursor') ?? undefined }
   }
 
-  /** Answers a permission, on servers before 1.1 by the route that they have. */
+  /** Answers a permission; on servers before 1.1, by their older route. */
   async function permit(ask: AskPlace, reply: PermissionReply, options: PermitOptions = {}): Promise<unknown> {
     const { requestID, sessionID } = ask
     const { message, signal } = options
@@ -140,7 +142,10 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     }
   }
 
-  /** After a restart the first request on a kept-alive socket fails, and several may be kept: reading is repeated twice, writing never. */
+  /**
+   * After a restart the first request on a kept-alive socket fails, and several may be kept: reads are retried twice,
+   * writes never.
+   */
   async function fetchRepeated(request: Request): Promise<Response> {
     if (request.method !== 'GET') return await fetchInTime(request)
     const release = await turn()
@@ -155,12 +160,12 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
 
   async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
     if (closed) throw closed
-    // It would be as large again.
+    // A retry would be just as large.
     if (isTooLarge(failure)) throw failure
     const abort = new AbortController()
     const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
     const isLong = /\/command$/.test(request.url)
-    // Taken back before it was sent: it must not be sent any more.
+    // Canceled before it was sent: it must not be sent any more.
     const takeBack = (): void => abort.abort(request.signal.reason)
     if (request.signal.aborted) throw request.signal.reason
     request.signal.addEventListener('abort', takeBack, { once: true })
@@ -168,7 +173,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     open.add(call)
     try {
       const response = await fetchOnce(request, { signal: abort.signal })
-      // A body that stands still is no answer either.
+      // A body that stalls counts as no answer too.
       const bytes = await readBody(response, maxAnswerBytes)
       return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
@@ -239,7 +244,7 @@ function of(place: Place): { sessionID: string; directory?: string } {
   return { sessionID: place.sessionID, ...at(place) }
 }
 
-/** The SDK's types take no `undefined`. */
+/** The SDK's types don't accept `undefined`. */
 function at({ directory }: Pick<Place, 'directory'>): { directory?: string } {
   return directory === undefined ? {} : { directory }
 }

@@ -7,27 +7,27 @@ export interface ResyncOptions {
   readonly now: () => number
   readonly apply: (events: readonly ReplyEvent[]) => void
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
-  /** What has to be read after a gap: the open replies' sessions, and those that somebody watches and that are at work. */
+  /** What to read after a gap: the sessions of open replies, and watched sessions that are at work. */
   readonly sessions: () => Promise<readonly ReadRequest[]>
-  /** The snapshots could not be had: the connection is of no use. */
+  /** The snapshots could not be read: the connection is useless. */
   readonly onFailed: (reason: ReplyError) => void
-  /** What was missed has been read and applied, but for the sessions that could not be read. */
+  /** Missed events have been read and applied, except for sessions that could not be read. */
   readonly onSynced: (unread: readonly ReadRequest[]) => void
 }
 
 export interface Resync {
-  /** Events from the stream; they are kept back until the snapshots of this connection are in. */
+  /** Takes events from the stream; they are held back until the snapshots of this connection are in. */
   receive(events: readonly ReplyEvent[]): void
-  /** The stream is gone: what was kept back is of no use any more, since all will be read again. */
+  /** The stream is gone: drops held events, because everything is read again. */
   lost(): void
 }
 
-/** At 5,000 events a second it is a minute and a half. */
+/** At 5,000 events per second, a minute and a half. */
 const maxKept = 500_000
 
 /**
- * Closes the gap before each connection: from `connected` on events are kept, the sessions are read over REST, the
- * snapshots go in first and the kept events after them. Those are idempotent, so what both tell counts once.
+ * Closes the gap before each connection: from `connected` on it holds events back, reads the sessions over REST, then
+ * applies the snapshots first and the held events after them. Events are idempotent, so what both contain counts once.
  */
 export function createResync(options: ResyncOptions): Resync {
   let kept: ReplyEvent[] | undefined = []
@@ -47,7 +47,8 @@ export function createResync(options: ResyncOptions): Resync {
       const requests = await options.sessions()
       const failures = new Map<ReadRequest, ReplyError>()
       const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
-      // One session that cannot be read must not cost the others their connection. Without the server it is of no use.
+      // One unreadable session must not cost the others their connection. Without the server, the connection is
+      // useless.
       const dead = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
       if (dead && failures.size === requests.length) throw dead
       for (const failure of failures.values()) options.onError(failure)

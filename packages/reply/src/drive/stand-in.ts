@@ -14,7 +14,7 @@ export interface StandInOptions {
   readonly end: { readonly type: 'aborted' | 'noted' } | { readonly type: 'failed'; readonly error: unknown }
 }
 
-/** A settled reply of its own, for a prompt for which nothing runs on the server. */
+/** Builds a settled reply for a prompt for which nothing runs on the server. */
 export function standIn({ sessionID, text, at, end }: StandInOptions): Step {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]
   if (end.type === 'aborted') events.push({ type: 'abort-requested', sessionID, reason: 'requested', at })
@@ -29,7 +29,7 @@ export function standIn({ sessionID, text, at, end }: StandInOptions): Step {
   return { reply, changes }
 }
 
-/** Tells observers of a step that no engine knows. */
+/** Dispatches a step that doesn't come from an engine. */
 export function tellOnce(observers: readonly ReplyObserver[], step: Step, onError: OnError): void {
   const dispatcher = createDispatcher({ onError })
   for (const observer of observers) dispatcher.observe(observer)

@@ -3,18 +3,18 @@ import type { Reply } from '../reply.ts'
 import type { ReplyStream } from './stream.ts'
 
 /**
- * What to stop: a session by its id (of a sub-agent: its part of the tree alone), the session of a reply (a newer run in it
- * ends too), or a stream, also one whose session isn't known yet: then its prompt is not posted.
+ * What to stop: a session by its id (for a sub-agent: only its part of the tree), the session of a reply (which also
+ * ends a newer run in it), or a stream, even one whose session isn't known yet: then its prompt is not posted.
  */
 export type StopTarget = string | Pick<Reply, 'sessionID'> | Pick<ReplyStream, 'abort'>
 
-/** How it went. `error` is what kept the server from being stopped. */
+/** The outcome of an abort. `error` is what prevented the server from being stopped. */
 export type Aborted =
   | { readonly type: 'stopped' }
   | { readonly type: 'not-stopped'; readonly error?: ReplyError | undefined }
   | { readonly type: 'gone'; readonly error: ReplyError }
 
-/** Aborts what the target names. Rejects unless it was seen to stop. */
+/** Aborts the target. Rejects unless it was seen to stop. */
 export async function stopTarget(target: StopTarget, abort: (sessionID: string) => Promise<Aborted>): Promise<void> {
   if (typeof target !== 'string' && 'abort' in target) {
     const { lostReason, sessionID } = await target.abort()

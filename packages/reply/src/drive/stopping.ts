@@ -1,38 +1,41 @@
 import type { Place } from '../place.ts'
 
-/** A session that is being stopped, with the sub-agents below it. */
+/** A session being stopped, with the sub-agents below it. */
 export interface Stop {
-  /** Covers sub-agents that were found meanwhile; answers to their asks that are under way are taken back. */
+  /** Adds sub-agents that were found in the meantime; cancels answers to their asks in flight. */
   cover(sessionIDs: Iterable<string>): void
   /** The ask was rejected for this stop: it can't be answered later either. */
   close(requestID: string): void
-  /** After a stop that was seen to work, later asks belong to a new run. After any other, only a new prompt opens the session again. */
+  /**
+   * After a stop that was seen to work, later asks belong to a new run. Otherwise only a new prompt opens the session
+   * again.
+   */
   end(isStopped: boolean): void
 }
 
-/** The ask that an answer would go to. */
+/** The ask that an answer is for. */
 export interface Addressee {
   readonly requestID: string
-  /** The session that asks and those above it, as far as they are known. */
+  /** The asking session and its ancestors, as far as known. */
   readonly sessionIDs: readonly string[]
-  /** The topmost of them, when it isn't known to be a root. */
+  /** The topmost of them, if it isn't known to be a root. */
   readonly unplaced?: Place | undefined
 }
 
-/** Leave for one answer. */
+/** Permission to send one answer. */
 export interface Leave {
-  /** Aborts as soon as a stop covers the ask: what wasn't sent by then must not be sent. */
+  /** Aborts as soon as a stop covers the ask: an unsent answer must not be sent then. */
   readonly signal: AbortSignal
-  /** Looks up the sessions above the ask where that decides. Rejects when the server doesn't tell. */
+  /** Looks up the session's ancestors if that matters. Rejects if the server doesn't answer. */
   placed(): Promise<void>
   release(): void
 }
 
 export interface Stopping {
-  /** From now on nothing of these sessions can be answered. The first of them is the one that is stopped. */
+  /** From now on, asks of these sessions can't be answered. The first id is the session being stopped. */
   begin(sessionIDs: readonly [string, ...string[]]): Stop
   leave(addressee: Addressee): Leave
-  /** A new prompt is wanted: resolves when no stop of the session is under way. From then on its asks can be answered. */
+  /** For a new prompt: resolves when no stop of the session is running. From then on its asks can be answered. */
   reopen(sessionID: string): Promise<void>
 }
 
@@ -49,12 +52,12 @@ interface Sending {
   readonly abort: AbortController
 }
 
-/** How many rejected asks are remembered. Servers up to 1.14 take answers to them, without effect. */
+/** How many rejected asks are remembered. Servers up to 1.14 accept answers to them, without effect. */
 const maxClosed = 1000
 
-/** Decides which asks can still be answered: the one place that knows which sessions are being stopped. */
+/** Decides which asks can still be answered; the only place that knows which sessions are being stopped. */
 export function createStopping(options: {
-  /** The session above, over REST; undefined for a root. */
+  /** The parent's id, over REST; undefined for a root. */
   readonly parentOf: (place: Place) => Promise<string | undefined>
 }): Stopping {
   const entries = new Set<Entry>()

@@ -7,35 +7,38 @@ import { createChangeQueue } from './queue.ts'
 import type { LiveReply } from './replies.ts'
 
 /**
- * One reply as it comes about. Reading it and waiting for it are independent: the reply goes on without an
- * iterator, and `break` stops nothing. Each iterator reads at its own speed and arrives at the same reply: one that begins
- * late or falls far behind gets the difference to the newest state instead of each change.
+ * One live reply. Reading it and waiting for it are independent: the reply continues without an iterator, and `break`
+ * stops nothing. Each iterator reads at its own speed and ends with the same reply: one that starts late or falls far
+ * behind gets a diff to the newest state instead of each change.
  */
 export interface ReplyStream extends AsyncIterable<Change> {
   /** The settled reply. Never rejects: a failure is an outcome. */
   readonly result: Promise<Reply>
   /** The newest state; undefined until the session is known. */
   readonly reply: Reply | undefined
-  /** The session was busy: the prompt joined the reply that was under way. Undefined until that is known. */
+  /** Whether the session was busy and the prompt joined the running reply. Undefined until that is known. */
   readonly joined: boolean | undefined
   /**
-   * Ends the run, also one that others began and this prompt joined: see `OpenCode.abort`. Resolves with the settled reply.
-   * Before the prompt was posted, nothing is posted. A `noReply` prompt that was posted stays, and nothing else ends.
+   * Ends the run, even one that others began and this prompt joined: see `OpenCode.abort`. Resolves with the settled
+   * reply. Before the prompt was posted, it prevents the post. A `noReply` prompt that was posted stays, and nothing
+   * else ends.
    */
   abort(): Promise<Reply>
-  /** Ends all iterators after what they can read now. The run goes on; its observers and `result` are told of its end. */
+  /**
+   * Ends all iterators after the changes available now. The run continues; its observers and `result` receive its end.
+   */
   leave(): void
-  /** Only these types of change. */
+  /** Iterates over these types of change only. */
   filter<T extends ChangeType>(types: readonly T[]): AsyncIterable<ChangeOf<T>>
-  /** The same changes for the Web's readers; cancelling it does not stop the reply. */
+  /** The same changes as a web stream; canceling it does not stop the reply. */
   toReadableStream(): ReadableStream<Change>
 }
 
 export interface StreamSource {
   readonly stream: ReplyStream
-  /** The reply is known: readers begin to hear of it. */
+  /** The reply is known: readers start to receive it. */
   attach(live: LiveReply, joined: boolean): void
-  /** There will be no reply on the server; this settled one stands for it. */
+  /** The server will have no reply; this settled one takes its place. */
   fail(step: Step): void
 }
 
@@ -112,7 +115,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     return iterateOver((change): change is ChangeOf<T> => wanted.has(change.type))
   }
 
-  /** No generator: one that waits for its next value cannot be left before that comes. */
+  /** Not a generator: one that waits for its next value can't be closed before that arrives. */
   function iterateOver<C extends Change>(
     isWanted: (change: Change) => change is C,
   ): AsyncIterableIterator<C, undefined> {

@@ -8,19 +8,25 @@ import type { Rest } from './rest.ts'
 export interface Tree {
   /** Adds sessions that are known to belong to it. */
   add(sessionIDs: Iterable<string>): void
-  /** Lists the children of each session that it has, down to the last. Rejects with `gone` when the server doesn't know the topmost. */
+  /**
+   * Lists the children of every session in it, at all levels. Rejects with `gone` if the server doesn't know the
+   * topmost session.
+   */
   walk(): Promise<void>
-  /** Whether the session belongs to it: looks at the sessions above, which also finds those that no list of children has. */
+  /**
+   * Whether the session belongs to the tree. Checks its ancestors, which also finds sessions that no list of children
+   * has.
+   */
   holds(sessionID: string): Promise<boolean>
 }
 
 export interface TreeOptions {
   readonly rest: Rest
-  /** The topmost. Sub-agents live where it does. */
+  /** The topmost session. Sub-agents live in the same directory. */
   readonly place: Place
-  /** The session above, over REST; undefined for a root. */
+  /** The parent's id, over REST; undefined for a root. */
   readonly parentOf: (place: Place) => Promise<string | undefined>
-  /** Told of each session that was found. */
+  /** Called with the sessions that were found. */
   readonly onFound: (sessionIDs: Iterable<string>) => void
 }
 
@@ -48,7 +54,7 @@ export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tre
 
   async function childrenOf(id: string): Promise<readonly string[]> {
     const list = await rest.children({ ...place, sessionID: id }).catch((error: unknown) => {
-      // A sub-agent may be deleted meanwhile. The topmost session being gone is news.
+      // A sub-agent may be deleted in the meantime. The topmost session being gone is an error.
       if (id !== topID && error instanceof ReplyError && error.type === 'gone') return []
       throw error
     })
@@ -69,7 +75,7 @@ export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tre
   }
 }
 
-/** Asks for each session's parent once: it never changes. A session that is gone has none. */
+/** Reads each session's parent once, because it never changes. A session that is gone has none. */
 export function createParents(rest: Rest): (place: Place) => Promise<string | undefined> {
   const known = new Map<string, Promise<string | undefined>>()
   return async (place) => {

@@ -1,4 +1,7 @@
-/** Lets so many go at once; the others wait in order. Each gives its turn back by calling what it got. */
+/**
+ * Lets at most `most` callers proceed at once; the others wait in order. Each releases its slot by calling the returned
+ * function.
+ */
 export function createTurns(most: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let taken = 0

@@ -12,20 +12,20 @@ export interface UnseenOptions {
   readonly rest: Pick<Rest, 'message'>
   readonly clock: Clock
   readonly onError: OnError
-  /** Without a stream nothing is read: the resync reads it all. */
+  /** While the stream is down nothing is read: the resync reads everything. */
   readonly isLive: () => boolean
 }
 
-/** Servers up to 1.2 tell the call's part some milliseconds after the ask; then there is nothing to read. */
+/** Servers up to 1.2 send the call's part some milliseconds after the ask; then there is nothing to read. */
 export const unseenMs = 1000
 
-/** Each further reading waits twice as long, up to this. */
+/** Each further read waits twice as long, up to this. */
 const maxWaitMs = 30_000
 
 /**
- * Reads the message of a permission whose call's input the stream has not told: until then, it is not known what
- * would run. Reads again while the permission is pending. Leaves permissions alone that name no message or call.
- * Returns the stop.
+ * Reads the message of a permission whose call's input the stream has not sent: until then, what it would run is
+ * unknown. Repeats the read while the permission is pending. Skips permissions that name no message or call. Returns a
+ * function that stops it.
  */
 export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOptions): () => void {
   const stops = new Map<string, () => void>()
@@ -55,7 +55,7 @@ export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOpt
       try {
         engine.apply(await eventsOf(ask))
       } catch (error) {
-        // A message that is not stored yet is looked for again; anything else is told once.
+        // Looks again for a message that is not stored yet; reports any other error once.
         if (waitMs === unseenMs && !(error instanceof ReplyError && error.type === 'gone')) onError(unread(ask, error))
       }
     }
@@ -76,7 +76,7 @@ export function createUnseen({ engine, rest, clock, onError, isLive }: UnseenOpt
     ]
   }
 
-  /** By what is known now; the copy that the timer holds is old. */
+  /** Uses the current state; the timer's copy is outdated. */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []
     const ask = asks[askAt(asks, requestID)]

@@ -1,7 +1,7 @@
 /**
- * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message: an id
- * that is not the newest of its session is never answered, one ahead of the server's clock is answered for ever (measured
- * on 1.18.3, 1.18.10, 1.18.13 and 1.18.14; not so on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
+ * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message:
+ * an id that is not the newest of its session is never answered, and one ahead of the server's clock is answered
+ * forever (measured on 1.18.3, 1.18.10, 1.18.13 and 1.18.14; not so on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
  */
 export function takesMessageIDs(version: string | undefined): boolean {
   const [major = 0, minor = 0, patch = 0] = numbersOf(version)

@@ -13,8 +13,9 @@ import type { LiveReply } from './replies.ts'
 import type { Rest } from './rest.ts'
 
 /**
- * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked how it spells
- * the directory, so that a trailing slash, `..` or a link names the same one; servers before 1.2 do not follow links.
+ * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
+ * spelling of the directory, so a trailing slash, `..` or a link makes no difference; servers before 1.2 don't follow
+ * links.
  */
 export interface WatchTarget {
   readonly sessionID?: string | undefined
@@ -22,25 +23,28 @@ export interface WatchTarget {
 }
 
 export interface WatchOptions {
-  /** Asked once for each reply; what it gives back observes that reply to its end. */
+  /** Called once per reply; the returned observers observe that reply to its end. */
   readonly observe: (reply: Reply) => readonly ReplyObserver[]
 }
 
 export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
-  /** Learns how the server spells the directories that are watched. */
+  /** Asks the server for its spelling of the watched directories. */
   spell(): Promise<void>
   /** The directories to ask after a gap. */
   directories(): readonly (string | undefined)[]
-  /** A session was read: whoever watches it by its id and cannot be told anything hears of that. */
+  /**
+   * A session was read: reports an error if it is watched by its id but is a sub-agent's, which has no replies of its
+   * own.
+   */
   note(snapshot: SnapshotEvent): void
-  /** The sessions that somebody watches and that are at work, or were since then, as REST tells of them. */
+  /** The watched sessions that are at work, or were since then, according to REST. */
   atWork(since?: number): Promise<AtWork>
 }
 
 export interface AtWork {
   readonly requests: readonly ReadRequest[]
-  /** Every directory could be asked. */
+  /** Whether every directory could be read. */
   readonly isWhole: boolean
 }
 
@@ -51,21 +55,21 @@ export interface WatchingOptions {
   readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   readonly onError: OnError
   readonly directory?: string | undefined
-  /** So many settled replies are kept for late news. */
+  /** How many settled replies are kept for late events. */
   readonly keepSettled: number
   readonly listen: (directory: string | undefined) => Promise<void>
-  /** The stream is up, and what was missed before has been read. */
+  /** Whether the stream is up and missed events have been read. */
   readonly isLive: () => boolean
 }
 
-/** A target with what is known of it. */
+/** A target with its current state. */
 interface Watch {
   readonly target: WatchTarget
-  /** In the server's spelling; the given one until the server told. */
+  /** In the server's spelling; the given one until that is known. */
   directory: string | undefined
   isSpelled: boolean
   readonly take: (live: LiveReply, reply: Reply) => void
-  /** Replies of another spelling, until the server's is known. */
+  /** Replies from a different spelling, until the server's is known. */
   undecided: LiveReply[]
   isTold: boolean
 }
@@ -112,7 +116,7 @@ export function createWatching(options: WatchingOptions): Watching {
         if (!watched.isSpelled) watched.undecided.push(live)
         return
       }
-      // Forgotten replies have nothing left to stop.
+      // Dropped replies have nothing left to stop.
       const mine = [...stops, { live, stop: live.observe(observersOf(observe, reply, onError)) }]
       const settled = mine.filter((other) => other.live.reply().phase === 'settled')
       const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
@@ -120,7 +124,7 @@ export function createWatching(options: WatchingOptions): Watching {
     }
   }
 
-  /** Learns how the server spells what is watched. Rejects when the server does not answer. */
+  /** Asks the server for its spelling of the watched directories. Rejects if the server doesn't answer. */
   async function spell(): Promise<void> {
     const { directory } = options
     if (directory !== undefined) home = await places.spelled(directory)
@@ -135,7 +139,7 @@ export function createWatching(options: WatchingOptions): Watching {
     for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
   }
 
-  /** The sessions that were at work before the watch began. */
+  /** Reads the sessions that were at work before the watch began. */
   async function attach(watched: Watch): Promise<void> {
     try {
       await spellOne(watched)
@@ -161,7 +165,7 @@ export function createWatching(options: WatchingOptions): Watching {
     if (target.sessionID !== undefined)
       return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
-    /** A directory that cannot be asked leaves the others to be watched. */
+    /** A directory that can't be read must not stop the others from being watched. */
     const complain = (error: unknown): readonly Place[] => {
       isWhole = false
       if (error instanceof ReplyError) onError(error)
@@ -186,15 +190,15 @@ export function createWatching(options: WatchingOptions): Watching {
     return { requests, isWhole }
   }
 
-  /** What has come and gone since then in any directory; undefined where the server cannot tell. */
+  /** Sessions of any directory that changed since then; undefined if the server can't list them. */
   async function placesEverywhere(since: number): Promise<readonly Place[] | undefined> {
-    // They hand a route that they do not know on to a web site.
+    // They forward unknown routes to a website.
     if (await places.keepsProjectsApart()) return undefined
     const sessions = await rest.sessionsEverywhere(since).catch(() => undefined)
     return sessions === undefined ? undefined : placesIn(sessions, { since, directory: undefined })
   }
 
-  /** What has come and gone since then. */
+  /** Sessions that changed since then. */
   async function placesSince(since: number, directory: string | undefined): Promise<readonly Place[]> {
     return placesIn(await rest.sessions(since, directory), { since, directory })
   }
@@ -210,7 +214,7 @@ interface Since {
   readonly directory: string | undefined
 }
 
-/** Sub-agents are read with their roots; older servers list every session. */
+/** Skips sub-agents, which are read with their roots; older servers list every session. */
 function placesIn(list: unknown, { since, directory }: Since): readonly Place[] {
   return toReadSessions(list)
     .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)

@@ -1,17 +1,17 @@
 /**
  * What went wrong:
- * - `malformed`: a frame or a known event that has not the shape it must have; it was skipped.
- * - `too-large`: a frame, or what was held back for later, passed its bound; it was dropped.
+ * - `malformed`: a frame or a known event has an unexpected shape; it was skipped.
+ * - `too-large`: a frame, a response or held events exceeded their limit; they were dropped.
  * - `observer`: an observer threw or rejected.
  * - `unreachable`: no server answered.
- * - `unauthorized`: the server wants other credentials.
- * - `refused`: the server answered, and said no.
- * - `not-opencode`: something answered, but no OpenCode server.
- * - `gone`: the server knows no such session or ask.
- * - `already-resolved`: the ask had been answered, rejected or withdrawn before.
- * - `not-stopped`: an abort could not be seen to take effect; the run may go on.
- * - `invalid`: the caller's own input.
- * - `closed`: the connection was closed by its owner.
+ * - `unauthorized`: the server requires other credentials.
+ * - `refused`: the server answered with an error.
+ * - `not-opencode`: something answered, but it isn't an OpenCode server.
+ * - `gone`: the server doesn't know the session or ask.
+ * - `already-resolved`: the ask was answered, rejected or withdrawn before.
+ * - `not-stopped`: an abort was not seen to take effect; the run may continue.
+ * - `invalid`: the caller's input is invalid.
+ * - `closed`: the owner closed the connection.
  */
 export type ReplyErrorType =
   | 'malformed'
@@ -27,7 +27,10 @@ export type ReplyErrorType =
   | 'invalid'
   | 'closed'
 
-/** The package's one error. The message says what failed, with the value, and the cure; it never holds a credential. */
+/**
+ * The package's only error class. The message says what failed, with the value, and the cure; it never contains a
+ * credential.
+ */
 export class ReplyError extends Error {
   readonly type: ReplyErrorType
 
@@ -38,5 +41,5 @@ export class ReplyError extends Error {
   }
 }
 
-/** Where failures go that stop nothing: bad frames, throwing observers, dropped events. Must not throw. */
+/** Receives failures that stop nothing: bad frames, throwing observers, dropped events. Must not throw. */
 export type OnError = (error: ReplyError) => void

@@ -3,34 +3,37 @@ import type { Part, ReplyFailure } from './part.ts'
 import type { LostReason, Message, Model, Todo } from './reply.ts'
 
 interface EventFields {
-  /** When it was received, ms since the epoch. The only clock that `track` and `reduce` know. */
+  /** When it was received, ms since the epoch. The only clock that `track` and `reduce` use. */
   readonly at: number
-  /** The event as the source sent it. Absent for what did not come over the wire. */
+  /** The event as the source sent it. Absent if it didn't come over the wire. */
   readonly raw?: unknown
 }
 
 interface SessionFields extends EventFields {
   readonly sessionID: string
-  /** The directory that the frame came from; of a `session` event and a snapshot the session's own. Absent where none is told. */
+  /**
+   * The directory that the frame came from; for a `session` event or snapshot, the session's own. Absent if the source
+   * names none.
+   */
   readonly directory?: string | undefined
 }
 
-/** A message as the wire tells of it: without its parts, and with its role. */
+/** A message as sent on the wire: without its parts, with its role. */
 export interface MessageHead extends Omit<Message, 'parts'> {
   readonly role: 'user' | 'assistant'
-  /** A compaction's summary: not part of the answer. */
+  /** Whether it is the summary of a compaction, which is not part of the answer. */
   readonly summary: boolean
   readonly agent?: string | undefined
   readonly model?: Model | undefined
 }
 
-/** What is known of a session. A `parentID` that is absent says: a root. */
+/** What is known of a session. An absent `parentID` means a root. */
 export interface SessionEvent extends SessionFields {
   readonly type: 'session'
   readonly parentID?: string | undefined
   readonly title?: string | undefined
   readonly createdAt?: number | undefined
-  /** The session is reverted to before this message; the next prompt removes what comes after. */
+  /** The session is reverted to before this message; the next prompt removes the messages after it. */
   readonly revertedTo?: string | undefined
 }
 
@@ -42,7 +45,7 @@ export interface MessageEvent extends SessionFields {
 export interface PartEvent extends SessionFields {
   readonly type: 'part'
   readonly part: Part
-  /** Read over REST: the ids of all parts of its message, in the server's order. */
+  /** Set if read over REST: the ids of all parts of its message, in the server's order. */
   readonly order?: readonly string[] | undefined
 }
 
@@ -70,7 +73,7 @@ export interface AskClosedEvent extends SessionFields {
     | { readonly type: 'gone' }
 }
 
-/** A whole reading of one session over REST. One event, however much it brings. */
+/** A complete read of one session over REST: a single event, however much it contains. */
 export interface SnapshotEvent extends SessionFields {
   readonly type: 'snapshot'
   readonly session: Omit<SessionEvent, 'type' | 'at' | 'raw' | 'sessionID'>
@@ -84,39 +87,43 @@ export interface SnapshotEvent extends SessionFields {
   readonly asks: readonly (QuestionAsk | PermissionAsk)[]
   readonly todos: readonly Todo[]
   readonly children: readonly SnapshotEvent[]
-  /** Events may have been missed before it: an open text has a hole until its seal. */
+  /** Whether events before it may have been missed; then an open text has a hole until it is sealed. */
   readonly gap: boolean
-  /** The newest that was heard before a gap, in ms since the epoch by the server's clock: unknown prompts after it are news, even in an idle session. */
+  /**
+   * The newest time received before a gap, in ms since the epoch by the server's clock: unknown prompts after it are
+   * news, even in an idle session.
+   */
   readonly since?: number | undefined
-  /** When the reading began, in ms since the epoch by our clock: what the stream told since is newer. */
+  /** When the reading began, in ms since the epoch by our clock: later stream events are newer than the snapshot. */
   readonly readAt?: number | undefined
-  /** There are older messages, which were not read: how they went does not matter to any run that is known. */
+  /** Set if older messages were not read: they don't affect any known run. */
   readonly partial?: true | undefined
-  /** Nothing newer has been applied since it was read: what it lacks is no longer there. */
+  /** Nothing newer was applied since it was read: what it lacks no longer exists. */
   readonly complete: boolean
 }
 
 /**
  * Why the driver ends a reply that the stream did not end:
- * - `rest`: REST was asked and shows the session idle. An unfinished message means `lost`.
- * - `grace`: idle was seen on the wire and REST could not explain the unfinished message. It means `aborted`.
- * - `end`: the recording is over. Idle seen means `aborted`, else `lost`; a prompt for which nothing ran is `completed`.
+ * - `rest`: REST shows the session idle. With an unfinished message the outcome is `lost`.
+ * - `grace`: idle was seen on the wire and REST could not explain the unfinished message. The outcome is `aborted`.
+ * - `end`: the recording is over. If idle was seen the outcome is `aborted`, else `lost`; a prompt for which nothing
+ * ran is `completed`.
  * - `none`: nothing will run (a `noReply` prompt).
  * - `time-out`: the caller's time is up.
- * - `lost`: `reason` says why. Without one, the end of the run was not seen.
+ * - `lost`: `reason` says why. Without a reason, the end of the run was not seen.
  */
 export type SettleReason = 'rest' | 'grace' | 'end' | 'none' | 'time-out' | 'lost'
 
 export interface SettleEvent extends SessionFields {
   readonly type: 'settle'
   readonly by: SettleReason
-  /** With `lost`. */
+  /** Set with `lost`. */
   readonly reason?: LostReason | undefined
-  /** With `end`: whether the session's last status was idle. `track` fills it in. */
+  /** Set with `end`: whether the session's last status was idle. `track` fills it in. */
   readonly idle?: boolean | undefined
 }
 
-/** Everything that happens in one session, in one vocabulary for all dialects of the wire. */
+/** Everything that happens in one session, in one vocabulary for all wire dialects. */
 export type SessionScopedEvent =
   | SessionEvent
   | MessageEvent
@@ -126,7 +133,7 @@ export type SessionScopedEvent =
   | AskClosedEvent
   | SnapshotEvent
   | SettleEvent
-  /** `by: 'rest'`: REST does not know it. Only what the stream says is for good. */
+  /** `by: 'rest'`: REST doesn't know the session. Only a removal on the stream is final. */
   | (SessionFields & { readonly type: 'session-removed'; readonly by?: 'rest' | undefined })
   | (SessionFields & { readonly type: 'status'; readonly status: 'busy' | 'idle' })
   | (SessionFields & {
@@ -142,20 +149,20 @@ export type SessionScopedEvent =
   | (SessionFields & { readonly type: 'todos'; readonly todos: readonly Todo[] })
   /** A prompt is about to be posted: the reply exists from here on. */
   | (SessionFields & { readonly type: 'opened'; readonly text?: string | undefined })
-  /** The caller wants the run to end: whatever its end looks like on the wire, it is an abort. */
+  /** The caller wants the run to end: however its end looks on the wire, it counts as an abort. */
   | (SessionFields & { readonly type: 'abort-requested'; readonly reason: 'requested' | 'timed-out' })
   | (SessionFields & { readonly type: 'stalled'; readonly stalled: boolean })
   | (SessionFields & { readonly type: 'connection'; readonly connection: 'live' | 'lost' })
   | (SessionFields & { readonly type: 'context-limit'; readonly contextLimit: number })
-  /** A descendant begins to work: it becomes a child of this session's reply. Made by `track`. */
+  /** A descendant starts to work and becomes a child of this session's reply. Created by `track`. */
   | (SessionFields & { readonly type: 'child'; readonly childID: string; readonly title?: string | undefined })
 
-/** Everything that `track` takes: a session's events, and those of the connection itself. */
+/** Everything that `track` accepts: session events and those of the connection itself. */
 export type ReplyEvent =
   | SessionScopedEvent
   | (EventFields & { readonly type: 'connected' })
   | (EventFields & { readonly type: 'heartbeat' })
-  /** We begin to listen to a server whose newest session is of `from`, by its clock: what older ones hold is no news. */
+  /** Listening to a server begins; `from` is the time of its newest session by its clock. Older content is not news. */
   | (EventFields & { readonly type: 'listening'; readonly from: number })
-  /** The server dropped an instance: what was pending in it is gone. */
+  /** The server disposed an instance: what was pending in it is gone. */
   | (EventFields & { readonly type: 'disposed'; readonly directory?: string | undefined })

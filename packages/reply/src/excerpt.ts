@@ -1,17 +1,17 @@
 import { redacted } from './recording/redact.ts'
 
-/** A key that names a secret, and what stands behind it. */
+/** A key that names a secret, and the value after it. */
 const keyed = /((?:api[-_]?key|authorization|password|passwd|secret|token|cookie)["']?\s*[:=]\s*["']?)[^"'&,}]+/gi
 /** The user and password of a URL. */
 const userInfo = /\/\/[^\s/@]+@/g
 
-/** How a text begins, in quotes and without secrets, for an error to show what it could not read. */
+/** The beginning of a text, quoted and redacted, for an error about unreadable input. */
 export function excerptOf(text: string): string {
   const start = redacted(text.slice(0, 400)).replace(userInfo, '//…@').replace(keyed, '$1…')
   return JSON.stringify(start.length > 120 ? `${start.slice(0, 120)}…` : start)
 }
 
-/** What a value is, without what it holds. */
+/** Describes a value's type without its content. */
 export function kindOf(value: unknown): string {
   if (value === null || typeof value !== 'object') return value === null ? 'null' : typeof value
   if (Array.isArray(value)) return 'a list'

@@ -14,16 +14,18 @@ export interface Tokens {
   readonly cacheWrite: number
 }
 
-/** `open`: may still grow. `sealed`: closed by the server or by the end. `abandoned`: a retry wrote it anew; it is not shown. */
+/**
+ * `open`: may still grow. `sealed`: closed by the server or by the end. `abandoned`: replaced by a retry; not shown.
+ */
 export type PartStatus = 'open' | 'sealed' | 'abandoned'
 
 interface PartFields {
   readonly id: string
   readonly messageID: string
   readonly status: PartStatus
-  /** Deltas were missed; the text has a gap until the seal heals it. */
+  /** Deltas were missed; the text has a gap until the seal delivers the full text. */
   readonly hole?: true | undefined
-  /** The part as the source sent it last. For a text that only grew since, its opening. */
+  /** The part as the source last sent it. For a text that only grew since, its first version. */
   readonly raw: unknown
 }
 
@@ -32,7 +34,7 @@ export interface TextPart extends PartFields {
   readonly text: string
   /** Written by the server, not by the model. */
   readonly synthetic?: true | undefined
-  /** Kept from the model and from people. */
+  /** Hidden from the model and from people. */
   readonly ignored?: true | undefined
 }
 
@@ -43,7 +45,7 @@ export interface ReasoningPart extends PartFields {
 
 export interface ToolPart extends PartFields {
   readonly type: 'tool'
-  /** The tool's name. OpenCode renames an unknown tool `invalid`; the name that the model used is kept here. */
+  /** The tool's name. OpenCode renames an unknown tool to `invalid`; this keeps the name that the model used. */
   readonly tool: string
   readonly callID: string
   readonly state: ToolState
@@ -84,7 +86,7 @@ export interface StepStartPart extends PartFields {
 
 export interface StepFinishPart extends PartFields {
   readonly type: 'step-finish'
-  /** Why the model stopped, in the provider's words. Absent where the source does not tell. */
+  /** Why the model stopped, in the provider's words. Absent if the source doesn't say. */
   readonly reason?: string | undefined
   readonly tokens: Tokens
   readonly cost: number
@@ -118,7 +120,7 @@ export interface CompactionPart extends PartFields {
   readonly auto: boolean
 }
 
-/** A part of a type that this version does not know, or whose type the server never told. Show nothing of it. */
+/** A part of a type that this version doesn't know, or whose type the server never sent. Do not show it. */
 export interface UnknownPart extends PartFields {
   readonly type: 'unknown'
 }

@@ -1,10 +1,10 @@
 /**
- * Where a session lives. Every call to the server needs both: OpenCode keeps each directory's runs and asks apart, and
- * looks them up in its own directory when a call names none.
+ * Where a session lives. Every call to the server needs both fields: OpenCode keeps the runs and asks of each directory
+ * apart, and looks in its own directory if a call names none.
  */
 export interface Place {
   readonly sessionID: string
-  /** As the server spells it; undefined where the server told none. */
+  /** In the server's spelling; undefined if the server didn't name it. */
   readonly directory: string | undefined
 }
 

@@ -5,21 +5,21 @@ import { createSseReader } from './sse.ts'
 
 export interface EventReaderOptions {
   readonly onError?: OnError | undefined
-  /** Every frame's data as it came, before anything is made of it. */
+  /** Called with every frame's data as it arrived, before it is parsed. */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
   readonly onComment?: ((comment: string) => void) | undefined
   readonly maxFrame?: number | undefined
-  /** Keeps what it knows of doubled events across connections to one server. */
+  /** Share one decoder across connections to one server to drop duplicate events. */
   readonly decoder?: Decoder | undefined
 }
 
 export interface EventReader {
-  /** The events that this chunk completes, stamped with `at`. Deltas of one part that follow on each other come as one. */
+  /** The events that this chunk completes, stamped with `at`. Consecutive deltas of one part are merged. */
   push(chunk: Uint8Array | string, at: number): readonly ReplyEvent[]
   reset(): void
 }
 
-/** Bytes in, events out: frames are cut, parsed, decoded, and neighbouring deltas of a chunk merged. */
+/** Turns bytes into events: splits and decodes frames, and merges consecutive deltas within a chunk. */
 export function createEventReader(options: EventReaderOptions = {}): EventReader {
   const decoder = options.decoder ?? createDecoder({ onError: options.onError })
   let events: ReplyEvent[] = []
@@ -44,15 +44,15 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
     const event = decoder.decode(data, stamp)
     if (!event) return
     const last = events.length - 1
-    // A list is slow at -1.
+    // Reading index -1 of an array is slow.
     const joined = event.type === 'delta' && last >= 0 ? joinDeltas(events[last], event) : undefined
     if (joined) events[last] = joined
-    // A literal for the first, which is mostly the only one: a list that is pushed to is made for many.
+    // Mostly there is only one event: a literal is smaller than an array that grows by push.
     else if (last === -1) events = [event]
     else events.push(event)
   }
 
-  /** A recorder whose disk is full is no reason to lose the stream. */
+  /** A failing recorder, such as one with a full disk, must not end the stream. */
   function tap(data: string): void {
     try {
       options.onFrame?.(data, stamp)
@@ -63,7 +63,7 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
   }
 }
 
-/** Lossless: nothing lies between the two. `raw` is then the later one's. */
+/** Lossless, because nothing lies between the two. Keeps the later event's `raw`. */
 function joinDeltas(before: ReplyEvent | undefined, event: DeltaEvent): DeltaEvent | undefined {
   if (before?.type !== 'delta' || before.partID !== event.partID || before.field !== event.field) return undefined
   if (before.messageID !== event.messageID || before.sessionID !== event.sessionID) return undefined

@@ -10,15 +10,18 @@ import { emptyTrack, type TrackedStep } from './track/state.ts'
 import { repliesOf, unknownSessions } from './track.ts'
 
 export interface ReplayOptions {
-  /** Asked once for each root reply, when it opens; what it gives back observes that reply to its end. */
+  /** Called once for each root reply, when it opens; the returned observers observe that reply to its end. */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
-  /** Told of frames that could not be read and of observers that failed. The replay goes on. */
+  /** Receives errors about unreadable frames and failed observers. The replay continues. */
   readonly onError?: OnError | undefined
-  /** Called before each event is applied, with its time in ms since the epoch; the replay waits for it. For showing one at its own pace. */
+  /**
+   * Called before each event is applied, with its time in ms since the epoch; the replay awaits it. Use it to replay at
+   * a chosen pace.
+   */
   readonly pace?: ((at: number) => Promise<void> | undefined) | undefined
 }
 
-/** One of the recording's replies: which run of its session, and its place in the list. */
+/** One of the recording's replies: the run of its session, and its index in the result. */
 interface Opened {
   readonly run: number
   readonly index: number
@@ -26,10 +29,10 @@ interface Opened {
 }
 
 /**
- * Runs a recording through the same reduction and the same observers as a live stream, and gives every root reply in it,
- * in order of opening, all of them settled. Nothing in it for a reply: an empty list.
+ * Runs a recording through the same reducer and observers as a live stream. Resolves with every root reply in order of
+ * opening, all of them settled; an empty list if it contains none.
  *
- * Takes raw server-sent events in any chunking, or JSON lines, wrapped in `{directory, payload}` or not.
+ * Accepts raw server-sent events in any chunking, or JSON lines, wrapped in `{directory, payload}` or not.
  */
 export async function replay(recording: Recording, options: ReplayOptions = {}): Promise<readonly Reply[]> {
   const { onError, pace } = options
@@ -89,10 +92,10 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     return next
   }
 
-  /** What is still open ends with the recording; a session that nothing else is known of is a root. */
+  /** Settles what is still open at the end; a session without any known parent counts as a root. */
   function finish(): void {
     for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at: lastAt })
-    // What still waits for its message opens a reply, when a stream that began in mid-run told nothing else of it.
+    // Held events open a reply if the stream began mid-run and never sent their message.
     for (const sessionID of state.waiting) apply({ type: 'settle', sessionID, by: 'end', at: lastAt })
     for (const reply of repliesOf(state)) {
       if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at: lastAt })

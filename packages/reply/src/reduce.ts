@@ -13,7 +13,10 @@ import { withFields } from './reduce/shape.ts'
 import { snapshotEvents } from './reduce/snapshot.ts'
 import type { Phase, Reply } from './reply.ts'
 
-/** What one event made of a reply. Without changes the reply may still be another object: what only repeats the wire was renewed. */
+/**
+ * The result of one event. Even without changes the reply may be a new object: fields that only repeat the wire are
+ * updated.
+ */
 export interface Step {
   readonly reply: Reply
   readonly changes: readonly Change[]
@@ -22,13 +25,14 @@ export interface Step {
 }
 
 /**
- * The one writer: the reply after an event of its session or of a descendant's. Pure, and without a clock. An event that
- * changes nothing gives the same object back. After settling, late news change the data and tell only `replyAmended`.
+ * The only function that changes a reply: returns the reply after an event of its session or a descendant's. Pure,
+ * without a clock. Returns the same object for an event that changes nothing. After settling, late events change the
+ * data and produce only `replyAmended`.
  */
 export function reduce(reply: Reply, event: SessionScopedEvent): Step {
   if (event.type === 'delta' && event.sessionID === reply.sessionID && reply.phase !== 'settled') {
     const grown = growPart(reply, event)
-    // A literal: a list that is pushed to is made for many, and most events are deltas.
+    // A literal is smaller than an array that grows by push, and most events are deltas.
     return { reply: grown?.reply ?? reply, changes: grown ? [grown.change] : [], raw: event.raw }
   }
   if (reply.phase === 'settled') return amend(reply, event)
@@ -47,7 +51,7 @@ function start(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
   return withFields(reply, { startedAt: event.at })
 }
 
-/** The phase after the event; settling has told of its own. */
+/** The phase after the event. Settling reports its own phase change. */
 function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
   if (reply.phase === 'settled') return reply
   const phase = phaseOf(reply)
@@ -68,10 +72,10 @@ function amend(reply: Reply, event: SessionScopedEvent): Step {
       if (event.sessionID === reply.sessionID) return { reply, changes: [], raw: event.raw }
       break
     case 'ask-closed':
-      // The ask is another reply's, or its asking was missed: that changes nothing about a reply that is over.
+      // The ask belongs to another reply, or its asking was missed: a settled reply is unaffected.
       if (askAt(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
   }
-  // What comes late is closed at once: nothing will end it any more.
+  // Late parts are sealed at once: no event will end them any more.
   const applied = sealParts(apply(reply, event, []), [])
   const changes: Change[] = applied === reply ? [] : [{ type: 'replyAmended' }]
   return { reply: applied, changes, raw: event.raw }
@@ -147,7 +151,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
   }
 }
 
-/** The event is a descendant's. One that is in nobody's tree changes nothing. */
+/** Applies a descendant's event. Ignores a session outside the tree. */
 function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   const place = childAt(reply, event.sessionID, messageIDOf(event))
   const child = reply.children[place]
@@ -156,7 +160,7 @@ function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]):
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
 }
 
-/** A sub-agent's error before anything of it was heard is not its end: it may have run before anybody listened. */
+/** A sub-agent's error before its first event doesn't end it: it may have run before we listened. */
 function reduceChild(child: Reply, event: SessionScopedEvent): Step {
   if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
     return reduce(child, event)
@@ -186,37 +190,40 @@ function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Repl
   return withFields(reply, { usage })
 }
 
-/** The summary is written. The server says so once more, but what only the stream says can be missed. */
+/** The summary is complete. The server confirms it with another event, which can be missed. */
 function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHead): boolean {
   return summary && completedAt !== undefined && error === undefined && reply.compaction?.state === 'running'
 }
 
-/** While a run is aborted, the driver looks at the whole tree to find its end: an idle says nothing about sub-agents, and some servers go on after it. */
+/**
+ * During an abort, the driver checks the whole tree to find its end: an idle says nothing about sub-agents, and some
+ * servers continue after it.
+ */
 function endsAtIdle(reply: Reply): boolean {
   return reply.aborting === undefined && isAtEnd(reply)
 }
 
 /**
- * Whether an idle now is the end of the run. Idle may come before the last messages are closed, and the idle of the run
- * before may come after a prompt was announced, or after a background sub-agent went on: it is the end only of what has
- * begun and is complete.
+ * Whether an idle now is the end of the run. Idle may precede the last messages' completion, and the previous run's
+ * idle may arrive after a prompt was announced, or after a background sub-agent continued. So it is the end only if the
+ * run has begun and is complete.
  */
 export function isAtEnd(reply: Reply): boolean {
   return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
 }
 
-/** Something came of it: a lone idle may be the last of the run before, where REST told of this one first. */
+/** Whether the run produced anything: a lone idle may be the previous run's, if REST reported this run first. */
 function hasBegun({ phase, messages, children, error, compaction }: Reply): boolean {
   if (phase === 'waiting') return false
   return messages.length > 0 || children.length > 0 || error !== undefined || compaction !== undefined
 }
 
-/** Nothing was ever heard of a sub-agent that has to have run before this idle: it ended before anybody listened. */
+/** Whether a sub-agent that must have run before this idle sent no events: it ended before we listened. */
 function hasUnheard(reply: Reply): boolean {
   return reply.children.some((child) => !child.background && child.reply.phase === 'waiting')
 }
 
-/** A reply that only its background sub-agents' work had opened ends with them. */
+/** A reply that was opened only by background sub-agents ends with them. */
 function endsWithChildren(reply: Reply): boolean {
   return reply.phase !== 'settled' && reply.aborting === undefined && isOfChildren(reply) && !isAtWorkBelow(reply)
 }

@@ -7,27 +7,28 @@ export type Outcome = 'completed' | 'stopped' | 'aborted' | 'failed' | 'timed-ou
 /**
  * Why a reply ended as `lost`:
  * - `session-removed`: the session was deleted.
- * - `closed`: `close()` was called here. The server goes on.
- * - `unreachable`: no connection for `lostAfterMs`, or the server stopped answering. The run may go on.
- * - `not-stopped`: an abort could not be seen to take effect. The run may go on.
- * - `end-not-seen`: the server is idle, but a step has no end: it was killed or restarted. Or the recording stops early.
+ * - `closed`: `close()` was called here. The server continues.
+ * - `unreachable`: no connection for `lostAfterMs`, or the server stopped answering. The run may continue.
+ * - `not-stopped`: an abort was not seen to take effect. The run may continue.
+ * - `end-not-seen`: the server is idle, but a step has no end: it was killed or restarted. Or the recording stops
+ * early.
  */
 export type LostReason = 'session-removed' | 'closed' | 'unreachable' | 'not-stopped' | 'end-not-seen'
 
-/** What a reply is doing. The strongest that applies wins: settled, blocked, retrying, working, waiting. */
+/** What a reply is doing. The first that applies: settled, blocked, retrying, working, waiting. */
 export type Phase = 'waiting' | 'working' | 'retrying' | 'blocked' | 'settled'
 
 /**
  * One run of an OpenCode session: from the user message that opened it until it settled.
  *
- * A value: it never changes, it survives `JSON.stringify`, and when an event changes nothing the same object comes back.
- * Times are milliseconds since the epoch, taken from the stamps on the events.
+ * Immutable and serializable with `JSON.stringify`; an event that changes nothing returns the same object. Times are
+ * milliseconds since the epoch, taken from the events' stamps.
  */
 export interface Reply {
   readonly sessionID: string
   readonly directory?: string | undefined
   readonly title?: string | undefined
-  /** The user messages of this run, in order of arrival. Empty until the server told of one. */
+  /** The user messages of this run, in order of arrival. Empty until the server sends one. */
   readonly promptIDs: readonly string[]
   /** What the user asked: the first user message's own words (no synthetic parts) and the names of its files. */
   readonly prompt?: Prompt | undefined
@@ -39,7 +40,7 @@ export interface Reply {
   readonly lostReason?: LostReason | undefined
   /** Why the model stopped in the last step, in the provider's words: `stop`, `tool-calls`, `length`, … */
   readonly finish?: string | undefined
-  /** The assistant's messages, one per model step, by creation time, then arrival. Compaction summaries are not among them. */
+  /** The assistant's messages, one per model step, by creation time, then arrival. Excludes compaction summaries. */
   readonly messages: readonly Message[]
   /** Questions and permissions of this session and of every descendant, in order of arrival, closed ones included. */
   readonly asks: readonly Ask[]
@@ -49,24 +50,24 @@ export interface Reply {
   readonly todos: readonly Todo[]
   /** This session's own tokens and cost; `totalUsage` adds the children's. */
   readonly usage: Usage
-  /** Set while the server waits to try the model again. */
+  /** Set while the server waits to retry the model. */
   readonly retry?: Retry | undefined
   readonly compaction?: Compaction | undefined
   readonly error?: ReplyFailure | undefined
-  /** Why the run is being ended from here: somebody asked for it, or its time is up. Its outcome will say so. */
+  /** Why the run is being ended from here: on request, or because its time is up. Its outcome will say so. */
   readonly aborting?: 'requested' | 'timed-out' | undefined
   readonly connection: 'live' | 'lost'
-  /** No progress for the time that the driver allows; the reply may still go on. */
+  /** Whether there was no progress for the driver's limit; the reply may still continue. */
   readonly stalled: boolean
   readonly startedAt?: number | undefined
   readonly settledAt?: number | undefined
 }
 
 export interface Prompt {
-  /** The text parts with a blank line between them. */
+  /** The text parts, joined with a blank line. */
   readonly text: string
   readonly files: readonly string[]
-  /** What `text` and `files` are made of, as far as the server told of it. */
+  /** The sources of `text` and `files`, as far as the server sent them. */
   readonly parts: readonly PromptPart[]
 }
 
@@ -87,12 +88,12 @@ export interface Retry {
 }
 
 export interface Compaction {
-  /** The part of the user message that started it. Absent when only its end was seen. */
+  /** The part of the user message that started it. Absent if only its end was seen. */
   readonly partID?: string | undefined
   readonly state: 'running' | 'done'
   /** Started by the server because the context was full, not by a person. */
   readonly auto: boolean
-  /** Tokens in the context before it, when a step had reported them. */
+  /** Tokens in the context before it, if a step had reported them. */
   readonly tokensBefore?: number | undefined
   readonly startedAt: number
   readonly endedAt?: number | undefined
@@ -110,18 +111,18 @@ export interface Message {
   /** In the provider's currency unit, USD for all known ones. */
   readonly cost?: number | undefined
   /**
-   * In the server's order, as far as it was told, else by arrival. From 1,024 parts on the array is made when it is
-   * first read, and is the same from then on: to read it at each event costs a copy of it for each. `console.log` and
-   * `util.inspect` show it as `[Getter]` then.
+   * In the server's order as far as known, else by arrival. From 1,024 parts on, the array is built on first read and
+   * then cached: reading it on every event costs a copy per event. `console.log` and `util.inspect` then show it as
+   * `[Getter]`.
    */
   readonly parts: readonly Part[]
-  /** The message as the source sent it last. */
+  /** The message as the source last sent it. */
   readonly raw: unknown
 }
 
 export interface Todo {
   readonly content: string
-  /** `pending`, `in_progress`, `completed` or `cancelled` on the servers known; others are kept as they come. */
+  /** `pending`, `in_progress`, `completed` or `cancelled` on known servers; other values are kept as they are. */
   readonly status: string
   readonly priority?: string | undefined
 }
@@ -132,7 +133,7 @@ export interface Usage extends Tokens {
   readonly steps: number
   /** Tokens in the context after the last finished step. */
   readonly contextTokens?: number | undefined
-  /** The model's context window, when the driver could learn it. */
+  /** The model's context window, if the driver could read it. */
   readonly contextLimit?: number | undefined
 }
 
@@ -142,7 +143,7 @@ export interface Child {
   readonly callID?: string | undefined
   readonly agent?: string | undefined
   readonly title?: string | undefined
-  /** It may outlive the reply that started it. */
+  /** Whether it may outlive the reply that started it. */
   readonly background: boolean
   readonly reply: Reply
 }

@@ -3,20 +3,20 @@ import type { Ask } from './ask.ts'
 import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Usage } from './reply.ts'
 
-/** The reply's parts in the order of its messages: what `index` in a change counts. */
+/** The reply's parts in message order: what `index` in a change refers to. */
 export function partsOf(reply: Reply): readonly Part[] {
   return reply.messages.flatMap((message) => message.parts)
 }
 
 /**
- * What the assistant said: the shown text parts with a blank line between them.
- * Whitespace-only parts are skipped, nothing is trimmed. Empty when it said nothing.
+ * The assistant's text: the shown text parts, joined with a blank line. Skips whitespace-only parts, trims nothing.
+ * Empty if there is none.
  */
 export function textOf(reply: Reply): string {
   return joinTexts(reply.messages)
 }
 
-/** The text of the last step that said anything: the answer without the remarks between tool calls. Empty when there is none. */
+/** The text of the last step with text: the answer without the remarks between tool calls. Empty if there is none. */
 export function answerOf(reply: Reply): string {
   for (let index = reply.messages.length - 1; index >= 0; index--) {
     const text = joinTexts(reply.messages.slice(index, index + 1))
@@ -25,7 +25,7 @@ export function answerOf(reply: Reply): string {
   return ''
 }
 
-/** What the model thought, with a blank line between the parts. Empty when there is none. */
+/** The model's reasoning, its parts joined with a blank line. Empty if there is none. */
 export function reasoningOf(reply: Reply): string {
   const parts = partsOf(reply).filter(
     (part): part is ReasoningPart =>
@@ -34,14 +34,14 @@ export function reasoningOf(reply: Reply): string {
   return parts.map((part) => part.text).join('\n\n')
 }
 
-/** The reply's own tool calls in order, abandoned ones left out. */
+/** The reply's own tool calls in order, without abandoned ones. */
 export function toolsOf(reply: Reply): readonly ToolPart[] {
   return partsOf(reply).filter((part): part is ToolPart => part.type === 'tool' && part.status !== 'abandoned')
 }
 
 /**
- * The asks that wait for a person, the oldest first, descendants' included. Of equal ones (see `isEqualAsk`) the oldest
- * stands for all: the answer goes to each.
+ * The asks that wait for a person, oldest first, including descendants'. The oldest of several equal ones (see
+ * `isEqualAsk`) stands for all: the answer is sent to each.
  */
 export function pendingAsks(reply: Reply): readonly Ask[] {
   const seen = new Set<string>()
@@ -55,7 +55,7 @@ export function pendingAsks(reply: Reply): readonly Ask[] {
   })
 }
 
-/** This reply's usage with every descendant's added. The context is the reply's own. */
+/** This reply's usage plus every descendant's. The context is the reply's own. */
 export function totalUsage(reply: Reply): Usage {
   let total = reply.usage
   for (const child of reply.children) {
@@ -76,8 +76,8 @@ export function totalUsage(reply: Reply): Usage {
 }
 
 /**
- * What it is doing now, in a few words: "bash: npm test", "general(Explore code) · read: notes.md", "thinking", "writing".
- * Undefined when it has settled or nothing has happened yet.
+ * What the reply is doing now, in a few words: "bash: npm test", "general(Explore code) · read: notes.md", "thinking",
+ * "writing". Undefined if it has settled or nothing has happened yet.
  */
 export function currentActivity(reply: Reply): string | undefined {
   if (reply.phase === 'settled') return undefined
@@ -91,7 +91,7 @@ export function currentActivity(reply: Reply): string | undefined {
   return undefined
 }
 
-/** Whether people are to see this text: the model's own words, not blank, not taken back by a retry. */
+/** Whether people should see this text: the model's own words, not blank, not replaced by a retry. */
 export function isShownText(part: Part): part is TextPart {
   return (
     part.type === 'text' &&

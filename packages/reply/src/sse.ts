@@ -10,14 +10,14 @@ export interface SseOptions {
   readonly onComment?: ((comment: string) => void) | undefined
   readonly onError?: OnError | undefined
   /**
-   * The most that one unfinished frame may hold, in UTF-16 units; a larger one is reported and dropped, and the
-   * reading goes on after it. Default 16,777,216: OpenCode sends whole tool outputs and files in one frame.
+   * The maximum size of an unfinished frame, in UTF-16 units; a larger one is reported and dropped, and reading
+   * continues after it. Default 16,777,216: OpenCode sends whole tool outputs and files in one frame.
    */
   readonly maxFrame?: number | undefined
 }
 
 export interface SseReader {
-  /** Takes the next bytes; any split is fine, also within a character or a line end. */
+  /** Takes the next bytes; any split is fine, even within a character or a line end. */
   push(chunk: Uint8Array | string): void
   /** Forgets an unfinished frame. Call it when the source changes or ends. */
   reset(): void
@@ -27,15 +27,18 @@ const defaultMaxFrame = 16 * 1024 * 1024
 
 /** Bytes. */
 const piece = 4096
-/** How far behind a piece its end is looked for, in bytes: lines that are longer are so few that they need no pieces. */
+/** How far past a piece its end is searched, in bytes: longer lines are so few that they need no pieces. */
 const reach = 320
 const lineFeed = 10
 
-/** Cuts a byte stream into the data of its server-sent events. */
+/** Splits a byte stream into the data of its server-sent events. */
 export function createSseReader(options: SseOptions): SseReader {
   const maxFrame = options.maxFrame ?? defaultMaxFrame
   const utf8 = createUtf8Reader()
-  /** After a frame that was too large: the end of what was passed over, which may hold the first half of a blank line. */
+  /**
+   * Set while skipping a frame that was too large: the end of the skipped text, which may contain the first half of a
+   * blank line.
+   */
   let passedOver: string | undefined
 
   const parser = createParser({
@@ -99,7 +102,7 @@ export function createSseReader(options: SseOptions): SseReader {
 }
 
 /**
- * A large chunk of short lines is read in pieces: a single character outside of Latin-1 makes all of the text that it is in
+ * Reads a large chunk of short lines in pieces: a single character outside Latin-1 makes the whole string around it
  * twice as wide, and slower to read.
  */
 function pieceEnd(chunk: Uint8Array, start: number): number {

@@ -25,8 +25,8 @@ import {
 } from './track/state.ts'
 
 /**
- * Which session, which reply: takes the events of a whole server in order, keeps the tree of sessions, holds back what
- * cannot be placed yet, opens replies and hands each event to `reduce`. Pure.
+ * Assigns the events of a whole server, in order, to sessions and replies: maintains the session tree, holds events
+ * that can't be placed yet, opens replies and passes each event to `reduce`. Pure.
  */
 export function track(state: TrackState, event: ReplyEvent): Tracked {
   const grown = event.type === 'delta' ? trackDelta(state, event) : undefined
@@ -36,25 +36,25 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   else if (event.type === 'listening')
     changeState(draft, { listeningFrom: Math.max(event.from, state.listeningFrom ?? 0) })
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
-  // What was held, and can be placed now.
+  // Held events that can be placed now.
   for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
   sweep(draft)
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
 
-/** Sessions of which it isn't known whether they are roots: their events wait for a `session` event. */
+/** Sessions whose parent is unknown: their events are held until a `session` event. */
 export function unknownSessions(state: TrackState): readonly string[] {
   if (state.waiting.length === 0) return []
   const draft = draftOf(state)
   return state.waiting.map((id) => firstUnknown(draft, id)).filter((id) => id !== undefined)
 }
 
-/** The roots' newest replies, open or settled. */
+/** The newest reply of each root, open or settled. */
 export function repliesOf(state: TrackState): readonly NonNullable<Cell['reply']>[] {
   return cellValues(state.cells).flatMap((cell) => (cell.reply ? [cell.reply] : []))
 }
 
-/** The session whose parent is missing on the way up; undefined when the way to the root is known. */
+/** The first session on the way up whose parent is unknown; undefined if the path to the root is known. */
 function firstUnknown(draft: Draft, id: string): string | undefined {
   const seen = new Set<string>()
   for (let next: string | undefined = id; next !== undefined && !seen.has(next); next = getCell(draft, next).parentID) {
@@ -68,7 +68,7 @@ function place(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
     learn(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
-  // Nobody will ever tell whose it was.
+  // No later event will say where it belonged.
   if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known)
     return void giveUp(draft, event.sessionID)
   const path = pathOf(draft, event.sessionID)
@@ -94,7 +94,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       return placeSettle(draft, rootID, event)
     case 'asked':
       if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return step(draft, rootID, event)
-      // An ask that is told again opens nothing.
+      // A repeated ask opens nothing.
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
       if (isTrailing(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
       open(draft, path, event.at)
@@ -113,7 +113,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       changeCell(draft, cell, { idle, trailing: cell.trailing && !idle, statusAt: event.at })
       if (!idle && !isTrailing(draft, event.sessionID)) open(draft, path, event.at)
       if (!idle && cell.trailing && isWaitingIn(draft, rootID, event.sessionID)) return
-      // What waits may be of this run: it is looked for before the run ends.
+      // Held events may belong to this run: they are read before it ends.
       return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
     }
     case 'todos':
@@ -130,13 +130,13 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
   }
 }
 
-/** A status or an ask alone opens nothing: it may be the last that the stream tells of a run that is over. */
+/** A lone status or ask opens nothing: it may be the last event of a run that is over. */
 function isTrailing(draft: Draft, sessionID: string): boolean {
   const cell = getCell(draft, sessionID)
   return cell.trailing || isUnread(draft, cell)
 }
 
-/** It may be told again with other content. */
+/** Whether the ask is pending: it may be sent again with other content. */
 function isPendingIn({ reply }: Cell, requestID: string): boolean {
   return askIn(reply, requestID)?.status === 'pending'
 }
@@ -145,7 +145,7 @@ function knowsAsk(cell: Cell, requestID: string): boolean {
   return askIn(cell.reply, requestID) !== undefined || isOfPast(cell, requestID)
 }
 
-/** It was asked in an earlier run, and not taken over from there. */
+/** Whether it was asked in an earlier run and not carried over from there. */
 function isOfPast({ reply, past }: Cell, requestID: string): boolean {
   return past.some((one) => askIn(one.reply, requestID)) && !askIn(reply, requestID)
 }
@@ -154,24 +154,27 @@ function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
   return reply?.asks[askAt(reply.asks, requestID)]
 }
 
-/** Whether the last that is known of a session's status is that it is idle, and how it is known. */
+/** Whether the session's last known status is idle, and its source. */
 export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle
 }
 
-/** The replies of a root session that are kept, the newest last. */
+/** The retained replies of a root session, newest last. */
 export function heldReplies(state: TrackState, sessionID: string): readonly Reply[] {
   const cell = cellOf(state.cells, sessionID)
   const past = cell?.past.map(({ reply }) => reply) ?? []
   return cell?.reply ? [...past, cell.reply] : past
 }
 
-/** Where the session is, as far as it was told. */
+/** Where the session lives, as far as known. */
 export function directoryOf(state: TrackState, sessionID: string): string | undefined {
   return cellOf(state.cells, sessionID)?.directory
 }
 
-/** A sign that the session's run is alive on this connection. A new prompt, or a look that finds it idle, is none. */
+/**
+ * Whether the event shows that the session's run is alive on this connection. A new prompt, or a read that finds it
+ * idle, doesn't.
+ */
 function isWork(event: SessionScopedEvent): boolean {
   if (event.type === 'snapshot') return event.status !== 'idle'
   return workTypes.has(event.type)

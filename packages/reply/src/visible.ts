@@ -1,15 +1,15 @@
 /**
- * What a reader cannot see or what reorders the text around it: control characters but line feed and tab, everything
- * that Unicode calls "format" or "default ignorable" (zero-width and bidirectional characters, fillers, tags), the line
- * and paragraph separators, halves of surrogate pairs. The emoji style selector stays after a pictograph.
+ * Characters that are invisible or that reorder the text around them: control characters except line feed and tab,
+ * everything in Unicode's "format" or "default ignorable" classes (zero-width and bidirectional characters, fillers,
+ * tags), the line and paragraph separators, lone surrogates. The emoji variation selector stays after a pictograph.
  */
 const unseen = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
 
 const pictograph = /\p{Extended_Pictographic}$/u
 
 /**
- * Makes visible what a text hides: control, zero-width and bidirectional characters are written as `\u202e`, those
- * beyond U+FFFF as `\u{e0041}`. Line feeds and tabs stay; a carriage return is written out. Twice is the same as once.
+ * Makes hidden characters visible: writes control, zero-width and bidirectional characters as `\u202e`, those beyond
+ * U+FFFF as `\u{e0041}`. Line feeds and tabs stay; a carriage return is written out. Idempotent.
  */
 export function visible(text: string): string {
   return text.replace(unseen, (character, at: number) => {

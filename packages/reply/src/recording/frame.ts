@@ -4,39 +4,39 @@ import { createRedactor, type Redactor, redactText } from './redactor.ts'
 
 export interface FrameRedactor {
   push(data: string, at: number): void
-  /** Gives out what still waits. */
+  /** Writes the text that is still held back. */
   end(at: number): void
 }
 
-/** One part's text, as deltas and snapshots tell of it. */
+/** One part's text across deltas and snapshots. */
 interface Stream {
   readonly sessionID: unknown
   readonly redactor: Redactor
-  /** How many UTF-16 units came. */
+  /** UTF-16 units received. */
   readonly taken: number
-  /** How many were given out. */
+  /** UTF-16 units written. */
   readonly given: number
-  /** The last frame with a delta. What waits at the end goes out in one like it. */
+  /** The last frame with a delta; the remaining text is written in a frame like it. */
   readonly frame: Frame | undefined
 }
 
-/** An event, and what it is wrapped in. */
+/** An event with its wrapper. */
 interface Frame {
-  /** Undefined where the event is not wrapped. */
+  /** Undefined if the event is not wrapped. */
   readonly outer: Fields | undefined
   readonly event: Fields
-  /** Where its content is: in `properties`, or in `data` for the second copy of a durable event. */
+  /** The field with its content: `properties`, or `data` for the second copy of a durable event. */
   readonly key: 'properties' | 'data'
   readonly news: Fields
 }
 
-/** Far more parts than grow at once. Beyond it the oldest are given out. */
+/** Far more than parts that grow at once. Beyond it the oldest are written out. */
 const maxStreams = 1000
 
 /**
- * Redacts the frames of a stream. A part's deltas are redacted as one text, so that a secret is found that comes in
- * pieces; what may be the beginning of one waits for the next delta, the end of the run, or the whole text. A snapshot of
- * a text or output that still grows lacks that end.
+ * Redacts the frames of a stream. Redacts a part's deltas as one text, to find secrets that arrive in pieces; a
+ * possible beginning of a secret is held back until the next delta, the end of the run, or the whole text. Snapshots of
+ * a text or output that still grows lack that end.
  */
 export function createFrameRedactor(write: (data: string, at: number) => void): FrameRedactor {
   const streams = new Map<string, Stream>()
@@ -90,7 +90,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     return { ...clean, part: { ...cleanPart, state: { ...fieldsOf(cleanPart?.state), ...redactOutput(open) } } }
   }
 
-  /** A snapshot of a text that grows: what comes after it goes on where it ends. */
+  /** A snapshot of a text that grows: later deltas continue at its end. */
   function growTo(news: Fields, part: Fields, text: string): Given {
     const redactor = createRedactor()
     const ready = redactor.push(text)
@@ -103,7 +103,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     return { text: ready, before: before?.given }
   }
 
-  /** The whole text: nothing waits any more. */
+  /** The complete text: nothing is held back any more. */
   function endWith(part: Fields, text: string): Given {
     const before = streams.get(keyOf(part.id, 'text'))?.given
     for (const field of ['text', 'reasoning']) streams.delete(keyOf(part.id, field))
@@ -119,20 +119,20 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     const rest = stream?.redactor.end() ?? ''
     streams.delete(key)
     if (!stream?.frame || rest === '') return
-    // A frame with the id of one before would be taken for that one.
+    // A second frame with the same id would be dropped as a duplicate.
     const { id: _, ...event } = stream.frame.event
     writeDelta({ ...stream.frame, event }, rest, at)
   }
 
   function writeDelta(frame: Frame, delta: string, at: number): void {
-    // What was redacted as a part of a text is not looked at again by itself.
+    // Text that was redacted as part of a stream is not redacted again by itself.
     write(textOf(frame, { ...redactFields({ ...frame.news, delta: '' }), delta }), at)
   }
 }
 
 interface Given {
   readonly text: string
-  /** How much of it was given out before. */
+  /** How many units were written before. */
   readonly before: number | undefined
 }
 
@@ -147,13 +147,13 @@ function toFrame(value: unknown): Frame | undefined {
   return news && { outer: isWrapped ? top : undefined, event, key, news }
 }
 
-/** The frame's JSON text with other content, which is redacted already. */
+/** The frame's JSON text with its content replaced by already redacted content. */
 function textOf({ outer, event, key }: Frame, news: Fields): string {
   const redactedEvent = { ...redactFields({ ...event, [key]: {} }), [key]: news }
   return JSON.stringify(outer ? { ...redactFields({ ...outer, payload: {} }), payload: redactedEvent } : redactedEvent)
 }
 
-/** A part's id is its own. What else streams is told apart by all the ids that a delta names. */
+/** A part is identified by its id; other streams by all the ids in their deltas. */
 function keyOf(whose: unknown, field: unknown): string {
   const fields = fieldsOf(whose)
   const ids = fields ? Object.entries(fields).filter(([key]) => /ID$|^(?:ordinal|index)$/.test(key)) : whose
@@ -165,7 +165,7 @@ function endsRun(type: string, news: Fields): boolean {
   return type.startsWith('session.status') && fieldsOf(news.status)?.type === 'idle'
 }
 
-/** What a call has said so far. It comes whole each time, so its end may wait for the next time. */
+/** A call's output so far. Each event contains it from the start, so its end may be held back until the next one. */
 function redactOutput(state: Fields): Fields {
   const metadata = fieldsOf(state.metadata)
   const output = typeof metadata?.output === 'string' ? { output: redactSoFar(metadata.output) } : {}

@@ -4,30 +4,31 @@ import { lengthOf, type Span, type Swallow, secretMark, type Verdict } from './r
 const label = /[A-Z0-9 ]{0,64}/y
 const dashes = /-{0,5}/y
 
-/** What may stand between two runs of a key: line ends, also as `\n`, quotes, gutters, headers. */
+/** The longest text between two runs of a key: line ends, also as `\n`, quotes, gutters, headers. */
 const longestGap = 512
-/** Longer than a gap and the longest sign after it. */
+/** Longer than a gap plus the longest sign after it. */
 const sight = longestGap + 128
 
 const base64 = /[\w+/=]*/y
 const signs = new RegExp(
   [
-    // Base64, longer than words are: lines of keys have 64 to 76 characters. Or how the keys of PKCS and OpenSSH begin.
+    // Base64 longer than words are: lines of keys have 64 to 76 characters. Or the first characters of PKCS and OpenSSH
+    // keys.
     '(?<material>[A-Za-z0-9+/=]{24}|(?:MI[IG]|MC4|MHc|b3BlbnNza)[A-Za-z0-9+/=]{8})',
     '(?<last>-----END [A-Z0-9 ]{0,64}-----)',
-    // Three short words in a row. The character after them is looked at, so that more text never changes what was found.
+    // Three short words in a row. Includes the next character, so that more text never changes the match.
     "(?<prose>(?<![A-Za-z0-9+/=])[A-Za-z][a-z']{0,14},? [a-z][a-z']{0,14},? [a-z][a-z']{0,14}(?=[^A-Za-z0-9+/='-]))",
   ].join('|'),
   'g',
 )
-/** A line like "Comment: made for the build server" belongs to the key. */
+/** A line such as "Comment: made for the build server" belongs to the key. */
 const header = /^[^A-Za-z\n]*[A-Za-z][A-Za-z-]{0,30}: /
-/** Cut soon after its first line. */
+/** A key that was cut soon after its first line. */
 const begun = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
 
 /**
- * A private key, from its first line to its last, of any length; without a last line, to where nothing like a key follows.
- * The first line alone, as in a text about keys, is not a secret.
+ * Matches a private key of any length, from its first line to its last; without a last line, up to where the text no
+ * longer looks like a key. A lone first line, as in a text about keys, is not a secret.
  */
 export function readPrivateKey(text: string, { from, at, isEnd }: Span): Verdict {
   const afterLabel = at + lengthOf(label, text, at)
@@ -44,7 +45,7 @@ export function readPrivateKey(text: string, { from, at, isEnd }: Span): Verdict
 }
 
 function swallowKey(): Swallow {
-  /** The text before is a run of base64 that may go on. */
+  /** Whether the preceding text is a run of base64 that may continue. */
   let isInRun = false
   return (text, at, isEnd) => {
     let end = at
@@ -55,7 +56,7 @@ function swallowKey(): Swallow {
       const sign = nextSign(text, end)
       const isFar = sign ? sign.at - end > longestGap : text.length - end > sight
       if (isFar) return { end, isOver: true }
-      // Without a sign up to the end of the text, the key was cut in its last line.
+      // Without a sign before the end of the text, the key was cut in its last line.
       if (!sign) return isEnd ? { end: text.length, isOver: true } : { end, isOver: false }
       if (sign.type === 'last') return { end: sign.end, isOver: true }
       if (sign.type === 'prose') return { end: sign.at, isOver: true }
@@ -71,7 +72,7 @@ interface Sign {
   readonly end: number
 }
 
-/** What comes first and says whether a key goes on. */
+/** The first sign that decides whether the key continues. */
 function nextSign(text: string, start: number): Sign | undefined {
   const window = text.slice(start, start + sight)
   signs.lastIndex = 0

@@ -10,13 +10,13 @@ export type Recording = string | Uint8Array | Iterable<string | Uint8Array> | As
 export interface RecordingReader {
   /** The events that this piece completes. */
   push(piece: string | Uint8Array): readonly ReplyEvent[]
-  /** Those of a last frame that lacks its blank line. */
+  /** The events of a last frame without its blank line. */
   end(): readonly ReplyEvent[]
 }
 
 /**
- * The events of a recording. Each is stamped with the time that the recording notes (`: at 1790000000000` before a frame);
- * without such notes, with the latest time that the server's own messages and tool calls have told so far.
+ * Reads the events of a recording. Stamps each with the recorded time (`: at 1790000000000` before a frame); without
+ * such comments, with the latest time in the server's messages and tool calls so far.
  */
 export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
   const decoder = createDecoder({ onError: options.onError })
@@ -41,7 +41,9 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
     return isLines ? readLines(typeof piece === 'string' ? piece : utf8.read(piece)) : reader.push(piece, clock)
   }
 
-  /** Each line is a frame's data: so a line that comes in many pieces, or never ends, costs no more than a frame. */
+  /**
+   * Treats each line as a frame's data, so that a line in many pieces, or without an end, costs no more than a frame.
+   */
   function readLines(text: string): readonly ReplyEvent[] {
     const more = isBegun ? text : `data: ${text.trimStart()}`
     isBegun = true
@@ -59,7 +61,10 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
   }
 }
 
-/** Literals, in the order of keys that `decode` gives them: a copy by spread is of another shape, slow for all that reads events. */
+/**
+ * Literals, with keys in `decode`'s order: a copy by spread has another hidden class, which slows down every reader of
+ * events.
+ */
 function withTime(event: ReplyEvent, at: number): ReplyEvent {
   if (event.at === at) return event
   const { type, raw } = event
@@ -75,7 +80,7 @@ function timeIn(event: ReplyEvent): number | undefined {
   return undefined
 }
 
-/** JSON lines begin with a brace. Undefined for a piece with nothing but white space. */
+/** JSON lines begin with a brace. Undefined for a piece of only white space. */
 function startsWithBrace(piece: string | Uint8Array): boolean | undefined {
   const start = typeof piece === 'string' ? piece.slice(0, 64) : new TextDecoder().decode(piece.subarray(0, 64))
   const first = start.replace(/^[\uFEFF\s]+/, '')[0]

@@ -2,14 +2,14 @@ import { type Fields, isFields } from '../fields.ts'
 import { redactText } from './redactor.ts'
 import { secretMark } from './run.ts'
 
-/** Keys whose values are secrets, whatever they look like. */
+/** Keys whose values are always secret. */
 const secretKey =
   /(?:api[-_]?key|authorization|password|passwd|secret|(?:access|refresh|auth|id|session|bot)?[-_]?token|cookie)$/i
 
-/** What is nested deeper is replaced as a whole: neither this nor `JSON.stringify` could go to every depth. */
+/** Deeper values are replaced as a whole: neither this function nor `JSON.stringify` can recurse to any depth. */
 const maxDepth = 256
 
-/** A JSON text without secrets and without the name in the home directory. Text that is not JSON is treated as one string. */
+/** Removes secrets and the home directory's name from a JSON text. Text that isn't JSON is treated as one string. */
 export function redacted(data: string): string {
   let value: unknown
   try {
@@ -20,7 +20,7 @@ export function redacted(data: string): string {
   return JSON.stringify(redactValue(value))
 }
 
-/** The same value with all strings redacted, keys included. */
+/** Redacts all strings of a value, keys included. */
 export function redactValue(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value)
   if (typeof value !== 'object' || value === null) return value
@@ -38,7 +38,7 @@ export function redactFields(fields: object, depth = 0): Fields {
   )
 }
 
-/** Each of several too, as in a list of cookies. Numbers are counts, as of tokens. */
+/** Also redacts each item of a list, such as cookies. Keeps numbers, which are counts, such as of tokens. */
 function redactSecret(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return secretMark
   if (!Array.isArray(value)) return redactValue(value, depth)

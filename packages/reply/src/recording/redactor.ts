@@ -1,15 +1,18 @@
 import type { Swallow } from './run.ts'
 import { openers, otherStarts, reach, readOpener, wordBegins, wordStarts } from './shapes.ts'
 
-/** Redacts a text that comes in pieces. */
+/** Redacts a text that arrives in pieces. */
 export interface Redactor {
-  /** What is decided with this piece. Only what may be the beginning of a secret is kept back, at most some thousand UTF-16 units. */
+  /**
+   * Returns the text that this piece decides. Holds back only a possible beginning of a secret, at most a few thousand
+   * UTF-16 units.
+   */
   push(piece: string): string
-  /** The rest, when no more comes. */
+  /** Returns the rest at the end of the text. */
   end(): string
 }
 
-/** The text without secrets, and without the name in the home directory. */
+/** Removes secrets and the home directory's name from a text. */
 export function redactText(text: string): string {
   openers.lastIndex = 0
   if (!openers.test(text)) return text
@@ -18,15 +21,15 @@ export function redactText(text: string): string {
 }
 
 /**
- * What comes out, put together, is the same however the text was cut. Takes time in proportion to the text: every search
- * after an opener has a bound.
+ * The joined output doesn't depend on how the text was split. Takes time linear in the text: every search after an
+ * opener is bounded.
  */
 export function createRedactor(): Redactor {
-  /** The end of what was read: openers may have begun in it, and what waits is its end. */
+  /** The end of the text read so far: it includes the held-back text and possible beginnings of openers. */
   let kept = ''
-  /** Up to where `kept` was given out. */
+  /** The offset in `kept` up to which text was returned. */
   let given = 0
-  /** Up to where nothing is looked for any more: the end of the last secret. */
+  /** The offset up to which the search is done: the end of the last secret. */
   let passed = 0
   let swallow: Swallow | undefined
   return { push: (piece) => read(kept + piece, false), end: () => read(kept, true) }
@@ -73,7 +76,7 @@ export function createRedactor(): Redactor {
   }
 
   function forget(text: string): void {
-    // Two units more than an opener: what stands before it tells whether it begins a word.
+    // Two units more than an opener: the character before it decides whether it begins a word.
     const start = Math.max(0, given - reach - 2)
     kept = text.slice(start)
     given -= start
@@ -85,12 +88,12 @@ const words = beginningsOf(wordStarts)
 const others = beginningsOf(otherStarts)
 const longest = Math.max(...[...words, ...others].map((start) => start.length))
 
-/** All that a text can end with when the next piece completes one of these. */
+/** Every proper prefix that a text can end with before the next piece completes one of these. */
 function beginningsOf(starts: readonly string[]): ReadonlySet<string> {
   return new Set(starts.flatMap((start) => Array.from(start, (_, at) => start.slice(0, at)).slice(1)))
 }
 
-/** How much of the text's end may be the beginning of an opener. */
+/** How many units at the text's end may be the beginning of an opener. */
 function startLength(text: string, from: number): number {
   for (let length = Math.min(longest, text.length - from); length > 0; length--) {
     const at = text.length - length

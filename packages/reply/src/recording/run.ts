@@ -1,9 +1,9 @@
-/** What a text holds at a place where a secret may begin. */
+/** The result of reading a possible secret. */
 export type Verdict =
   | { readonly type: 'no' }
-  /** The text ends before this can be decided: everything from `from` on has to wait. */
+  /** Undecided at the end of the text: everything from `from` on is held back. */
   | { readonly type: 'growing'; readonly from: number }
-  /** `mark` replaces everything from `from` to `end`, and what `swallow` takes after that. */
+  /** `mark` replaces everything from `from` to `end`, and what `swallow` consumes after that. */
   | {
       readonly type: 'secret'
       readonly from: number
@@ -13,8 +13,8 @@ export type Verdict =
     }
 
 /**
- * Takes the rest of a secret whose beginning was replaced already. `end` is where it ends as far as that is decided;
- * `isOver` tells that it does not go on.
+ * Consumes the rest of a secret whose beginning was replaced already. `end` is the decided end so far; `isOver` is true
+ * if the secret doesn't continue.
  */
 export type Swallow = (text: string, at: number, isEnd: boolean) => { readonly end: number; readonly isOver: boolean }
 
@@ -23,7 +23,7 @@ export interface Span {
   readonly from: number
   /** Where the reading begins. */
   readonly at: number
-  /** No more text follows. */
+  /** Whether this is the end of the text. */
   readonly isEnd: boolean
 }
 
@@ -48,7 +48,7 @@ export function run(charClass: string, min: number, max = most): Run {
 /** Exactly this one character. */
 export const one = (charClass: string): Run => run(charClass, 1, 1)
 
-/** Runs that follow on each other. The last one is open: it is replaced as soon as its least length is there. */
+/** Matches consecutive runs. The last one is open: it is replaced as soon as its minimum length is reached. */
 export function readRuns(text: string, { from, at, isEnd }: Span, runs: readonly Run[]): Verdict {
   let end = at
   for (const [index, current] of runs.entries()) {

@@ -6,22 +6,22 @@ interface Place {
   readonly start: number
   /** Where it ends. */
   readonly body: number
-  /** No more text follows. */
+  /** Whether this is the end of the text. */
   readonly isEnd: boolean
 }
 
-/** What a secret looks like. */
+/** The pattern of one kind of secret. */
 interface Shape {
   /** The source of a regular expression of at most `reach` UTF-16 units. */
   readonly opener: string
-  /** It begins a word. */
+  /** Whether the opener begins a word. */
   readonly isWord?: boolean
   readonly read: (text: string, place: Place) => Verdict
 }
 
 /**
- * How tokens begin, and what follows. After the vendors' documents and the rules that gitleaks and GitLab's secret
- * detection publish. The least lengths are below the real ones, so that a token that was cut is found too.
+ * How tokens begin, and what follows. Based on the vendors' documents and the published rules of gitleaks and GitLab's
+ * secret detection. The minimum lengths are below the real ones, to find truncated tokens too.
  */
 const tokens: readonly (readonly [starts: readonly string[], charClass: string, least: number])[] = [
   // OpenAI, Anthropic, OpenRouter
@@ -59,7 +59,7 @@ const tokenStarts = [...tokenRuns.keys()]
 
 const drives = Array.from({ length: 26 }, (_, at) => `${String.fromCharCode(65 + at)}:\\`)
 
-/** What a piece of text may end with that the next piece makes a secret of: these begin words, … */
+/** The openers that a text may end with in part. These begin words, … */
 export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'Basic ', 'basic ']
 /** … and these begin anywhere. */
 export const otherStarts: readonly string[] = [
@@ -69,9 +69,9 @@ export const otherStarts: readonly string[] = [
 
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 
-/** Ends of names that say secret. */
+/** Ends of names of secrets. */
 const names = ['api[-_]?key', 'password', 'passwd', 'secret', 'access[-_]?key', 'token'].map(anyCase).join('|')
-/** Between a name and what it is set to, as in a shell or in JSON within a text. */
+/** Between a name and its value, as in a shell or in JSON within a text. */
 const sets = String.raw`(?:\\?["'])?\s{0,16}[:=]\s{0,16}(?:\\?["'])?`
 const value: readonly Run[] = [run(`[^\\s"'&,;}]`, 4)]
 const scheme = /(?:(?:basic|bearer|bot|digest|negotiate|apikey|token) {1,4})?/iy
@@ -96,7 +96,7 @@ const shapes: readonly Shape[] = [
   { opener: 'eyJ', isWord: true, read: whole(webToken) },
   // RFC 7617: user and password in base64
   { opener: '[Bb]asic ', isWord: true, read: readBasic },
-  // discord.com/developers/docs/reference, "Authentication": the bot's id, whose digits are in base64, a time, a signature
+  // discord.com/developers/docs/reference, "Authentication": the bot's id (its digits in base64), a time, a signature
   { opener: '(?=[MNO](?:[DTjz](?:[AEIMQUYcgk](?:[w-z0-5]|$)|$)|$))', isWord: true, read: whole(discordToken) },
   // core.telegram.org/bots/api, "Authorizing your bot": also within its URLs, where the colon may be escaped
   { opener: '(?<!\\d)(?=\\d{6,12}[:%]|\\d{1,12}$)', read: readTelegram },
@@ -118,7 +118,7 @@ const shapes: readonly Shape[] = [
 /** The longest opener, in UTF-16 units. */
 export const reach = 80
 
-/** Before a word. The letter of an escape, as in `\n`, belongs to no word. */
+/** Precedes a word. The letter of an escape, as in `\n`, is not part of a word. */
 const beforeWord = String.raw`(?:(?<!\w)|(?<=\\[nrtbf]))`
 const wordShapes = shapes.filter((shape) => shape.isWord)
 const otherShapes = shapes.filter((shape) => !shape.isWord)
@@ -128,13 +128,13 @@ const groupsOf = (list: readonly Shape[]): string => list.map((shape) => `(${sha
 
 /** Finds where a secret may begin. */
 export const openers = new RegExp(
-  // The first look is only for speed: nearly every character ends there.
+  // The first lookahead is only for speed: nearly every character fails there.
   `(?=[ABEMNObeghnrswx])${beforeWord}(?:${groupsOf(wordShapes)})|${groupsOf(otherShapes)}`,
   'g',
 )
 export const wordBegins = new RegExp(beforeWord, 'y')
 
-/** What stands where an opener was found. */
+/** Reads the possible secret at an opener. */
 export function readOpener(text: string, found: RegExpExecArray, isEnd: boolean): Verdict {
   const place = { start: found.index, body: found.index + found[0].length, isEnd }
   for (let at = 0; at < grouped.length; at++)
@@ -142,12 +142,12 @@ export function readOpener(text: string, found: RegExpExecArray, isEnd: boolean)
   return nothing
 }
 
-/** The opener is replaced as well. */
+/** Replaces the opener as well. */
 function whole(runs: readonly Run[]): Shape['read'] {
   return (text, { start, body: at, isEnd }) => readRuns(text, { from: start, at, isEnd }, runs)
 }
 
-/** The opener stays. */
+/** Keeps the opener. */
 function body(runs: readonly Run[]): Shape['read'] {
   return (text, { body: at, isEnd }) => readRuns(text, { from: at, at, isEnd }, runs)
 }
@@ -162,7 +162,10 @@ function readTelegram(text: string, place: Place): Verdict {
   return plain.type === 'no' ? whole(escapedTelegramToken)(text, place) : plain
 }
 
-/** "Basic " and a word, as in prose, is nothing: only its end tells whether the word is base64 of a user and a password. */
+/**
+ * "Basic " and a word, as in prose, is not a secret: only at its end is it clear whether the word is base64 of a user
+ * and a password.
+ */
 function readBasic(text: string, { start, body: at, isEnd }: Place): Verdict {
   const length = lengthOf(basic.pattern, text, at)
   if (!isEnd && length < basic.max && at + length === text.length) return { type: 'growing', from: start }
@@ -182,7 +185,7 @@ function readUserInfo(text: string, { body: at, isEnd }: Place): Verdict {
   return found.type === 'secret' ? { ...found, end: found.end - 1, swallow: undefined } : found
 }
 
-/** A scheme as in "Bearer …" goes with its credentials. */
+/** Replaces a scheme such as "Bearer …" with its credentials. */
 function readAuthorization(text: string, { body: at, isEnd }: Place): Verdict {
   schemeSoFar.lastIndex = at
   if (!isEnd && schemeSoFar.test(text)) return { type: 'growing', from: at }

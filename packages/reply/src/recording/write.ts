@@ -1,26 +1,26 @@
 import { createFrameRedactor } from './frame.ts'
 
 export interface RecordOptions {
-  /** Takes the recording's text, piece by piece. */
+  /** Receives the recording's text, piece by piece. */
   readonly write: (text: string) => void
   /**
-   * What a frame's JSON text is before it is written. Default: secrets are redacted, also those that stream in several
-   * deltas, and the home directory is written `/home/user`. Give `(data) => data` to keep everything.
+   * Transforms a frame's JSON text before it is written. Default: redacts secrets, including those that stream in
+   * several deltas, and writes the home directory as `/home/user`. Pass `(data) => data` to keep everything.
    */
   readonly redact?: ((data: string) => string) | undefined
 }
 
 export interface Recorder {
-  /** One frame's data, and when it came, in ms since the epoch. */
+  /** Receives one frame's data and its arrival time, in ms since the epoch. */
   (data: string, at: number): void
-  /** Writes the ends of texts that still wait because a secret might have begun in them. Call it when the stream is over. */
+  /** Writes the held-back ends of texts that could have been secrets. Call it when the stream is over. */
   end(): void
 }
 
 /**
- * Records a stream so that `replay` can show it again: hand what it returns to `connect` as `onFrame`, and call its `end`
- * after `close`. Writes server-sent events, each with a comment that tells when it came. Every frame is written at once;
- * of a delta, what may be the beginning of a secret waits for the part's next frame.
+ * Records a stream for `replay`: pass the returned function to `connect` as `onFrame`, and call its `end` after
+ * `close`. Writes server-sent events, each preceded by a comment with its arrival time. Writes every frame at once, but
+ * holds back the end of a delta that may be the beginning of a secret until the part's next frame.
  */
 export function record({ write, redact }: RecordOptions): Recorder {
   const redactor = redact ? undefined : createFrameRedactor(writeFrame)

@@ -1,13 +1,14 @@
 export interface Utf8Reader {
-  /** The text of the bytes so far, but for a last character that is not whole yet. What is no UTF-8 becomes U+FFFD. */
+  /** The text of the bytes so far, except for an incomplete last character. Invalid UTF-8 becomes U+FFFD. */
   read(bytes: Uint8Array): string
-  /** Forgets an unfinished character; what comes next is the beginning of a text. */
+  /** Drops an incomplete character; the next bytes begin a new text. */
   reset(): void
 }
 
 /**
- * What `TextDecoder.decode(bytes, { stream: true })` does, several times as fast in Node: bytes that end with a whole
- * character go to the platform's quick way, which the streaming decoder has not. So the rest of a character is kept here.
+ * Equivalent to `TextDecoder.decode(bytes, { stream: true })`, several times as fast in Node: bytes that end with a
+ * whole character take the platform's fast path, which the streaming decoder lacks. So this keeps the incomplete
+ * character itself.
  */
 export function createUtf8Reader(): Utf8Reader {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -33,7 +34,7 @@ export function createUtf8Reader(): Utf8Reader {
 
 const byteOrderMark = 0xfeff
 
-/** Where the last character begins, if some of its bytes are missing; else the length. A character has at most four. */
+/** Where an incomplete last character begins; else the length. A character has at most four bytes. */
 function wholeEnd(bytes: Uint8Array): number {
   for (let back = 1; back < 4; back++) {
     const byte = bytes[bytes.length - back]
@@ -43,7 +44,7 @@ function wholeEnd(bytes: Uint8Array): number {
   return bytes.length
 }
 
-/** How many bytes the character has that begins with this one. */
+/** How many bytes a character has, by its first byte. */
 function lengthFrom(byte: number): number {
   if (byte >= 0xf0) return 4
   return byte >= 0xe0 ? 3 : 2

@@ -1,17 +1,17 @@
 import { replaceAt } from '../reduce/shape.ts'
 
 /**
- * A persistent map from ids to values that carry them: `withCell` gives a new map and leaves the old one as it was. A plain
- * `Map` copied for every event would make a thousand sessions a thousand times as slow as one.
+ * A persistent map from ids to values that contain them: `withCell` returns a new map and leaves the old one unchanged.
+ * Copying a plain `Map` on every event would make a thousand sessions a thousand times as slow as one.
  *
- * The value written last lies on top and goes to its place when another is written: events come in runs of one session,
- * and while they do nothing is copied.
+ * The last written value is kept on top and moves to its row when another is written: events come in runs of one
+ * session, and during a run nothing is copied.
  */
 export interface Cells<T extends Identified> {
-  /** How many there are; a newest one that was not there before counts from its place on. */
+  /** The number of values; excludes a newest one that isn't in a row yet. */
   readonly size: number
   readonly newest: T | undefined
-  /** May hold an older value of the newest one. */
+  /** May contain an older value of the newest one. */
   readonly rows: readonly Row<T>[]
 }
 
@@ -19,7 +19,10 @@ interface Identified {
   readonly id: string
 }
 
-/** The hashes apart from the values: a search touches no value but the one that it finds, which with a thousand of them matters. */
+/**
+ * Hashes are stored apart from the values: a lookup reads only the value that it finds, which matters with a thousand
+ * of them.
+ */
 interface Row<T> {
   readonly hashes: readonly number[]
   readonly values: readonly T[]
@@ -59,7 +62,7 @@ export function cellValues<T extends Identified>(cells: Cells<T>): readonly T[] 
   return settled(cells).rows.flatMap((row) => row.values)
 }
 
-/** The same with the newest value in its place. */
+/** Moves the newest value to its row. */
 function settled<T extends Identified>(cells: Cells<T>): Pick<Cells<T>, 'size' | 'rows'> {
   const { size, newest, rows } = cells
   if (newest === undefined) return cells
@@ -83,7 +86,7 @@ function placeIn<T extends Identified>({ hashes, values }: Row<T>, hash: number,
   return -1
 }
 
-/** Of the id's end, where OpenCode's ids are random. */
+/** Hashes the end of the id, where OpenCode's ids are random. */
 function hashOf(id: string): number {
   let hash = 0
   for (let at = Math.max(0, id.length - 6); at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0

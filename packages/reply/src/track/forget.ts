@@ -3,7 +3,7 @@ import { cellValues, withoutCell } from './cells.ts'
 import { giveUp } from './hold.ts'
 import { type Cell, changeState, type Draft, getCell } from './state.ts'
 
-/** A root's reply has settled. Only so many are kept for late news. */
+/** Called when a root's reply has settled. Drops the oldest settled replies beyond the limit. */
 export function retire(draft: Draft, rootID: string): void {
   const settled = [...draft.state.settled.filter((id) => id !== rootID), rootID]
   changeState(draft, { settled })
@@ -14,7 +14,9 @@ export function retire(draft: Draft, rootID: string): void {
   }
 }
 
-/** Forgets sessions of which nothing is shown and nothing waits, once there are many. Whoever is heard of again is asked for again. */
+/**
+ * Drops sessions without a reply or held events once there are many. A session that becomes active again is read again.
+ */
 export function sweep(draft: Draft): void {
   const { cells, sweepAt, limits } = draft.state
   if (cells.size <= sweepAt) return
@@ -35,7 +37,7 @@ function forget(draft: Draft, id: Cell['id']): void {
   changeState(draft, { cells: withoutCell(draft.state.cells, id) })
 }
 
-/** It is open, or a sub-agent of it still works in the background. */
+/** Whether the reply is open, or one of its sub-agents still works in the background. */
 function isAtWork(reply: Reply): boolean {
   return reply.phase !== 'settled' || reply.children.some((child) => isAtWork(child.reply))
 }

@@ -3,7 +3,7 @@ import type { Part } from '../part.ts'
 import { withoutCell } from './cells.ts'
 import { changeCell, changeState, type Draft, getCell } from './state.ts'
 
-/** Keeps an event until the session or message that it belongs to is known. Deltas of one part are kept as one. */
+/** Holds an event until its session or message is known. Merges deltas of one part. */
 export function hold(draft: Draft, event: SessionScopedEvent): void {
   const cell = getCell(draft, event.sessionID)
   const last = cell.held.at(-1)
@@ -22,7 +22,7 @@ export function hold(draft: Draft, event: SessionScopedEvent): void {
   }
 }
 
-/** Takes the held events of a session that `isWanted` picks out of it, in order. */
+/** Removes the held events of a session that match `isWanted`, and returns them in order. */
 export function release(
   draft: Draft,
   sessionID: string,
@@ -42,18 +42,18 @@ export function release(
   return wanted
 }
 
-/** Mostly it is the first: the longest waiting is given up first. */
+/** Mostly it is the first: the longest waiting is dropped first. */
 function without(waiting: readonly string[], sessionID: string): readonly string[] {
   return waiting[0] === sessionID ? waiting.slice(1) : waiting.filter((id) => id !== sessionID)
 }
 
-/** Lets held events go their way, after the event that is being placed: in the order in which they came, whosever they are. */
+/** Queues matching held events behind the current one, in order of arrival across sessions. */
 export function resume(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
   const released = release(draft, sessionID, isWanted)
   if (released.length > 0) draft.queue.push(...merged(draft.queue.splice(0), released))
 }
 
-/** Each list keeps its own order, even where a clock was set back. */
+/** Each list keeps its own order, even if a clock was set back. */
 function merged(a: readonly SessionScopedEvent[], b: readonly SessionScopedEvent[]): readonly SessionScopedEvent[] {
   const all: SessionScopedEvent[] = []
   const rest = [...b]
@@ -64,7 +64,9 @@ function merged(a: readonly SessionScopedEvent[], b: readonly SessionScopedEvent
   return [...all, ...rest]
 }
 
-/** Drops what is held of a session, and a session of which nothing else is known. Returns how many events it were. */
+/**
+ * Drops a session's held events, and the session itself if nothing else is known of it. Returns the number of events.
+ */
 export function giveUp(draft: Draft, sessionID: string): number {
   const dropped = release(draft, sessionID, () => true).length
   if (!getCell(draft, sessionID).known) {
@@ -79,7 +81,10 @@ function joinDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEv
   return { ...event, delta: last.delta + event.delta }
 }
 
-/** A rough size: the strings that can be large are counted, all else is taken as 2,048, which also keeps the list short. */
+/**
+ * A rough size: counts the strings that can be large and adds 2,048 for everything else, which also keeps the list
+ * short.
+ */
 function unitsOf(event: SessionScopedEvent): number {
   if (event.type === 'delta') return 2048 + event.delta.length
   if (event.type === 'snapshot') return 2048 + event.messages.reduce((sum, { parts }) => sum + unitsIn(parts), 0)

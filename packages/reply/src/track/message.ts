@@ -16,8 +16,8 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   const known = roleIn(roles, message.id)
   if (known && known.run !== run) return amendPast(draft, rootID, known.run, event)
   if (!known) {
-    // A fork begins with copies of another session's messages: they are older than the session itself, and no news.
-    // While its run is open, or of a step that is under way, that is not said by times: the server's clock was set back.
+    // A fork begins with copies of another session's messages: older than the session itself, and not news. Times don't
+    // decide while its run is open, or for a step that is running: the server's clock may have been set back.
     const isLive = isOpenIn(draft, rootID, sessionID) || isStep(message)
     const isCopy = createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt
     const isBeforeRead = readFrom !== undefined && isBefore(message, readFrom)
@@ -35,14 +35,14 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   if (cell.held.length > 0) resume(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }
 
-/** A prompt that comes after its answer: the answer's run is its own. */
+/** A prompt that arrives after its answer: it belongs to the answer's run. */
 function isAnswered(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const root = getCell(draft, rootID).reply
   const reply = root && message.role === 'user' ? findReply(root, sessionID) : undefined
   return reply?.messages.some(({ parentID }) => parentID === message.id) ?? false
 }
 
-/** Our own prompt, told of after its reply has settled: nothing ran for it. */
+/** Whether it is our own prompt, arriving after its reply has settled: nothing ran for it. */
 function isAwaited(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const { reply } = getCell(draft, rootID)
   if (sessionID !== rootID || message.role !== 'user' || reply?.phase !== 'settled') return false
@@ -54,13 +54,13 @@ function isStep({ role, summary, completedAt, error }: MessageEvent['message']):
   return role === 'assistant' && !summary && completedAt === undefined && error === undefined
 }
 
-/** It was there before anybody listened, and its session was not at work then. */
+/** Whether it existed before we listened, and its session was not at work then. */
 function isOld(draft: Draft, { sessionID, message }: MessageEvent): boolean {
   const { listeningFrom = -1 } = draft.state
   return (message.createdAt ?? listeningFrom) <= listeningFrom && isUnread(draft, getCell(draft, sessionID))
 }
 
-/** A message that was removed stays so: what is told of it later is old. */
+/** A removed message stays removed: later events about it are outdated. */
 export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent): void {
   const cell = getCell(draft, event.sessionID)
   const role = roleIn(cell.roles, event.messageID)
@@ -80,10 +80,10 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
 }
 
 /**
- * A new prompt may be the first that is heard of the end of the run before it. When REST showed the session idle and all
- * steps had ended, that run is over. When it was last heard of on an earlier connection, with a step that never ended,
- * the server was restarted in between, and it is lost. So it is when a step begins for a prompt that nobody told of,
- * although the one before never ended.
+ * Ends the previous run if a new message shows that it is over. A new prompt may be the first sign of that: if REST
+ * showed the session idle and all steps had ended, the run is over. If its last event came on an earlier connection,
+ * with a step that never ended, the server was restarted in between, and the run is lost. The same goes if a step
+ * begins for a prompt without an event although the step before never ended.
  */
 function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
   const { reply, epoch, idle } = getCell(draft, rootID)
@@ -105,7 +105,7 @@ interface Lost {
   readonly at: number
 }
 
-/** A prompt that had joined a run, and is answered although a step of that never ended, begins the next run. */
+/** A prompt that had joined a run begins the next run if it is answered although a step of that run never ended. */
 function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
   const last = reply.messages.at(-1)
   if (!last || hasEnded(last) || parentID === undefined || last.parentID === parentID) return

@@ -9,7 +9,7 @@ import type { Reply } from '../reply.ts'
 import { retire } from './forget.ts'
 import { type Cell, changeCell, type Draft, getCell, putCell, withReply } from './state.ts'
 
-/** Reduces the root's reply by an event of its tree and notes the step. */
+/** Reduces the root's reply with an event of its tree and records the step. */
 export function step(draft: Draft, rootID: string, event: SessionScopedEvent): void {
   const cell = getCell(draft, rootID)
   if (!cell.reply) return
@@ -21,15 +21,15 @@ export function step(draft: Draft, rootID: string, event: SessionScopedEvent): v
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
 }
 
-/** What a reply took over from the one before is news for whoever hears only of this one. */
+/** What a reply carried over from the previous one is news to observers of this one. */
 function withTakenOver(before: Reply, changes: readonly Change[]): readonly Change[] {
   const [first, ...rest] = changes
   return first?.type === 'replyStarted' ? [first, ...diff(emptyReply(before.sessionID), before), ...rest] : changes
 }
 
 /**
- * A sub-agent's session may be used again by another call: what it said before belongs to an earlier run of it. What the
- * session itself is may have been told before there was a reply to note it.
+ * Another call may reuse a sub-agent's session: earlier messages then belong to its previous run. The session's own
+ * data may have arrived before there was a reply to store it.
  */
 function beginRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
@@ -40,7 +40,7 @@ function beginRun(draft: Draft, change: Change, at: number): void {
   draft.queue.unshift({ type: 'session', at, sessionID, title: child.title, directory: child.directory })
 }
 
-/** Makes sure that the session's run is under way: opens the root's reply and each child's on the way down where they are not. */
+/** Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. */
 export function open(draft: Draft, path: readonly string[], at: number): void {
   const [rootID] = path
   if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
@@ -63,7 +63,9 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
   }
 }
 
-/** Work of a background sub-agent after its root's reply has settled: it opens the next one and goes on there. */
+/**
+ * Handles work of a background sub-agent after its root's reply has settled: opens the next reply and continues there.
+ */
 export function reopen(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const [rootID] = path
   if (rootID === undefined || path.length === 1) return
@@ -73,8 +75,8 @@ export function reopen(draft: Draft, path: readonly string[], event: SessionScop
 }
 
 /**
- * Late news of one of the session's messages that belongs to an earlier run than its newest: a root's is in a reply of its
- * own, a descendant's anywhere in the root's replies.
+ * Applies a late event about a message of an earlier run: a root's message is in a reply of its own, a descendant's may
+ * be in any of the root's replies.
  */
 export function amendPast(draft: Draft, rootID: string, run: number, event: MessageScopedEvent): void {
   const cell = getCell(draft, rootID)
@@ -97,7 +99,7 @@ function holdsMessage(reply: Reply, event: MessageScopedEvent): boolean {
   return messageID !== undefined && findReply(reply, event.sessionID, messageID) !== undefined
 }
 
-/** How many replies before the newest are kept for late news: a revert may take several turns back at once. */
+/** How many earlier replies are kept for late events: a revert may undo several turns at once. */
 const keepPast = 8
 
 function pastOf(root: Cell): Cell['past'] {
@@ -108,19 +110,19 @@ export function isOpen(reply: Reply | undefined): reply is Reply {
   return reply !== undefined && reply.phase !== 'settled'
 }
 
-/** The session's own run is under way. */
+/** Whether the session's own run is open. */
 export function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {
   const root = getCell(draft, rootID).reply
   return root !== undefined && isOpen(findReply(root, sessionID))
 }
 
-/** The session's own run is known, and nothing of it was heard. */
+/** Whether the session's own run is known but had no events. */
 export function isWaitingIn(draft: Draft, rootID: string, sessionID: string): boolean {
   const root = getCell(draft, rootID).reply
   return root !== undefined && findReply(root, sessionID)?.phase === 'waiting'
 }
 
-/** What belongs to the session goes over to its next run; so do background sub-agents that still work, with their asks. */
+/** Session data carries over to the next run; so do background sub-agents that still work, with their asks. */
 function nextReply(root: Cell): Reply {
   const { title, directory, todos } = root
   const fresh = withFields(emptyReply(root.id), { title, directory, todos })

@@ -11,8 +11,8 @@ import { learn } from './session.ts'
 import { type Cell, type Draft, getCell, type Tracked, type TrackState, withCells, withReply } from './state.ts'
 
 /**
- * The way of nearly every event: more text for an open part of a root whose run is under way. Nothing is looked up twice
- * for it. Undefined for a delta that is anything else, or that changes nothing: that one goes the general way.
+ * The fast path for nearly every event: more text for an open part of a root whose run is open. Looks up everything
+ * once. Returns undefined for any other delta, or one that changes nothing: those take the general path.
  */
 export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | undefined {
   const cell = cellOf(state.cells, event.sessionID)
@@ -53,7 +53,7 @@ export function placePart(draft: Draft, rootID: string, event: PartEvent): void 
   if (cell.held.length > 0) resume(draft, sessionID, (held) => held.type === 'delta' && held.partID === part.id)
 }
 
-/** A task's part may name its session before the session itself was told of. */
+/** A task's part may name its session before the session's own event. */
 function learnChild(draft: Draft, { part, sessionID }: PartEvent): void {
   const childID = part.type === 'tool' && part.tool === 'task' ? part.state.metadata?.sessionId : undefined
   if (typeof childID === 'string' && childID !== sessionID) learn(draft, childID, { parentID: sessionID })

@@ -2,16 +2,16 @@ import type { SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import { type Read, runStarts } from './runs.ts'
 
-/** What a reading tells of a sub-agent's run that was over before its session was used again. */
+/** A sub-agent's run that was over before its session was reused, as read over REST. */
 export interface EarlierRun {
-  /** The parent as it was when the run was over; undefined where no call of it names the run. */
+  /** The parent as it was at the end of the run; undefined if none of its calls names the run. */
   readonly parent: SnapshotEvent | undefined
   readonly child: SnapshotEvent
 }
 
 /**
- * A sub-agent's session that several calls used, one after the other, holds the runs of them all. Read at once, each has
- * to go to its own call: all but the last are given here, in order.
+ * If several calls used a sub-agent's session one after the other, it contains all their runs. Each has to go to its
+ * own call: returns all but the last, in order.
  */
 export function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
   return parent.children.flatMap((child) => {

@@ -1,17 +1,19 @@
 import type { MessageHead } from '../event.ts'
 import type { ReadFrom } from './state.ts'
 
-/** Whose a message is, and of which of its session's runs. A run that is gone is -1. */
+/** A message's role and run. The run is -1 if it is gone. */
 export interface MessageRole {
   readonly messageID: string
   readonly role: 'user' | 'assistant' | 'summary'
   readonly run: number
 }
 
-/** In order of arrival. A list and no map: it is copied for each new message, and read nearly always at its end. */
+/**
+ * In order of arrival. A list instead of a map: it is copied for each new message, and nearly always read at its end.
+ */
 export type MessageRoles = readonly MessageRole[]
 
-/** How many messages of a session are remembered, so that late news of an old one open no reply. */
+/** How many messages of a session are remembered, so that late events of an old one don't open a reply. */
 const maxRoles = 5000
 
 export function roleIn(roles: MessageRoles, messageID: string): MessageRole | undefined {
@@ -22,7 +24,9 @@ export function roleIn(roles: MessageRoles, messageID: string): MessageRole | un
   return undefined
 }
 
-/** How often a list was looked through in vain. A reading of a long session asks for each of its messages, several times a run. */
+/**
+ * How often a list was searched in vain. A read of a long session looks up each of its messages, several times per run.
+ */
 interface Search {
   readonly misses: number
   readonly index?: ReadonlyMap<string, MessageRole>
@@ -30,13 +34,13 @@ interface Search {
 
 const searches = new WeakMap<MessageRoles, Search>()
 
-/** A new message is looked for a few times before it is in the next list: an index pays after that. */
+/** A new message is looked up a few times before the next list contains it: an index pays off after that. */
 function searchAfter(roles: MessageRoles, search: Search | undefined): Search {
   const misses = (search?.misses ?? 0) + 1
   return misses < 16 ? { misses } : { misses, index: new Map(roles.map((role) => [role.messageID, role])) }
 }
 
-/** The role of a session's message. One from before all that was read of it belongs to a run that is gone. */
+/** The role of a session's message. A message from before the read history belongs to a run that is gone. */
 export function roleOfMessage(
   { roles, readFrom }: { readonly roles: MessageRoles; readonly readFrom?: ReadFrom | undefined },
   messageID: string,
@@ -46,7 +50,7 @@ export function roleOfMessage(
   return { messageID, role: 'assistant', run: -1 }
 }
 
-/** By the server's clock where it is told; else by the ids, which rise with it. */
+/** Compares by the server's clock if known; else by the ids, which rise with it. */
 export function isBefore(
   { id, createdAt }: { readonly id: string; readonly createdAt?: number | undefined },
   from: ReadFrom,

@@ -1,19 +1,19 @@
 import type { MessageHead, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 
-/** A message as REST gives it. */
+/** A message as returned by REST. */
 export type Read = SnapshotEvent['messages'][number]
 
 /**
- * Where the session's last run begins among its messages. A message that the server itself put in, as after a
- * compaction, or one that came while a step was under way goes on with the run. -1 without messages.
+ * Index of the first message of the session's last run. Messages that the server itself inserted, such as after a
+ * compaction, or that arrived during a step continue the run. -1 without messages.
  */
 export function runStart(messages: readonly Read[]): number {
   for (let at = messages.length - 1; at > 0; at--) if (isRunStart(messages, at)) return at
   return messages.findIndex((message) => message.head.role === 'user')
 }
 
-/** Where each of the session's runs begins. */
+/** The first index of each of the session's runs. */
 export function runStarts(messages: readonly Read[]): readonly number[] {
   const first = messages.findIndex((message) => message.head.role === 'user')
   return messages.flatMap((_, at) => (at === first || (at > first && isRunStart(messages, at)) ? [at] : []))
@@ -21,13 +21,16 @@ export function runStarts(messages: readonly Read[]): readonly number[] {
 
 /** A run that is followed by another one, and how it ended. */
 export interface RunEnd {
-  /** The user message that begins the next one. */
+  /** Index of the user message that begins the next run. */
   readonly next: number
-  /** `lost`: a step of it never ended, and only a restarted server goes on after that. */
+  /** `lost`: one of its steps never ended; only a restarted server continues after that. */
   readonly by: 'rest' | 'lost'
 }
 
-/** Where the run that has begun at `start` gives way to the next. `isKnown` tells the messages that the stream told to be of this run. */
+/**
+ * Where the run that began at `start` ends and the next begins. `isKnown` identifies the messages that the stream
+ * assigned to this run.
+ */
 export function runEnd(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
   start: number,
@@ -44,7 +47,10 @@ export function runEnd(
   return undefined
 }
 
-/** A prompt that came after the step before it had ended for good. Only that step and the prompt decide it. */
+/**
+ * Whether the message is a prompt that arrived after the previous step had ended for good. Depends only on that step
+ * and the prompt.
+ */
 export function isRunStart(messages: readonly Read[], at: number): boolean {
   const asked = messages[at]
   const before = messages[at - 1]
@@ -55,14 +61,14 @@ export function isRunStart(messages: readonly Read[], at: number): boolean {
   const { createdAt: begunAt, completedAt } = before.head
   const { createdAt } = asked.head
   if (completedAt === undefined || createdAt === undefined || createdAt >= completedAt) return true
-  // Before the step itself: the server's clock was set back in between.
+  // Older than the step itself: the server's clock was set back in between.
   return begunAt !== undefined && createdAt < begunAt
 }
 
 /**
- * Without the prompts at the end that say nothing yet: those whose parts are not stored, and those after a step that has
- * not ended while the session is busy. They may go on with its run, or follow on a server that was restarted. Whoever
- * answers them will tell.
+ * Drops undecided prompts at the end: those whose parts are not stored yet, and those after an unfinished step while
+ * the session is busy. They may continue its run, or follow on a restarted server; the message that answers them will
+ * decide.
  */
 export function withoutUndecided(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
@@ -81,7 +87,7 @@ function hasEnded(head: MessageHead): boolean {
   return head.completedAt !== undefined || head.error !== undefined
 }
 
-/** The server put it in by itself: into a run, or as word of a background sub-agent's end. */
+/** Whether the server inserted the message: into a run, or to report a background sub-agent's end. */
 function isInserted(parts: readonly Part[]): boolean {
   return (
     isCompaction(parts) || (parts.length > 0 && parts.every((part) => 'synthetic' in part && part.synthetic === true))

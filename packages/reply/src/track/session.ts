@@ -9,7 +9,7 @@ export function placeSession(draft: Draft, event: SessionEvent): void {
   if (path?.[0] !== undefined) step(draft, path[0], event)
 }
 
-/** Notes what a session is. What waited for that goes its way now. */
+/** Records a session's data and releases the events that waited for it. */
 export function learn(
   draft: Draft,
   id: string,
@@ -30,7 +30,7 @@ export function learn(
     if (getCell(draft, waiting).known && pathOf(draft, waiting)) resume(draft, waiting, () => true)
 }
 
-/** A session from before anybody listened, of which nothing was read: what is heard of it may be of a run that is over. */
+/** A session from before we listened that was never read: its events may belong to a run that is over. */
 export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): boolean {
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }

@@ -6,11 +6,11 @@ import { step } from './open.ts'
 import { roleIn } from './roles.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
-/** Before a reply ends for good: what never learned whose or what it is. */
+/** Before a reply ends for good, adopts held events that never got their message or type. */
 export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
-  // What has just been adopted goes in before the end; one end does not wait for another.
+  // Adopted events go in before the end; several ends don't wait for each other.
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
-  // Adopting may open a reply that has not heard an idle yet.
+  // Adopting may open a reply that has not received an idle yet.
   const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'heard'
   const again = event.by === 'end' ? { ...event, idle } : event
   const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
@@ -24,14 +24,15 @@ export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): v
   }
 }
 
-/** A held event that only an assistant's message can have: a delta, or a part that is no text. */
+/** Whether a held event can only belong to an assistant's message: a delta, or a part other than text. */
 export function isTelling(held: SessionScopedEvent): boolean {
   return held.type === 'delta' || (held.type === 'part' && held.part.type !== 'text')
 }
 
 /**
- * Idle was seen and nothing told whose a message is: with a delta or a part other than text it is the assistant's. At the
- * end of a recording nothing more will tell of it: a stream that began in its midst ended with idle, and so did the message.
+ * Idle was seen and a message's role is still unknown: with a delta or a part other than text it is the assistant's. At
+ * the end of a recording no more events will follow: a stream that began mid-run ended with idle, and so did the
+ * message.
  */
 function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolean {
   const { held, roles } = getCell(draft, sessionID)
@@ -47,7 +48,9 @@ function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolea
   return found
 }
 
-/** A delta whose part never came takes the type that its field names, after an idle; without one it stays hidden. */
+/**
+ * After an idle, a delta whose part never arrived gets the type that its field names; without an idle it stays hidden.
+ */
 function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
   const { roles } = getCell(draft, sessionID)
   const deltas = release(

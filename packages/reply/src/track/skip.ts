@@ -4,8 +4,8 @@ import { track } from '../track.ts'
 import type { Tracked, TrackState } from './state.ts'
 
 /**
- * Tracks an event of which nobody vouches that it can be: one that makes the tracking throw is reported and changes
- * nothing, so that one session never costs the others theirs.
+ * Tracks an event that may be inconsistent: if tracking throws, the error is reported and the event skipped, so that
+ * one session's error doesn't affect the others.
  */
 export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnError | undefined): Tracked {
   try {

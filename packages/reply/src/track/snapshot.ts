@@ -11,8 +11,8 @@ import { runEnd, runStart, runStarts, withoutUndecided } from './runs.ts'
 import { type Cell, changeCell, type Draft, getCell } from './state.ts'
 
 /**
- * A reading over REST: of the messages only the run's own go on to `reduce`; of the older ones the ids are remembered.
- * Where the open run has ended and another has begun in the meantime, each is read for itself.
+ * Places a read over REST. Passes only the current run's messages to `reduce`, and remembers the ids of older ones. If
+ * the open run has ended and another has begun in the meantime, each is placed separately.
  */
 export function placeSnapshot(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
   const event = fromReadFrom(draft, given)
@@ -27,10 +27,7 @@ export function placeSnapshot(draft: Draft, path: readonly string[], given: Snap
     draft.queue.push({ type: 'settle', sessionID, at, by: 'rest' })
 }
 
-/**
- * Notes where the first partial reading of a session began. Leaves out older messages that a later
- * reading brings.
- */
+/** Records where the first partial read of a session began. Leaves out older messages that a later read returns. */
 function fromReadFrom(draft: Draft, event: SnapshotEvent): SnapshotEvent {
   const cell = getCell(draft, event.sessionID)
   const { roles, readFrom } = cell
@@ -43,7 +40,10 @@ function fromReadFrom(draft: Draft, event: SnapshotEvent): SnapshotEvent {
   return event
 }
 
-/** The run is over, and a prompt for the next one is there of which nothing else is: what the stream tells now is of that. */
+/**
+ * The run is over, and the next run's prompt exists without anything else: stream events from now on belong to the next
+ * run.
+ */
 function hasNextBegun({ reply, roles }: Cell, { complete, status, messages, children }: SnapshotEvent): boolean {
   if (!complete || status !== 'idle' || children.some((child) => child.status !== 'idle')) return false
   if (!isOpen(reply) || reply.phase === 'waiting' || !isFinished(reply)) return false
@@ -78,7 +78,7 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
     const run = { ...event, messages: messages.slice(0, next), status: 'idle' as const, asks: [], children: [] }
     placeRead(draft, path, run)
     step(draft, rootID, { type: 'settle', sessionID, at, by })
-    // What began after it is read as a run of its own, also if it has ended by now.
+    // What began after it is placed as a separate run, even if it has ended by now.
     if (!isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
     return placeRead(draft, path, { ...event, messages: messages.slice(next) })
   }
@@ -87,13 +87,13 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   for (const [index, { head }] of messages.entries()) {
     const isOwn = hasOwn && index >= start
     const isKnown = (roleIn(roles, head.id)?.run ?? -1) !== -1 || (roleIn(roles, head.id) && index !== start)
-    // A prompt that nothing answers yet may be news that the stream is about to tell.
+    // An unanswered prompt may be news that the stream is about to send.
     if (isKnown || (!isOwn && index > answered)) continue
-    // A sub-agent's that ended before its task's part named it belong to a run that is about to be known.
+    // A sub-agent's messages that ended before its task's part named it belong to a run that is about to be known.
     if (!isOwn && sessionID !== rootID && isOpenIn(draft, rootID, rootID)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : -1 })
   }
-  // What the stream still tells of a run that REST knows as over is no new one.
+  // Later stream events of a run that REST shows as over don't start a new one.
   const trailing = isRunning
     ? cell.trailing
     : cell.trailing || !isOpenIn(draft, rootID, sessionID) || isWaitingIn(draft, rootID, sessionID)
@@ -110,27 +110,30 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   resume(draft, sessionID, () => true)
 }
 
-/** A sub-agent of which nothing was heard, of the run that is under way. */
+/** Whether it is a sub-agent of the current run without any events. */
 function isOfRun({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
   const startedAt = root?.messages[0]?.createdAt
   return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
 }
 
-/** It is idle with an open step while its sub-agents are still at work: a run that is being ended. */
+/** Idle with an open step while sub-agents are still at work: the run is being ended. */
 function isEnding({ messages, children }: SnapshotEvent): boolean {
   const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
   const isOpenStep = last !== undefined && last.completedAt === undefined && last.error === undefined
   return isOpenStep && children.some(({ status }) => status !== 'idle')
 }
 
-/** A sub-agent's run that has settled, without the next one of its session: which call that is, the stream will tell. */
+/**
+ * Messages of a sub-agent's settled run, without its session's next run: the stream will say which call that belongs
+ * to.
+ */
 function untilNextRun({ roles, run }: Cell, messages: SnapshotEvent['messages']): SnapshotEvent['messages'] {
   const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   const next = known === -1 ? undefined : runStarts(messages).find((start) => start > known)
   return next === undefined ? messages : messages.slice(0, next)
 }
 
-/** Where the run begins, as far as it is known: with the prompt of its first message. -1 without any. */
+/** Where the run begins, as far as known: at the prompt of its first message. -1 if none is known. */
 function firstKnown({ roles, run }: Cell, { messages }: SnapshotEvent): number {
   const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   const [prompt, first] = [messages[at - 1]?.head, messages[at]?.head]
@@ -138,7 +141,7 @@ function firstKnown({ roles, run }: Cell, { messages }: SnapshotEvent): number {
   return isUntold ? at - 1 : at
 }
 
-/** What the stream told while the reading was under way is newer than what was read. */
+/** Stream events during the read are newer than what was read. */
 function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, read: SnapshotEvent): SnapshotEvent {
   const { readAt, complete, status } = read
   if (readAt === undefined || complete) return read
@@ -148,20 +151,23 @@ function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, read: Sna
   return idle === undefined ? { ...newer, status: 'busy' } : { ...settled, status: 'idle', asks: [] }
 }
 
-/** Busy may be what a run was that has ended on the stream since: only what the stream hasn't told opens a reply. */
+/**
+ * A busy status may be from a run that has ended on the stream since: only content that the stream hasn't sent opens a
+ * reply.
+ */
 function hasNews({ roles, run, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
   const isAsked = asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
   return run === 0 || isAsked || messages.some(({ head }) => !roleIn(roles, head.id))
 }
 
-/** The prompt of a run of which only its error was heard. */
+/** Whether the last message is the prompt of a run whose error was its only event. */
 function lacksPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (!reply || last?.role !== 'user' || roleIn(roles, last.id)) return false
   return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
-/** The runs of sub-agents whose sessions were used again, of which nothing was heard. */
+/** Places the earlier runs of reused sub-agent sessions that had no events. */
 function placeEarlier(draft: Draft, path: readonly string[], event: SnapshotEvent): void {
   const [rootID = event.sessionID] = path
   for (const { parent, child } of earlierRuns(event)) {
@@ -175,7 +181,7 @@ function placeEarlier(draft: Draft, path: readonly string[], event: SnapshotEven
   }
 }
 
-/** What earlier runs have and the server no longer knows: it was reverted while nobody listened. */
+/** Removes messages of earlier runs that the server no longer has: they were reverted during a gap. */
 function removeFromPast(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
   const cell = getCell(draft, sessionID)
   const settled = cell.reply?.phase === 'settled' ? [cell.reply] : []
@@ -187,7 +193,10 @@ function removeFromPast(draft: Draft, { sessionID, messages, at }: SnapshotEvent
   for (const messageID of gone) placeRemoval(draft, sessionID, { type: 'message-removed', sessionID, messageID, at })
 }
 
-/** Where the first run begins of which something came while nobody listened, copies that a fork began with left out; -1 without one. */
+/**
+ * Start of the first run with messages missed during a gap, ignoring copies at the beginning of a fork; -1 if there is
+ * none.
+ */
 function firstMissed({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number {
   if (since === undefined) return -1
   const from = Math.max(since, createdAt - 1)

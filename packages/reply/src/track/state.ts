@@ -5,66 +5,75 @@ import type { Reply, Todo } from '../reply.ts'
 import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
 import type { MessageRoles } from './roles.ts'
 
-/** What is known of all sessions of one server. A value: `track` gives the next one and leaves this as it is. */
+/** The state of all sessions of one server. Immutable: `track` returns the next state. */
 export interface TrackState {
   readonly cells: Cells<Cell>
-  /** Sessions with held events, the longest waiting first. */
+  /** Sessions with held events, longest waiting first. */
   readonly waiting: readonly string[]
-  /** An estimate of what all held events occupy, in UTF-16 units. */
+  /** An estimate of the size of all held events, in UTF-16 units. */
   readonly heldUnits: number
-  /** Roots whose newest reply has settled, the oldest first: the next to be forgotten. */
+  /** Roots whose newest reply has settled, oldest first: the next to be dropped. */
   readonly settled: readonly string[]
-  /** Counts the connections: what was last heard of before this one may be over. */
+  /** Counts the connections: a run whose last event came before this one may be over. */
   readonly epoch: number
-  /** What the server had when we began to listen, by the time of its newest session. */
+  /** Time of the server's newest session when listening began, by its clock. */
   readonly listeningFrom?: number | undefined
-  /** The next count of cells at which those of quiet sessions are forgotten. */
+  /** The number of cells at which those of quiet sessions are dropped next. */
   readonly sweepAt: number
   readonly limits: TrackLimits
 }
 
 export interface TrackLimits {
-  /** How many settled replies are kept for late news; the oldest go first, with all that is known of their sessions. Default 1,000. */
+  /**
+   * How many settled replies are kept for late events; the oldest are dropped first, with all data of their sessions.
+   * Default 1,000.
+   */
   readonly keepSettled: number
-  /** The most that events may occupy that wait for the message or session they belong to, in UTF-16 units. Default 16,777,216. */
+  /** The maximum size of events that wait for their message or session, in UTF-16 units. Default 16,777,216. */
   readonly maxHeld: number
-  /** About how many sessions without a reply are remembered; beyond it they are forgotten until they are heard of again. Default 10,000. */
+  /**
+   * About how many sessions without a reply are remembered; beyond it they are dropped until their next event. Default
+   * 10,000.
+   */
   readonly maxQuiet: number
 }
 
 /** One session. */
 export interface Cell {
   readonly id: string
-  /** Whether its parent, or that it has none, is known. Until then its events are held. */
+  /** Whether its parent is known, or that it has none. Until then its events are held. */
   readonly known: boolean
   readonly parentID?: string | undefined
   readonly title?: string | undefined
   readonly directory?: string | undefined
   readonly createdAt?: number | undefined
-  /** It was read over REST: its history is known. */
+  /** Whether it was read over REST, so that its history is known. */
   readonly read?: true | undefined
   /** Messages older than this one were never read. Events about them are ignored. */
   readonly readFrom?: ReadFrom | undefined
-  /** It was deleted: nothing that is heard of it later opens a reply. */
+  /** Whether it was deleted: later events don't open a reply. */
   readonly removed?: true | undefined
   readonly todos: readonly Todo[]
-  /** When the stream last told of the todos, and of the status, in ms since the epoch by our clock. */
+  /** When the stream last sent the todos and the status, in ms since the epoch by our clock. */
   readonly todosAt?: number | undefined
   readonly statusAt?: number | undefined
-  /** Its run has come to rest: so the stream said, or so REST showed it alone. */
+  /** Set while its run is at rest: according to the stream, or to REST alone. */
   readonly idle?: Idle | undefined
-  /** Its run was ended by looking, not by the stream, which may still tell the last of it: a busy that comes alone opens nothing. */
+  /**
+   * Whether its run was ended by a REST check, not by the stream, which may still send its last events: a lone busy
+   * opens nothing.
+   */
   readonly trailing: boolean
   /** Counts the session's runs. */
   readonly run: number
-  /** Whose each message is, and of which run. */
+  /** The role and run of each message. */
   readonly roles: MessageRoles
   readonly held: readonly SessionScopedEvent[]
-  /** The connection on which its work was last heard of. */
+  /** The connection of its last work event. */
   readonly epoch: number
-  /** Of a root: its newest reply, open or settled. A descendant's is within its root's. */
+  /** For a root: its newest reply, open or settled. A descendant's is inside its root's. */
   readonly reply?: Reply | undefined
-  /** Of a root: the replies before, newest last, for late news of them. */
+  /** For a root: the earlier replies, newest last, for late events. */
   readonly past: readonly PastReply[]
 }
 
@@ -80,17 +89,19 @@ export interface PastReply {
   readonly reply: Reply
 }
 
-/** A step of one reply. `run` counts the root session's replies: with `reply.sessionID` it names this one. */
+/**
+ * A step of one reply. `run` counts the root session's replies; together with `reply.sessionID` it identifies this one.
+ */
 export interface TrackedStep extends Step {
   readonly run: number
 }
 
-/** What one event led to. */
+/** The result of one event. */
 export interface Tracked {
   readonly state: TrackState
-  /** One for each reply that changed, in order; mostly one, none for an event that was held or said nothing new. */
+  /** One per changed reply, in order; mostly one, none for an event that was held or changed nothing. */
   readonly steps: readonly TrackedStep[]
-  /** How many held events had to be given up for want of room. */
+  /** How many held events were dropped because their limit was exceeded. */
   readonly dropped: number
 }
 
@@ -98,7 +109,7 @@ export interface Tracked {
 export interface Draft {
   state: TrackState
   readonly steps: TrackedStep[]
-  /** What is to be placed after the event itself. */
+  /** Events to place after the current one. */
   readonly queue: SessionScopedEvent[]
   dropped: number
 }
@@ -162,7 +173,7 @@ export function changeState(draft: Draft, fields: Partial<TrackState>): void {
   draft.state = Object.assign(withCells(draft.state, draft.state.cells), fields)
 }
 
-/** A literal, as is `withReply`: these two are made for every event; see `reduce/shape.ts`. */
+/** A literal, as in `withReply`: both objects are built for every event; see `reduce/shape.ts`. */
 export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
   const { waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits } = state
   return { cells, waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits }
@@ -193,12 +204,12 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
   } satisfies Whole<Cell>
 }
 
-/** So many sessions one below the other are one tree. What a reply does costs more the deeper its tree is; nobody needs ten. */
+/** How many levels of sessions form one tree. The cost of a reply rises with the depth; real trees stay below ten. */
 export const maxDepth = 64
 
 /**
- * The sessions from the root down to this one. Undefined while a link is unknown. Parents that run in a circle, or up
- * for more than `maxDepth`, have no root; then the session is taken for its own.
+ * The sessions from the root down to this one. Undefined while a link is unknown. A parent chain that is circular, or
+ * longer than `maxDepth`, has no root; then the session counts as its own root.
  */
 export function pathOf(draft: Draft, id: string): readonly string[] | undefined {
   const own = cellOf(draft.state.cells, id)

@@ -6,13 +6,15 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { TestingError } from './error.ts'
 
-/** The version that the repository is tested with first, and that `npm install` brings on Linux x64. */
+/** The repository's primary test version; `npm install` brings it on Linux x64. */
 export const defaultVersion = '1.18.33'
 
 export interface BinaryOptions {
   /** Default {@link defaultVersion}. */
   readonly version?: string
-  /** Where other versions are kept; default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache folder. */
+  /**
+   * Where other versions are cached; default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache folder.
+   */
   readonly cache?: string
 }
 
@@ -41,7 +43,7 @@ export const cacheFolder = (): string =>
   process.env.REPLY_OPENCODE_CACHE ??
   join(process.env.XDG_CACHE_HOME ?? process.env.LOCALAPPDATA ?? join(homedir(), '.cache'), 'reply', 'opencode')
 
-/** The binary that `npm install` brought along, when it has this version. */
+/** The binary from `npm install`, if it has this version. */
 const installedBinary = async (version: string): Promise<string | undefined> => {
   try {
     const manifest = createRequire(import.meta.url).resolve(`${packageName()}/package.json`)
@@ -80,8 +82,8 @@ const npmInstall = (folder: string, what: string): Promise<void> =>
   })
 
 /**
- * The path of an OpenCode binary: from `node_modules` when it has the version, else from the cache, else fetched into
- * the cache with npm (once; two at a time don't disturb each other). Fails with type `install`.
+ * The path of an OpenCode binary: from `node_modules` if it has the version, else from the cache, else downloaded into
+ * the cache with npm (once; concurrent calls don't conflict). Fails with type `install`.
  */
 export const opencodeBinary = async (options: BinaryOptions = {}): Promise<string> => {
   const version = options.version ?? defaultVersion
@@ -95,7 +97,8 @@ export const opencodeBinary = async (options: BinaryOptions = {}): Promise<strin
   try {
     await mkdir(draft, { recursive: true })
     await npmInstall(draft, `${name}@${version}`)
-    // A rename is atomic: another process sees the whole folder or none. Whoever comes second keeps the first one's.
+    // A rename is atomic: another process sees the whole folder or none. If two processes finish, the first one's
+    // folder stays.
     await rename(draft, folder).catch((error: unknown) => {
       if (!existsSync(binary)) throw error
     })

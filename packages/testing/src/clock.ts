@@ -1,10 +1,10 @@
-/** Time as a parameter. `createHandClock` is one, and so is the core's `systemClock`. */
+/** Time as a parameter. Both `createHandClock` and the core's `systemClock` implement it. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
   /** Milliseconds that never go back, for durations. */
   monotonic?(): number
-  /** Runs once, later. What it returns stops it. */
+  /** Runs once, later. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
 }
 

@@ -1,15 +1,15 @@
-/** What a test may put into `opencode.json` beside the scripted model. */
+/** What a test may add to `opencode.json` besides the scripted model. */
 export interface OpencodeConfig {
   /** Per tool, or per tool and pattern; the last matching rule wins. */
   readonly permission?: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>>
   readonly agent?: Readonly<Record<string, unknown>>
   readonly command?: Readonly<Record<string, Command>>
-  /** Only written for servers from 1.18: older ones refuse the whole file. */
+  /** Written only for servers from 1.18: older ones refuse the whole file. */
   readonly subagentDepth?: number
   /** The model's context window in tokens; default 200,000. */
   readonly contextLimit?: number
   readonly outputLimit?: number
-  /** Anything else, as it is. */
+  /** Any other settings, unchanged. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
@@ -24,7 +24,7 @@ type Rule = 'allow' | 'ask' | 'deny'
 
 const numbersOf = (version: string): readonly number[] => version.split(/[.-]/).slice(0, 3).map(Number)
 
-/** Whether a server's version is at least another, by numbers. */
+/** Whether a server's version is at least another, compared numerically. */
 export const atLeast = (version: string, wanted: string): boolean => {
   const [have, want] = [numbersOf(version), numbersOf(wanted)]
   const at = want.findIndex((number, index) => number !== (have[index] ?? 0))

@@ -9,7 +9,7 @@ export type TestingFailure =
   | 'discord'
   | 'slack'
 
-/** Every failure of this package: the message says what failed, with the value, and what to do about it. */
+/** The package's only error class: the message says what failed, with the value, and what to do about it. */
 export class TestingError extends Error {
   override readonly name = 'TestingError'
   readonly type: TestingFailure

@@ -1,15 +1,15 @@
-/** When a fault of a fake befalls the calls that it is for. */
+/** When a fault of a fake applies to its calls. */
 export interface Befalling {
-  /** The first of the calls that match which it befalls, from 1. Default 1. */
+  /** The first matching call that it applies to, from 1. Default 1. */
   readonly nth?: number
-  /** How many it befalls, one after the other. Default 1. */
+  /** How many consecutive calls it applies to. Default 1. */
   readonly times?: number
 }
 
-/** Faults that are still to come. `Call` is what tells calls apart on that platform. */
+/** The remaining faults. `Call` identifies a call on that platform. */
 export interface FaultPlan<Fault, Call extends readonly unknown[]> {
   add(fault: Fault): void
-  /** What befalls this call. Every fault that matches counts it; of those that are due the first is done. */
+  /** The fault for this call. Every matching fault counts the call; the first one due applies. */
   next(...call: Call): Fault | undefined
 }
 

@@ -1,7 +1,7 @@
 export interface Gates {
   /** Waits at the gate until it is released or `gone` aborts. */
   pass(name: string, gone: AbortSignal): Promise<void>
-  /** Resolves once somebody waits, or has waited, at the gate. */
+  /** Resolves once a script waits, or has waited, at the gate. */
   held(name: string): Promise<void>
   release(name: string): void
 }
@@ -24,7 +24,7 @@ const createSignal = (): Signal => {
   return { promise, fire }
 }
 
-/** Named gates: a script stops at one until the test lets it go, so that nothing depends on timing. */
+/** Named gates: a script stops at one until the test releases it, so that nothing depends on timing. */
 export const createGates = (): Gates => {
   const gates = new Map<string, Gate>()
   const gateOf = (name: string): Gate => {

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process'
 
-/** Cleans up behind a process that could not do it itself. */
+/** Cleans up after a process that could not do it itself. */
 export interface Guard {
-  /** From now on this server goes down with us; undefined when it has ended. */
+  /** From now on this server ends with our process; undefined when it has ended. */
   watch(pid: number | undefined): void
   /** There is nothing left to clean up. */
   dismiss(): void
 }
 
-// Runs in a process of its own, in plain JavaScript since it is handed over as text. Its stdin ends when we do, however
-// we do: no exit or signal handler would see a SIGKILL, which is how test runners end their workers.
+// Runs in a process of its own, in plain JavaScript because it is passed as text. Its stdin ends when our process does,
+// even by SIGKILL, which test runners use to end their workers and no exit or signal handler sees.
 const program = `
 const { rmSync } = require('node:fs')
 const root = process.argv[1]
@@ -30,11 +30,11 @@ process.stdin.on('end', () => {
 })
 `
 
-/** Starts the guard of a throw-away folder and of the server that runs in it. */
+/** Starts the guard of a throw-away folder and of the server in it. */
 export const startGuard = (root: string): Guard => {
   // Detached: a Control-C in the terminal goes to the whole group and must not end the guard before it has cleaned up.
   const child = spawn(process.execPath, ['-e', program, root], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-  // What the guard can't be told any more is told by its end.
+  // A guard that has ended can't receive messages; its end says enough.
   child.stdin.on('error', () => {})
   child.on('error', () => {})
   child.unref()

@@ -1,11 +1,13 @@
-/** A clock that stands until it is moved. Fits wherever a package of ours takes a `clock`. */
+/** A clock that only moves by hand. Fits every `clock` option of our packages. */
 export interface HandClock {
   now(): number
   monotonic(): number
-  /** Sets the wall clock forward, or back by a negative number. No time passes: timers and `monotonic` do not notice. */
+  /**
+   * Sets the wall clock forward, or back with a negative number. No time passes: timers and `monotonic` don't notice.
+   */
   step(byMs: number): void
   after(delayMs: number, run: () => void): () => void
-  /** Lets time pass: whatever becomes due runs in order. Between two, `rest` lets the program come to rest. */
+  /** Lets time pass: runs due timers in order, and awaits `rest` between two so that the program can settle. */
   advance(durationMs: number, rest?: () => Promise<void>): Promise<void>
   /** How many timers are set. */
   readonly pending: number
@@ -16,7 +18,7 @@ interface Timer {
   readonly run: () => void
 }
 
-/** Starts at a fixed time, so that runs can be repeated. */
+/** Starts at a fixed time, so that runs are repeatable. */
 export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
   let time = startMs
   let offsetMs = 0
@@ -52,7 +54,7 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     time = end
   }
 
-  /** Of several due at the same time the one that was set first: a set keeps the order. */
+  /** Of several timers due at the same time, the one that was set first: a set keeps the order. */
   function earliest(end: number): Timer | undefined {
     let found: Timer | undefined
     for (const timer of timers) if (timer.at <= end && (!found || timer.at < found.at)) found = timer

@@ -1,6 +1,6 @@
 /**
- * What our own clock stamped, what only REST tells, why an observer gave up, what repeats the wire or a tool part, and what
- * marks a gap of one's own stream.
+ * Keys to drop: our own clock's stamps, fields that only REST reports, an observer's reason for giving up, repetitions
+ * of the wire or of a tool part, and marks of gaps in one's own stream.
  */
 const passing = new Set([
   'raw',
@@ -19,8 +19,8 @@ const passing = new Set([
 
 /**
  * A reply as JSON without what differs between two ways of following the same run: times, the wire's own objects, the
- * context window, which is asked over REST, where an ask is kept, which only `/global/event` tells, and an ask's call, which
- * repeats its tool part. Two replies to the same events are equal under it.
+ * context window (read over REST), an ask's directory (only on `/global/event`), and an ask's call (which repeats its
+ * tool part). Two replies from the same events are equal under it.
  */
 export const lasting = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(lasting)

@@ -8,46 +8,49 @@ import { createProject } from './project.ts'
 import { startServer } from './server.ts'
 
 export interface LaunchOptions extends BinaryOptions {
-  /** The model that the server talks to, or its base URL. */
+  /** The model for the server, or its base URL. */
   readonly model: Pick<Model, 'url'> | string
   readonly config?: OpencodeConfig
   /** Files of the throw-away project, committed before the server starts. */
   readonly files?: Readonly<Record<string, string>>
-  /** What clients have to send: the server's `OPENCODE_SERVER_PASSWORD`. Default: the server asks for none. */
+  /** The password that clients must send: the server's `OPENCODE_SERVER_PASSWORD`. Default: none required. */
   readonly password?: string
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
-  /** Default: a free one. */
+  /** Default: any free port. */
   readonly port?: number
-  /** How long to wait until the server answers; default 60,000. */
+  /** How long to wait until the server answers, in ms; default 60,000. */
   readonly readyMs?: number
-  /** Set up the project's instance before `launchOpencode` resolves, and fail if its config is invalid; default true. */
+  /**
+   * Whether to set up the project's instance before `launchOpencode` resolves, and to fail if its config is invalid;
+   * default true.
+   */
   readonly warm?: boolean
 }
 
 export interface Opencode {
   readonly url: string
   readonly version: string
-  /** The project's directory, exactly as the server compares it. */
+  /** The project's directory, in the server's spelling. */
   readonly directory: string
   /** The throw-away folder that holds home and project. */
   readonly root: string
   readonly home: string
   readonly port: number
-  /** What the server wrote to stdout and stderr, the last 64 KB. */
+  /** The server's stdout and stderr, the last 64 KB. */
   output(): string
   write(files: Readonly<Record<string, string>>): Promise<void>
-  /** Ends the server at once, as a crash would; home and project stay. */
+  /** Kills the server, as a crash would; home and project stay. */
   kill(): Promise<void>
-  /** Ends the server if it runs, and starts it again on the same home, project and port. */
+  /** Stops the server if it runs, and starts it again with the same home, project and port. */
   restart(): Promise<void>
-  /** Ends the server and removes all that was made. Safe to call twice. */
+  /** Stops the server and removes everything it created. Safe to call twice. */
   stop(): Promise<void>
 }
 
 /**
  * Starts a real OpenCode server in a throw-away home and project, pointed at a scripted model, and waits until it
- * answers. Any number may run at once. Everything is removed by `stop()`, or when the process ends.
+ * answers. Several may run at once. `stop()` removes everything, as does the end of the process.
  */
 export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> => {
   const version = options.version ?? defaultVersion
@@ -101,14 +104,14 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   }
 }
 
-/** What the launcher itself has to send to a server with that environment. */
+/** The credentials that the launcher itself must send to a server with that environment. */
 const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username = 'opencode' } = env
   if (!password) return {}
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
 }
 
-/** A broken config shows only on the routes of a directory; health and the event stream look fine. */
+/** A broken config only shows on the routes of a directory; health and the event stream look fine. */
 const warm = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
   const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`, { headers })
   if (response.ok) return

@@ -7,15 +7,15 @@ import { speak } from './speak.ts'
 
 export interface ModelOptions {
   readonly scripts: Scripts
-  /** The script for prompts that name none; default: they are told so. */
+  /** The script for prompts that name none; by default the answer says that a script is missing. */
   readonly fallback?: string
-  /** Pause between two chunks; default 0. */
+  /** Pause between two chunks, in ms; default 0. */
   readonly chunkDelayMs?: number
-  /** Code points per chunk where the script doesn't say; default 12. */
+  /** Code points per chunk unless the script says otherwise; default 12. */
   readonly chunk?: number
   /**
-   * Keep connections open between requests; default true. Matters when a script breaks one off: servers up to 1.14 ask
-   * again by themselves on a connection that was used before, unseen by OpenCode.
+   * Whether to keep connections open between requests; default true. Matters if a script breaks one: servers up to 1.14
+   * retry on a reused connection by themselves, unseen by OpenCode.
    */
   readonly keepAlive?: boolean
   /** Port to listen on; default 0, any free one. */
@@ -29,15 +29,15 @@ export interface ModelRequest extends Asked {
 }
 
 export interface Model {
-  /** The base URL that a provider is pointed at, ending in `/v1`. */
+  /** The base URL for a provider, ending in `/v1`. */
   readonly url: string
   /** Every chat request so far, in order of arrival. */
   readonly requests: readonly ModelRequest[]
   /** Resolves when a script waits at the hold of this name. */
   held(name: string): Promise<void>
-  /** Lets a hold go on; it stays open for later passes. */
+  /** Releases a hold; it stays open for later passes. */
   release(name: string): void
-  /** Breaks every open answer off and stops listening. */
+  /** Breaks open answers and stops listening. */
   close(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
   return step
 }
 
-/** What the script says to a request; a script that has run out of steps says so, so that a test sees it. */
+/** The script's answer to a request. A script without further steps says so, so that a test sees it. */
 const answerTo = (script: Script | undefined, asked: Asked, attempt: number): Pieces => {
   if (asked.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
   if (asked.kind === 'summary')
@@ -73,7 +73,7 @@ const refuse = (response: ServerResponse, status: number, message: string): void
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
 }
 
-/** Starts a scripted, OpenAI-compatible model on loopback. Any number may run at once. */
+/** Starts a scripted, OpenAI-compatible model on loopback. Several may run at once. */
 export const startModel = async (options: ModelOptions): Promise<Model> => {
   const requests: ModelRequest[] = []
   const attempts = new Map<string, number>()

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { TestingError } from './error.ts'
 
-/** A port on loopback that is free now. */
+/** A free port on loopback. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 export interface Project {
-  /** The throw-away folder that holds all of the below. */
+  /** The throw-away folder that contains everything below. */
   readonly root: string
   readonly home: string
   /** A git repository with one commit. */

@@ -1,4 +1,7 @@
-/** Numbers from 0 to below 1 by chance, the same ones for the same seed. Mulberry32: 32 bits of state are plenty for a plan. */
+/**
+ * Pseudo-random numbers from 0 to below 1, the same for the same seed. Mulberry32: 32 bits of state are enough for a
+ * plan.
+ */
 export function randomBy(seed: number): () => number {
   let state = seed | 0
   return () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { TestingError } from './error.ts'
 
-/** What our client did, in order; the answers to questions and permissions, aborts and prompts. */
+/** What our client did, in order: answers to questions and permissions, aborts and prompts. */
 export interface Posted {
   readonly method: string
   readonly path: string
@@ -12,7 +12,7 @@ export interface Posted {
   readonly status: number
 }
 
-/** One session as the server tells it over REST after everything was over. */
+/** One session's final state over REST. */
 export interface SessionTruth {
   /** `GET /session/:id`, verbatim. */
   readonly info: unknown
@@ -46,8 +46,8 @@ export interface Recording extends RecordingName {
   readonly bytes: Uint8Array
   readonly truth: Truth
   /**
-   * The replies that a live `watch` came to while this was recorded, in order of opening, as `lasting` leaves them.
-   * Undefined where none was stored.
+   * The replies that a live `watch` produced during the recording, in order of opening, filtered by `lasting`.
+   * Undefined if none were stored.
    */
   readonly watched?: readonly unknown[]
 }
@@ -67,7 +67,7 @@ const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending)
 /** Versions in the order of their numbers. */
 const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
-/** Every recording there is, by version and then scenario. `hasGlobal` tells that `/global/event` was recorded, too. */
+/** Every recording, by version and then scenario. `hasGlobal`: whether `/global/event` was recorded too. */
 export const listRecordings = (): readonly (RecordingName & { readonly hasGlobal: boolean })[] => {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
@@ -83,7 +83,7 @@ export const listRecordings = (): readonly (RecordingName & { readonly hasGlobal
     )
 }
 
-/** Reads one recording: `/event`, or `/global/event` with `global`. Fails with type `recording` if there is none. */
+/** Reads one recording: `/event`, or `/global/event` with `global`. Fails with type `recording` if it doesn't exist. */
 export const readRecording = (wanted: RecordingName & { readonly global?: boolean }): Recording => {
   const { version, scenario, global = false } = wanted
   const path = pathOf(wanted, global ? 'global' : 'event')
@@ -102,7 +102,10 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
   return { version, scenario, bytes, truth, watched }
 }
 
-/** Stores a recording, replacing the one of its name. Node writes no time into gzip, so equal content is equal on disk. */
+/**
+ * Stores a recording, replacing the one with its name. Node writes no time into gzip, so equal content gives equal
+ * files.
+ */
 export const writeRecording = async (
   truth: Truth,
   streams: { event: string; global?: string; watched: readonly unknown[] },

@@ -1,4 +1,4 @@
-/** What a recording must not tell about the machine that it was made on. */
+/** What a recording must not reveal about the machine that made it. */
 export interface Machine {
   readonly directory: string
   readonly home: string
@@ -17,7 +17,7 @@ const replacements = (machine: Machine): readonly (readonly [string, string])[] 
   [`localhost:${machine.modelPort}`, 'localhost:4095'],
 ]
 
-/** A path as it is, as JSON spells it, in a query, and without its leading slash, as git and permissions may write it. */
+/** A path as written, in JSON, in a query, and without its leading slash, as git and permissions may write it. */
 const pathForms = (path: string, stand: string): readonly (readonly [string, string])[] => {
   const forms: readonly (readonly [string, string])[] = [
     [path, stand],
@@ -28,6 +28,6 @@ const pathForms = (path: string, stand: string): readonly (readonly [string, str
   return forms.filter(([form], index) => forms.findIndex(([other]) => other === form) === index)
 }
 
-/** Replaces paths and ports of the recording machine by fixed ones; the same text gives the same result. */
+/** Replaces the recording machine's paths and ports with fixed ones; deterministic. */
 export const redact = (text: string, machine: Machine): string =>
   replacements(machine).reduce((done, [from, to]) => done.replaceAll(from, to), text)

@@ -1,15 +1,15 @@
 import { scenarioIn } from './script.ts'
 
-/** What a chat request asks for, as far as a script can depend on it. */
+/** The parts of a chat request that a script can depend on. */
 export interface Asked {
   readonly kind: 'step' | 'title' | 'summary'
-  /** The latest scenario named by a user's or the assistant's text; undefined when nobody named one. */
+  /** The latest scenario named in a user's or the assistant's text; undefined if there is none. */
   readonly scenario: string | undefined
   /** Answered tool rounds since the message that named the scenario, or since the last prompt. */
   readonly step: number
   /** Texts of the tool results since then, joined by line breaks. */
   readonly results: string
-  /** The same for every repetition of one request. */
+  /** The same for every retry of one request. */
   readonly identity: string
 }
 
@@ -20,7 +20,7 @@ const isFields = (value: unknown): value is Fields =>
 
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
-/** Chat content is a string or a list of parts; only the text counts. */
+/** Chat content is a string or a list of parts; only text counts. */
 const contentOf = (message: Fields): string =>
   typeof message.content === 'string'
     ? message.content
@@ -28,7 +28,7 @@ const contentOf = (message: Fields): string =>
         .map((part) => (typeof part.text === 'string' ? part.text : ''))
         .join('\n')
 
-/** Reads an OpenAI-compatible chat request; a shape that it doesn't know counts as empty. */
+/** Reads an OpenAI-compatible chat request; an unknown shape counts as empty. */
 export const readRequest = (body: unknown): Asked => {
   const fields = isFields(body) ? body : {}
   const messages = listOf(fields.messages)
@@ -49,7 +49,7 @@ export const readRequest = (body: unknown): Asked => {
   }
 }
 
-/** OpenCode offers tools in every step but neither for a title nor for a summary; the title's prompt says so. */
+/** OpenCode offers tools in every step, but not for a title or a summary; the title's prompt says so. */
 const kindOf = (fields: Fields, messages: readonly Fields[]): Asked['kind'] => {
   if (listOf(fields.tools).length > 0 && !isSummary(messages)) return 'step'
   return messages.some((message) => /generate a title|title generator/i.test(contentOf(message))) ? 'title' : 'summary'

@@ -6,7 +6,7 @@ export interface Scenario {
   readonly name: string
   /** One sentence: what a recording of it shows. */
   readonly shows: string
-  /** By the name in the token; the one of the scenario's own name answers its first prompt. */
+  /** By the name in the token; the script with the scenario's own name answers its first prompt. */
   readonly scripts: Scripts
   readonly config?: OpencodeConfig
   readonly files?: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export interface Scenario {
 }
 
 export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
-  /** Steps of the script of the scenario's own name. */
+  /** Steps of the script with the scenario's own name. */
   readonly steps: readonly Step[]
   readonly title?: string
   readonly summary?: Step
@@ -24,7 +24,7 @@ export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scri
   readonly more?: Readonly<Record<string, readonly Step[]>>
 }
 
-/** Names a scenario; further scripts are reached by `[scenario:name/further]`. */
+/** Defines a scenario; `[scenario:name/further]` reaches further scripts. */
 export const scenario = (name: string, shows: string, options: ScenarioOptions): Scenario => {
   const { steps, title, summary, more = {}, ...rest } = options
   const own: Script = {
@@ -36,6 +36,6 @@ export const scenario = (name: string, shows: string, options: ScenarioOptions):
   return { name, shows, scripts: { [name]: own, ...Object.fromEntries(further) }, ...rest }
 }
 
-/** The text that a prompt needs to get this scenario's first script. */
+/** A prompt that plays this scenario's first script. */
 export const promptFor = (name: string, words = 'Please do what the script says.'): string =>
   `${words} ${scenarioToken(name)}`

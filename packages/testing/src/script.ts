@@ -4,13 +4,16 @@ export type Piece =
   | { readonly type: 'text'; readonly text: string; readonly chunk?: number }
   /** Thinking, streamed as `reasoning_content`. */
   | { readonly type: 'reasoning'; readonly text: string; readonly chunk?: number }
-  /** A tool call; its arguments are streamed in pieces of `chunk` code points, `{session}` in them is the last session that a result named. */
+  /**
+   * A tool call; its arguments are streamed in pieces of `chunk` code points. `{session}` in them is the last session
+   * id in a result.
+   */
   | { readonly type: 'tool'; readonly tool: string; readonly input: unknown; readonly chunk?: number }
-  /** Answer with this HTTP status instead of a stream. Only as the first piece. */
+  /** Answers with this HTTP status instead of a stream. Only as the first piece. */
   | { readonly type: 'error'; readonly status: number; readonly message: string; readonly headers?: Headers }
-  /** Break the connection off, in mid-answer. Only as the last piece. */
+  /** Breaks the connection in mid-answer. Only as the last piece. */
   | { readonly type: 'cut' }
-  /** Wait until `release(name)` or until the client goes away. */
+  /** Waits until `release(name)`, or until the client disconnects. */
   | { readonly type: 'hold'; readonly name: string }
   /** Tokens to report for this answer; the default is small. */
   | { readonly type: 'usage'; readonly input: number; readonly output: number; readonly cached?: number }
@@ -22,8 +25,8 @@ type Headers = Readonly<Record<string, string>>
 export type Pieces = readonly Piece[]
 
 /**
- * One model step. `attempts` answers the first, second, … request for this very step (the last one repeats), which is
- * how a retry is scripted; `branches` picks by what the tool results since the prompt contain.
+ * One model step. `attempts` answers the first, second, … request for this step (the last one repeats), to script a
+ * retry; `branches` picks by the content of the tool results since the prompt.
  */
 export type Step =
   | Pieces
@@ -33,9 +36,9 @@ export type Step =
 /** The nth step answers the request that has n answered tool rounds since the message that names the script. */
 export interface Script {
   readonly steps: readonly Step[]
-  /** What a request for a title gets. */
+  /** The answer to a title request. */
   readonly title?: string
-  /** What a request for a summary (compaction) gets. May name the script that goes on after it. */
+  /** The answer to a summary request (compaction). May name the script that continues after it. */
   readonly summary?: Step
 }
 

@@ -10,7 +10,7 @@ export interface ServerOptions {
   readonly project: Project
   readonly port: number
   readonly env: Readonly<Record<string, string>>
-  /** Sent with each look at the server's health. */
+  /** Sent with each health check. */
   readonly headers: Readonly<Record<string, string>>
   readonly readyMs: number
   readonly guard: Guard
@@ -19,12 +19,12 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly url: string
   output(): string
-  /** Asks the server to end, and kills it if it doesn't within two seconds. */
+  /** Asks the server to stop, and kills it if it doesn't within two seconds. */
   end(): Promise<void>
   kill(): Promise<void>
 }
 
-/** Only what a program needs to run is taken over: no proxy, no key, no OPENCODE_* of the person who runs the tests. */
+/** Inherits only what a program needs to run: no proxy, no key, no OPENCODE_* of the person who runs the tests. */
 const inherited = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT', 'WINDIR']
 
 const environment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
@@ -45,14 +45,16 @@ const environment = ({ home }: Project, more: Readonly<Record<string, string>>):
 
 const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
-/** The server's own children, say a shell with a sleeping command, are in its process group and must go with it. */
+/**
+ * The server's own children, such as a shell with a sleeping command, are in its process group and must end with it.
+ */
 const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
   if (child.pid === undefined) return
   try {
     if (process.platform === 'win32') child.kill(name)
     else process.kill(-child.pid, name)
   } catch (error) {
-    // The group is gone already.
+    // The group has already ended.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }
@@ -60,7 +62,7 @@ const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
 const isHealthy = async (url: string, headers: Readonly<Record<string, string>>): Promise<boolean> => {
   try {
     const response = await fetch(`${url}/global/health`, { headers, signal: AbortSignal.timeout(2000) })
-    // An unknown route answers the web app with 200, so the body decides.
+    // The web app answers unknown routes with 200, so the body decides.
     const said: unknown = await response.json()
     return typeof said === 'object' && said !== null && 'healthy' in said && said.healthy === true
   } catch {
@@ -68,7 +70,7 @@ const isHealthy = async (url: string, headers: Readonly<Record<string, string>>)
   }
 }
 
-/** Starts `opencode serve` and resolves when it is healthy. Fails with type `launch` and the server's last words. */
+/** Starts `opencode serve` and resolves when it is healthy. Fails with type `launch` and the server's last output. */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const { binary, project, port, env, headers, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`

@@ -12,7 +12,7 @@ export interface SpeakOptions {
   readonly hold: (name: string, gone: AbortSignal) => Promise<void>
 }
 
-/** Splits by code points: half a surrogate pair can't be said in JSON. */
+/** Splits by code points: JSON can't contain half a surrogate pair. */
 const chunksOf = (words: string, size: number): readonly string[] => {
   const points = Array.from(words)
   const chunks: string[] = []
@@ -26,7 +26,7 @@ interface Call {
   readonly results: string
 }
 
-/** A script can't know the ids that a server gives; `{session}` stands for the one that the results name last. */
+/** A script can't know the server's ids; `{session}` stands for the last one named in the results. */
 const inputOf = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
@@ -43,7 +43,7 @@ const deltasOf = (piece: Piece, call: Call, chunk: number): readonly unknown[] =
   }))
 }
 
-/** Streams a script's pieces as one chat completion. Ends early, without an error, when the client has gone. */
+/** Streams a script's pieces as one chat completion. Ends early, without an error, if the client disconnects. */
 export const speak = async (pieces: Pieces, response: ServerResponse, options: SpeakOptions): Promise<void> => {
   const first = pieces[0]
   if (first?.type === 'error') {
@@ -69,7 +69,7 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
   const drained = async (): Promise<void> => {
     if (options.chunkDelayMs > 0) await sleep(options.chunkDelayMs, undefined, { signal: gone.signal }).catch(() => {})
     if (!response.writableNeedDrain || gone.signal.aborted) return
-    // Rejects when the client goes, which the caller sees on the signal.
+    // Rejects when the client disconnects, which the caller sees on the signal.
     await once(response, 'drain', { signal: gone.signal }).catch(() => {})
   }
 
@@ -79,7 +79,7 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
     if (gone.signal.aborted) return
     if (piece.type === 'hold') await options.hold(piece.name, gone.signal)
     if (piece.type === 'cut') {
-      // What was written must leave before the socket breaks, else the client sees no text at all.
+      // Written data must be sent before the socket breaks, else the client sees no text at all.
       await sleep(150)
       response.destroy()
       return

@@ -1,4 +1,4 @@
-/** For tests with a clock that is moved by hand: lets requests arrive until something is so, and no longer than `withinMs` of real time. */
+/** For tests with a hand clock: lets requests arrive until a condition holds, for at most `withinMs` of real time. */
 export async function until(isSo: () => boolean, what = isSo.toString(), withinMs = 5000): Promise<void> {
   const end = performance.now() + withinMs
   while (!isSo()) {

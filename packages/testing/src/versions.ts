@@ -1,4 +1,4 @@
-/** The servers that recordings are made with, oldest first. */
+/** The servers of the recordings, oldest first. */
 export const recordedVersions = ['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'] as const
 
 export interface Unsupported {
@@ -7,13 +7,13 @@ export interface Unsupported {
   readonly reason: string
 }
 
-/** What a server can't do, and is therefore not recorded with it. */
+/** What a server can't do, so that it is not recorded with it. */
 export const unsupported: readonly Unsupported[] = ['1.1.65', '1.2.27', '1.14.41'].map((version) => ({
   version,
   scenario: 'subagent-background',
   reason: 'Sub-agents in the background came with 1.15; before, the argument is ignored.',
 }))
 
-/** Why a scenario is not recorded with a version; undefined when it is. */
+/** Why a scenario is not recorded with a version; undefined if it is recorded. */
 export const unsupportedReason = (version: string, scenario: string): string | undefined =>
   unsupported.find((each) => each.version === version && each.scenario === scenario)?.reason

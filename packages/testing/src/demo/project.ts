@@ -1,4 +1,4 @@
-/** A small shop with a bug: what the demo's agent looks into and mends. */
+/** A small shop with a bug that the demo's agent finds and fixes. */
 export const demoFiles: Readonly<Record<string, string>> = {
   'package.json': `${JSON.stringify({ name: 'shop', private: true, type: 'module', scripts: { test: 'node --test --test-reporter=spec' } }, undefined, 2)}\n`,
   'src/cart.js': `const taxRate = 0.2

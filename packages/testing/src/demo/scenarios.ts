@@ -3,14 +3,14 @@ import { longMarkdown } from '../scenarios/words.ts'
 import { failure, type Pieces, type Step, scenarioToken, text, tool, usage } from '../script.ts'
 import { shopSteps } from './shop.ts'
 
-/** A scenario that needs nothing but its prompt: it runs in the sample project of the demo. */
+/** A scenario that needs only its prompt: it runs in the demo's sample project. */
 export interface DemoScenario extends Scenario {
   readonly prompt: string
 }
 
 const demo = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
 
-/** Each step fills the context a little more, as real ones do. */
+/** Each step fills the context a little more, as real steps do. */
 const grown = (step: Step, index: number): Step => {
   const more = usage(18_000 + 2500 * index, 240)
   const isList = (each: Step): each is Pieces => Array.isArray(each)

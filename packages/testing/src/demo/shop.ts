@@ -49,7 +49,7 @@ What a customer pays for two items at 50:
 `),
 ]
 
-/** Looks, plans, finds the bug, asks how it is meant, mends it as the answer says, and reports. */
+/** Looks, plans, finds the bug, asks what is intended, fixes it accordingly, and reports. */
 export const shopSteps: readonly Step[] = [
   [
     reasoning(

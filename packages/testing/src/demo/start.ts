@@ -8,28 +8,28 @@ import { demoScenarios } from './scenarios.ts'
 export interface DemoOptions extends BinaryOptions {
   /** A name of {@link demoScenarios}; default the first. */
   readonly scenario?: string
-  /** Pause between two chunks of the model; default 15, so that one can read along. */
+  /** Pause between two chunks of the model, in ms; default 15, slow enough to read along. */
   readonly chunkDelayMs?: number
   /** Code points per chunk; default 4. */
   readonly chunk?: number
 }
 
 export interface Demo {
-  /** Of the OpenCode server. */
+  /** The OpenCode server's URL. */
   readonly url: string
-  /** Of the sample project, as the server compares it. */
+  /** The sample project's directory, in the server's spelling. */
   readonly directory: string
   readonly scenario: string
-  /** What to send; any prompt that is sent gets the scenario. */
+  /** The prompt to send; any other prompt plays the scenario too. */
   readonly prompt: string
   readonly version: string
-  /** Ends server and model and removes the project. */
+  /** Stops server and model and removes the project. */
   stop(): Promise<void>
 }
 
 /**
- * Starts a real OpenCode server with a scripted model and a sample project: no key and no network needed, once the
- * binary is there. Fails with type `scenario` for an unknown name, with `install` or `launch` when the server can't run.
+ * Starts a real OpenCode server with a scripted model and a sample project: needs neither key nor network once the
+ * binary is cached. Fails with type `scenario` for an unknown name, with `install` or `launch` if the server can't run.
  */
 export const startDemo = async (options: DemoOptions = {}): Promise<Demo> => {
   const wanted = options.scenario ?? demoScenarios[0]?.name

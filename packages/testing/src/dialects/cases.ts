@@ -1,4 +1,4 @@
-/** Things that models write, by name: what every channel has to render. */
+/** Markdown that models write, by name: every channel has to render it. */
 export const markdownCases = {
   nothing: '',
   words: 'plain',
@@ -61,5 +61,5 @@ export const markdownCases = {
 
 export type MarkdownCase = keyof typeof markdownCases
 
-/** What a channel makes of each: as the text is given to the platform. */
+/** A channel's rendering of each case, as the text sent to the platform. */
 export type Renderings = Readonly<Record<MarkdownCase, string>>

@@ -1,6 +1,6 @@
 import type { Renderings } from './cases.ts'
 
-/** Discord's Markdown. A zero-width space keeps an at sign from calling anybody. */
+/** Discord's Markdown. A zero-width space prevents an at sign from mentioning anyone. */
 export const discordRenderings: Renderings = {
   nothing: '',
   words: 'plain',

@@ -1,6 +1,6 @@
 import { markdownCases, type Renderings } from './cases.ts'
 
-/** Slack takes Markdown as it was written: only what would ring somebody has an invisible U+2060 in it. */
+/** Slack takes Markdown as written; an invisible U+2060 disables only what would notify someone. */
 export const slackRenderings: Renderings = {
   ...markdownCases,
   'mention of all': '@\u2060everyone @\u2060here <\u2060!channel> <\u2060!here> <\u2060@U123> <@123> <@&1> <\u2060#C1>',

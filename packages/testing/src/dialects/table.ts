@@ -4,7 +4,7 @@ import { slackRenderings } from './slack.ts'
 import { telegramRenderings } from './telegram.ts'
 import { whatsappRenderings } from './whatsapp.ts'
 
-/** The channels that render Markdown. Whoever is named here answers every case, or nothing compiles. */
+/** The channels that render Markdown. A channel in this list must answer every case, or the code doesn't compile. */
 export type RenderingChannel = 'discord' | 'slack' | 'telegram' | 'whatsapp'
 
 export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {

@@ -1,6 +1,6 @@
 import type { Renderings } from './cases.ts'
 
-/** WhatsApp's own marks; U+2060 behind a sign makes it none. */
+/** WhatsApp's own marks; U+2060 after a sign disables it. */
 export const whatsappRenderings: Renderings = {
   nothing: '',
   words: 'plain',

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { BucketState } from './bucket.ts'
 import { Refusal } from './refusal.ts'
 
-/** What a call is answered with. */
+/** The response to a call. */
 export interface Answer {
   readonly status: number
   readonly body?: string
@@ -13,19 +13,19 @@ export interface Answer {
 
 export type RateScope = 'user' | 'global' | 'shared'
 
-/** Undefined is 204. */
+/** Undefined becomes 204. */
 export function done(result: unknown): Answer {
   return result === undefined ? { status: 204 } : { status: 200, body: JSON.stringify(result) }
 }
 
-/** What is no refusal is a mistake of the fake's, which a test should see. */
+/** Any error that isn't a `Refusal` is a bug in the fake, which a test should see. */
 export function refused(error: unknown): Answer {
   const { status, code, message, errors } =
     error instanceof Refusal ? error : new Refusal(500, 0, `The fake Discord failed: ${String(error)}`)
   return { status, code, body: JSON.stringify({ message, code, ...(errors && { errors }) }) }
 }
 
-/** `retry_after` is exact, the header in whole seconds. */
+/** `retry_after` is exact; the header is in whole seconds. */
 export function tooMany(waitMs: number, scope: RateScope, code = 0): Answer {
   const words = scope === 'shared' ? 'The resource is being rate limited.' : 'You are being rate limited.'
   const body = { message: words, retry_after: waitMs / 1000, global: scope === 'global', ...(code && { code }) }
@@ -37,14 +37,14 @@ export function tooMany(waitMs: number, scope: RateScope, code = 0): Answer {
   return { status: 429, body: JSON.stringify(body), headers, code }
 }
 
-/** What each answer tells of its bucket. https://discord.com/developers/docs/topics/rate-limits#header-format */
+/** The bucket headers of each response. https://discord.com/developers/docs/topics/rate-limits#header-format */
 export function withBucket(answer: Answer, { name, limit, remaining, resetAfterMs }: BucketState, now: number): Answer {
   const headers = {
     'x-ratelimit-limit': String(limit),
     'x-ratelimit-remaining': String(remaining),
     'x-ratelimit-reset': ((now + resetAfterMs) / 1000).toFixed(3),
     'x-ratelimit-reset-after': (resetAfterMs / 1000).toFixed(3),
-    // The same in all channels: the name is of the kind of call.
+    // The same in all channels: the name identifies the kind of call.
     'x-ratelimit-bucket': Buffer.from(name.split(' ')[0] ?? '')
       .toString('hex')
       .padEnd(16, '0'),

@@ -1,19 +1,19 @@
 import type { Clock } from '../clock.ts'
 import type { DiscordAllowance } from './limits.ts'
 
-/** What a client is told of its bucket with each answer. */
+/** The bucket state that each response reports. */
 export interface BucketState {
   readonly name: string
   readonly limit: number
   readonly remaining: number
   readonly resetAfterMs: number
-  /** Nothing was taken: there is nothing left. */
+  /** Whether the call was refused because nothing is left. */
   readonly isEmpty: boolean
 }
 
 export interface Buckets {
   take(name: string, allowance: DiscordAllowance): BucketState
-  /** Nothing passes for so long. */
+  /** Refuses all calls for this long. */
   freeze(name: string, forMs: number): void
 }
 
@@ -25,7 +25,7 @@ interface Window {
 
 const fresh: Window = { until: 0, spent: 0, frozenUntil: 0 }
 
-/** Counts calls by the clock, in windows that begin with the first call after the one before has passed. */
+/** Counts calls by the clock, in windows that begin with the first call after the previous window ended. */
 export function createBuckets(clock: Clock): Buckets {
   const windows = new Map<string, Window>()
   return { take, freeze }

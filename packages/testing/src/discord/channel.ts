@@ -1,18 +1,21 @@
-/** `group`: people's own direct messages, one or several. A bot is there only through interactions of an app that a person installed. */
+/**
+ * `group`: direct messages between people. A bot takes part only through interactions of an app that a person
+ * installed.
+ */
 export type DiscordChannelKind = 'text' | 'direct' | 'group' | 'thread'
 
-/** A place where messages are. */
+/** A place that contains messages. */
 export interface DiscordChannel {
   /** 17 to 19 digits. */
   readonly id: string
   /** Default "text". */
   readonly kind?: DiscordChannelKind
-  /** Of a thread: where it hangs. */
+  /** For a thread: its parent channel. */
   readonly parentId?: string
   readonly name?: string
-  /** The bot may see it and not write there. Default false. */
+  /** Whether the bot can see it but not write there. Default false. */
   readonly isClosed?: boolean
-  /** Of a thread: nothing there can be changed. Default false. */
+  /** For a thread: nothing in it can be changed. Default false. */
   readonly isArchived?: boolean
 }
 
@@ -59,11 +62,11 @@ export interface Post {
   readonly content: string
   readonly flags: number
   readonly rows: readonly (readonly DiscordComponent[])[]
-  /** The components as they were sent: a client gets them back. */
+  /** The components as sent: a client gets them back unchanged. */
   readonly components: readonly unknown[]
   readonly files: readonly StoredFile[]
   readonly replyTo?: string
-  /** The message that this one passes on, with all that is left of it. */
+  /** The message that this one forwards, as a snapshot. */
   readonly forwarded?: {
     readonly id: string
     readonly channelId: string
@@ -73,7 +76,7 @@ export interface Post {
   readonly reactions: readonly { readonly from: 'bot' | string; readonly emoji: string }[]
 }
 
-/** A channel and all that is in it. */
+/** A channel and its content. */
 export interface Channel {
   readonly id: string
   readonly kind: DiscordChannelKind
@@ -83,9 +86,9 @@ export interface Channel {
   typingUntil: number
   isClosed: boolean
   isArchived: boolean
-  /** Messages of the bot's that made a sound. */
+  /** How many of the bot's messages made a sound. */
   loud: number
-  /** People that its messages called by name. */
+  /** The people that its messages mentioned. */
   rung: readonly string[]
 }
 

@@ -6,7 +6,7 @@ import { invalidForm, tooLong } from './refusal.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The rows below a message, checked. https://discord.com/developers/docs/components/reference */
+/** Validates and returns the rows below a message. https://discord.com/developers/docs/components/reference */
 export function rowsOf(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {
   if (components.length > limits.rows) throw tooMany('components', limits.rows)
   const rows = components.map((row, index) => rowOf(fieldsOf(row), `components.${index}`))
@@ -66,7 +66,7 @@ export function customIdOf(fields: Fields, path: string): string {
   return textOf(fields, 'custom_id', { path, most: limits.customId })
 }
 
-/** A text that must be there, and not be longer than that. */
+/** A required text with a maximum length. */
 export function textOf(fields: Fields, name: string, { path, most }: { readonly path: string; readonly most: number }) {
   const value = fields[name]
   const at = path === '' ? name : `${path}.${name}`

@@ -3,17 +3,17 @@ import type { Clock } from '../clock.ts'
 import { TestingError } from '../error.ts'
 import { fieldsOf } from '../recorded/frames.ts'
 
-/** Where interactions go instead of the gateway. */
+/** Where interactions are sent instead of the gateway. */
 export interface Endpoint {
   /** As Discord's portal shows it: 32 bytes in hex. */
   readonly publicKey: string
-  /** The headers that Discord signs a body with. Left out: now. */
+  /** The headers with which Discord signs a body. Default time: now. */
   signed(body: string, atMs?: number): Readonly<Record<string, string>>
-  /** Undefined where there is none. */
+  /** Undefined if none is set. */
   readonly url: string | undefined
-  /** Checked as Discord does it: it must answer a PING, and refuse one with a wrong signature. */
+  /** Validated as Discord does it: the endpoint must answer a PING, and refuse one with a wrong signature. */
   set(url: string): Promise<void>
-  /** Undefined for one that said nothing in its answer. */
+  /** Undefined if the endpoint answered without content. */
   deliver(interaction: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>> | undefined>
 }
 

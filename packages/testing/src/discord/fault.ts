@@ -1,9 +1,9 @@
 import { type Befalling, createPlan, type FaultPlan } from '../fault.ts'
 import type { DiscordCallName } from './routes/all.ts'
 
-/** What goes wrong with a call. */
+/** A failure of a call. */
 export type DiscordFault = ToCalls &
-  /** 429: of the call's bucket, of all calls, or of others who share it. What it names is frozen for as long. */
+  /** 429: for the call's bucket, for all calls, or for others who share it. That scope is frozen for as long. */
   (
     | {
         readonly type: 'rate-limited'
@@ -11,7 +11,9 @@ export type DiscordFault = ToCalls &
         /** Default `user`. */
         readonly scope?: 'user' | 'global' | 'shared'
       }
-    /** An answer that refuses. Nothing was done, unless it `isTaken`: a gateway that gives up on a server which goes on. */
+    /**
+     * An error response. Nothing was done, unless it `isTaken`: a gateway that gives up on a server which continues.
+     */
     | {
         readonly type: 'status'
         readonly status: number
@@ -23,7 +25,7 @@ export type DiscordFault = ToCalls &
     | { readonly type: 'html' }
     /** The connection breaks before the call is taken. */
     | { readonly type: 'refuse' }
-    /** The call is taken and the connection breaks before the answer: did it happen or not? */
+    /** The call is taken and the connection breaks before the answer, so the client can't know. */
     | { readonly type: 'accept-then-drop' }
     /** Not taken, and never answered: the client has to give up. */
     | { readonly type: 'stall' }
@@ -31,9 +33,9 @@ export type DiscordFault = ToCalls &
     | { readonly type: 'accept-then-stall' }
   )
 
-/** Which calls a fault befalls. */
+/** The calls that a fault applies to. */
 interface ToCalls extends Befalling {
-  /** Default: any that has to do with messages: not typing. */
+  /** Default: all message calls, but not typing. */
   readonly call?: DiscordCallName | readonly DiscordCallName[]
   /** Default: any. */
   readonly channelId?: string

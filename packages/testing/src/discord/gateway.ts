@@ -14,11 +14,11 @@ type Fields = Readonly<Record<string, unknown>>
 
 export interface Gateway {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** To all who asked for that. */
+  /** Sends to all clients with the matching intent. */
   dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
-  /** Breaks all connections off: clients come back and get what they missed. */
+  /** Breaks all connections; clients reconnect and get what they missed. */
   drop(): void
-  /** How many clients are there, identified. */
+  /** How many identified clients are connected. */
   readonly connected: number
   close(): void
 }
@@ -36,7 +36,7 @@ export interface GatewayOptions {
   readonly url: () => string
 }
 
-/** JSON, without compression. Heartbeats are answered, and nobody is thrown out for missing one. */
+/** JSON, without compression. Answers heartbeats, but never disconnects a client for missing one. */
 export function createGateway({ token, me, url }: GatewayOptions): Gateway {
   const server = new WebSocketServer({ noServer: true })
   const sessions = new Map<string, Session>()

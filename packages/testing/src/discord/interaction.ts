@@ -4,33 +4,33 @@ import { limits } from './limits.ts'
 import { type DiscordModal, modalOf } from './modal.ts'
 import { refusals } from './refusal.ts'
 
-/** Something that a person did and waits for an answer to. It changes as the bot answers, or doesn't. */
+/** A person's action that waits for an answer. It changes as the bot answers, or doesn't. */
 export interface DiscordInteraction {
   readonly id: string
   /**
-   * `waiting`: what the person sees is a spinner. `deferred`: taken, and nothing is said yet. `answered`: with words, a dialog,
-   * or nothing. `failed`: nothing came within 3 s: "This interaction failed".
+   * `waiting`: the person sees a spinner. `deferred`: acknowledged without content yet. `answered`: with a text, a
+   * dialog, or nothing. `failed`: no answer within 3 s: "This interaction failed".
    */
   readonly status: 'waiting' | 'deferred' | 'answered' | 'failed'
-  /** What the person alone was told, in order. */
+  /** The texts shown to the person alone, in order. */
   readonly texts: readonly string[]
-  /** Why an endpoint's answer was none: the person sees only that it failed. */
+  /** Why an endpoint's answer was invalid; the person only sees the failure. */
   readonly reason: string | undefined
   /** The dialog that opened. */
   readonly modal: DiscordModal | undefined
-  /** Resolves with the first answer, or when there was none in time. */
+  /** Resolves with the first answer, or when the time is up. */
   readonly settled: Promise<DiscordInteraction>
-  /** Resolves when something more was said. */
+  /** Resolves once there are this many texts. */
   told(count: number): Promise<DiscordInteraction>
 }
 
-/** An interaction that Discord knows by its token. */
+/** An interaction that Discord finds by its token. */
 export interface Known {
   readonly token: string
   readonly interaction: DiscordInteraction
   /** The first answer. Throws a `Refusal`. */
   answer(body: Readonly<Record<string, unknown>>): void
-  /** A further one, of what its text says. Throws a `Refusal`. */
+  /** A further answer; returns nothing but its text. Throws a `Refusal`. */
   followUp(body: Readonly<Record<string, unknown>>): void
   fail(reason: string): void
 }
@@ -41,7 +41,7 @@ export interface Interactions {
   close(): void
 }
 
-/** Each is answered once, while it is young, and further for a quarter of an hour. */
+/** Each takes its first answer only while it is recent, and further ones for 15 minutes. */
 export function createInteractions(clock: Clock): Interactions {
   const known = new Map<string, Known>()
   const stops = new Set<() => void>()

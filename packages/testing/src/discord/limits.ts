@@ -1,12 +1,12 @@
-/** So many calls in one window of time, which begins with the first of them. */
+/** A number of calls per time window; the window begins with its first call. */
 export interface DiscordAllowance {
   readonly count: number
   readonly perMs: number
 }
 
 /**
- * What Discord allows. [docs]: its pages; [told]: what clients see in the headers, Discord promises nothing; [chosen]: some
- * number is needed, and none is known.
+ * Discord's limits. [docs]: documented; [told]: seen in response headers, without a promise by Discord; [chosen]: a
+ * number is needed, but none is known.
  */
 export const limits = {
   /** UTF-16 units of a message. [docs] */
@@ -16,7 +16,7 @@ export const limits = {
   buttons: 5,
   /** UTF-16 units of a button's label. [docs] */
   label: 80,
-  /** UTF-16 units of what a component carries. [docs] */
+  /** UTF-16 units of a component's custom id. [docs] */
   customId: 100,
   /** Options of a select, and UTF-16 units of a label, value or description. [docs] */
   options: 25,
@@ -25,7 +25,7 @@ export const limits = {
   /** Components of a modal, and UTF-16 units of its title. [docs] */
   fields: 5,
   title: 45,
-  /** UTF-16 units of a field's label, its description, what an empty text field shows, and what is written into one. [docs] */
+  /** UTF-16 units of a field's label, its description, a text field's placeholder, and its value. [docs] */
   fieldLabel: 45,
   fieldDescription: 100,
   fieldPlaceholder: 100,
@@ -36,20 +36,20 @@ export const limits = {
   /** Files of a message, and bytes of one. [docs] */
   files: 10,
   file: 10 * 1024 * 1024,
-  /** Calls of all kinds, but answers to interactions. [docs] */
+  /** Calls of all kinds except answers to interactions. [docs] */
   global: { count: 50, perMs: 1000 },
-  /** How long a nonce is known: "the past few minutes" [docs], [chosen]. */
+  /** How long a nonce is remembered: "the past few minutes" [docs], [chosen]. */
   nonceMs: 5 * 60_000,
-  /** How old a message may be to be edited freely. [docs] */
+  /** How old a message may be for unlimited edits. [docs] */
   editMs: 60 * 60_000,
   /** How long "typing" shows. [docs] */
   typingMs: 10_000,
-  /** An interaction is answered first within that, and further within this. [docs] */
+  /** Time limits for the first answer to an interaction, and for further ones. [docs] */
   firstMs: 3000,
   tokenMs: 15 * 60_000,
 } as const satisfies Record<string, number | DiscordAllowance>
 
-/** What each kind of call takes in one channel. [told] */
+/** The allowance of each kind of call in one channel. [told] */
 export const buckets = {
   post: { count: 5, perMs: 5000 },
   edit: { count: 5, perMs: 5000 },

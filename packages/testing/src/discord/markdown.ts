@@ -1,13 +1,13 @@
-/** What Discord's client makes of one kind of mark; the first that matches where it stands is taken. */
+/** How Discord's client reads one kind of mark; the first rule that matches at a position applies. */
 interface Rule {
   readonly pattern: RegExp
-  /** Only where a line begins. */
+  /** Matches only at the beginning of a line. */
   readonly atStart?: true
   read(found: RegExpExecArray, inside: Inside): string | undefined
 }
 
 interface Inside {
-  /** Lines begin here: quotes, headings and lists are known. */
+  /** Whether a line begins here, so that quotes, headings and lists apply. */
   readonly isBlock: boolean
   readonly isQuote: boolean
 }
@@ -15,7 +15,7 @@ interface Inside {
 const line: Inside = { isBlock: false, isQuote: true }
 
 /**
- * The rules as its client has them, in its order: they are patterns, not a grammar, and differ from those of GitHub.
+ * The rules of Discord's client, in its order: they are patterns, not a grammar, and differ from GitHub's.
  * https://support.discord.com/hc/en-us/articles/210298617
  */
 const rules: readonly Rule[] = [
@@ -46,7 +46,7 @@ const rules: readonly Rule[] = [
   {
     pattern:
       /^\[((?:\[[^\]]*\]|[^[\]]|\](?=[^[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['"][\s\S]*?['"])?\s*\)/,
-    // A label that looks like an address could lie.
+    // A label that looks like a URL could be misleading.
     read: ([, label = '', url = '']) =>
       /^https?:\/\//.test(url) && !/https?:\/\//.test(label) && label.trim() !== '' ? reads(label, line) : undefined,
   },
@@ -56,14 +56,14 @@ const rules: readonly Rule[] = [
   { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = '']) => reads(text, line) },
 ]
 
-/** Of these the longest is taken, and of two as long the first. */
+/** The longest match applies; of two equally long ones, the first. */
 const emphases: readonly RegExp[] = [
   /^_((?:__|\\[\s\S]|[^\\_])+?)_(?!\w)|^\*(?=\S)((?:\*\*|\s+(?:[^*\s]|\*\*)|[^\s*])+?)\*(?!\*)/,
   /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
   /^__((?:\\[\s\S]|[^\\])+?)__(?!_)/,
 ]
 
-/** What a person reads of a message, its markup applied. Lists have bullets; code is its text. */
+/** A message as a person reads it, with its markup applied. Lists have bullets; code becomes its text. */
 export function readDiscord(content: string): string {
   return reads(content, { isBlock: true, isQuote: false }).trim()
 }

@@ -3,12 +3,12 @@ import { listIn } from './payload.ts'
 
 const written = /@everyone|@here|<@[!&]?(\d+)>/g
 
-/** Code names nobody. */
+/** Mentions in code don't notify. */
 const code = /```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g
 
 /**
- * Whom a message's words call: `@everyone`, `@here`, or the mark of a person or role. Only what `allowed_mentions` lets
- * through; all, where it is left out. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ * Who a message mentions: `@everyone`, `@here`, or a person's or role's mark. Only what `allowed_mentions` permits; all
+ * if it is absent. https://discord.com/developers/docs/resources/message#allowed-mentions-object
  */
 export function rungBy(content: string, allowed: unknown): readonly string[] {
   const found = content.replace(code, '').matchAll(written)

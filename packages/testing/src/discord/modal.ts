@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
 import { listIn } from './payload.ts'
 import { invalidForm, tooLong } from './refusal.ts'
 
-/** A dialog that a person has before them. */
+/** A dialog that is open for a person. */
 export interface DiscordModal {
   readonly customId: string
   readonly title: string
@@ -26,7 +26,9 @@ export type DiscordField = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The dialog that an answer opens, checked. https://discord.com/developers/docs/components/reference#label */
+/**
+ * Validates and returns the dialog that an answer opens. https://discord.com/developers/docs/components/reference#label
+ */
 export function modalOf(given: Fields): DiscordModal {
   const components = listIn(given, 'components')
   if (components.length === 0) throw invalidForm('data.components', 'BASE_TYPE_REQUIRED', 'This field is required')

@@ -4,7 +4,7 @@ import { readMultipart } from '../telegram/multipart.ts'
 import type { StoredFile } from './channel.ts'
 import { Refusal } from './refusal.ts'
 
-/** What a call carries: JSON, or a form with JSON and files. */
+/** The payload of a call: JSON, or a form with JSON and files. */
 export interface Payload {
   readonly fields: Readonly<Record<string, unknown>>
   readonly files: readonly StoredFile[]

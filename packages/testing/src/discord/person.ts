@@ -12,30 +12,32 @@ export interface DiscordFrom {
   readonly from?: DiscordUser
 }
 
-/** What people in the channels can do. What can't be done is a `TestingError`: a person sees no such thing. */
+/** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface Person {
   /** Writes a message; the bot is told over the gateway. Returns its id. */
   say(channelId: string, text: string, options?: DiscordFrom & { readonly replyTo?: string }): string
-  /** Passes a message on: what it said is in a snapshot, and the new message has no words of its own. Returns its id. */
+  /**
+   * Forwards a message: its content goes into a snapshot, and the new message has no text of its own. Returns its id.
+   */
   forward(
     channelId: string,
     message: { readonly channelId: string; readonly id: string },
     options?: DiscordFrom,
   ): string
-  /** Presses the button of this label, or that carries this. The bot has 3 s to answer. */
+  /** Presses the button with this label or custom id. The bot has 3 s to answer. */
   press(channelId: string, messageId: string, button: string, options?: DiscordFrom): DiscordInteraction
   /**
-   * Fills in the dialog that an interaction opened, by the labels of its fields, and sends it off. A select takes the labels
-   * of its options.
+   * Fills in the dialog that an interaction opened, by its field labels, and submits it. A select takes its options'
+   * labels.
    */
   submit(opened: DiscordInteraction, values: Readonly<Record<string, string | readonly string[]>>): DiscordInteraction
-  /** Runs a command of the bot's, with what was given to it. */
+  /** Runs one of the bot's commands with these values. */
   command(channelId: string, name: string, values?: readonly string[], options?: DiscordFrom): DiscordInteraction
   /** Deletes a message; the bot is not told. */
   remove(channelId: string, messageId: string): void
-  /** Nobody writes there any more but people; or the bot may again. */
+  /** Closes the channel to the bot, or opens it again. */
   shut(channelId: string, isClosed?: boolean): void
-  /** Puts a thread away: nothing there can be changed until something is written. */
+  /** Archives a thread: nothing in it can be changed until something is written. */
   archive(channelId: string): void
 }
 
@@ -57,7 +59,7 @@ export function channelOr(world: World, channelId: string): Channel {
 }
 
 export function createPerson({ world, gateway, endpoint }: PersonOptions): Person {
-  /** Where each dialog was opened, and by whom. */
+  /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
     string,
     { readonly channel: Channel; readonly from: DiscordUser; readonly message?: Fields }
@@ -70,7 +72,7 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     },
     forward: (channelId, { channelId: at, id }, { from = somebody } = {}) => {
       const origin = channelOr(world, at)
-      // A subset of its fields: who wrote it is not among them.
+      // A subset of its fields, without the author.
       const { content, timestamp, edited_timestamp, flags } = messageOf(postOr(origin, id), origin, world.me)
       const forwarded = { id, channelId: at, snapshot: { type: 0, content, timestamp, edited_timestamp, flags } }
       return write(channelOr(world, channelId), { from, content: '', forwarded })
@@ -147,7 +149,7 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     return known.interaction
   }
 
-  /** What an endpoint fails at, and what it says wrong, is to the person as if nothing had come. */
+  /** An endpoint's failure, or an invalid answer, looks to the person as if nothing had come. */
   async function deliver(interaction: Fields, known: Known): Promise<void> {
     try {
       const answer = await endpoint.deliver(interaction)
@@ -177,7 +179,7 @@ function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent,
   throw new TestingError('discord', `Message ${id} has no button "${wanted}"; it has ${there}.`)
 }
 
-/** As Discord sends it: all fields, those that are empty too. */
+/** As Discord sends it: all fields, including empty ones. */
 function filledIn(
   modal: DiscordModal,
   values: Readonly<Record<string, string | readonly string[]>>,

@@ -1,9 +1,9 @@
-/** What Discord answers instead of a result. It never leaves the fake: a client sees its fields on the wire. */
+/** Discord's error response. It never leaves the fake: a client sees its fields on the wire. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
   readonly code: number
-  /** Of a form that is wrong: by field, what is. */
+  /** For an invalid form: the errors by field. */
   readonly errors: Readonly<Record<string, unknown>> | undefined
 
   constructor(status: number, code: number, message: string, errors?: Readonly<Record<string, unknown>>) {
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-/** 50035, with where it is wrong: `content`, or `components.0.components.1.label`. */
+/** Code 50035, with the path of the error: `content`, or `components.0.components.1.label`. */
 export function invalidForm(path: string, code: string, message: string): Refusal {
   const errors = path.split('.').reduceRight<Readonly<Record<string, unknown>>>((inner, key) => ({ [key]: inner }), {
     _errors: [{ code, message }],

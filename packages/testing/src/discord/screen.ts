@@ -5,9 +5,9 @@ import { readDiscord } from './markdown.ts'
 export interface DiscordMessage {
   readonly messageId: string
   readonly from: 'bot' | 'user'
-  /** As it reads, its markup applied. */
+  /** As a person reads it, with its markup applied. */
   readonly text: string
-  /** As it was sent. */
+  /** As sent. */
   readonly source: string
   /** Rows of buttons and selects. */
   readonly rows: readonly (readonly DiscordComponent[])[]
@@ -15,11 +15,11 @@ export interface DiscordMessage {
   readonly replyTo: string | undefined
   readonly isSilent: boolean
   readonly editedTimes: number
-  /** Emoji, of the bot and of people. */
+  /** Emoji from the bot and from people. */
   readonly reactions: readonly string[]
 }
 
-/** A message that nobody's phone rings for. */
+/** The flag of a silent message. */
 export const silentFlag = 1 << 12
 
 export function screenOf(channel: Channel): readonly DiscordMessage[] {

@@ -7,16 +7,16 @@ import { Refusal, refusals } from './refusal.ts'
 import { type DiscordCallName, type Found, routeOf } from './routes/all.ts'
 import type { World } from './world.ts'
 
-/** A call as it came, and how it was answered. */
+/** A received call and its response. */
 export interface DiscordCall {
   readonly at: number
   readonly name: DiscordCallName
   readonly channelId: string
-  /** What it carried; of files the names. */
+  /** The payload; for files, the names. */
   readonly body: Readonly<Record<string, unknown>>
   readonly files: readonly string[]
   readonly status?: number
-  /** Discord's own, of an error. */
+  /** Discord's error code. */
   readonly code?: number
   readonly fault?: DiscordFault['type']
 }
@@ -35,11 +35,11 @@ const page = '<html><body><h1>502 Bad Gateway</h1></body></html>'
 /** Discord's REST server, under `/api/v10`. */
 export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOptions): Server {
   const server = createServer((request, response) => {
-    // A client that goes away in the middle of what is written.
+    // The client may disconnect while a response is being written.
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
   })
-  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   server.requestTimeout = 0
   return server
@@ -72,7 +72,7 @@ export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOpti
     suffer(fault, { found, response, run, record })
   }
 
-  /** Does to a call what its fault says. */
+  /** Applies a fault to a call. */
   function suffer(fault: DiscordFault | undefined, { found, response, run, record }: Suffering): void {
     switch (fault?.type) {
       case undefined:
@@ -137,7 +137,7 @@ function answerOf(run: () => unknown): Answer {
   }
 }
 
-/** Each kind of call has one in each channel. */
+/** One bucket per kind of call and channel. */
 function bucketName({ route, channelId, rest }: Found): string | undefined {
   return route.bucket && `${route.bucket} ${channelId || rest}`
 }

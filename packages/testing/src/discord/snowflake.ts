@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 /** Ids begin with the time since 2015. https://discord.com/developers/docs/reference#snowflakes */
 const epochMs = Date.UTC(2015, 0, 1)
 
-/** Makes ids, each greater than the one before. */
+/** Makes ids, each greater than the previous one. */
 export function createSnowflakes(clock: Clock): () => string {
   let last = 0n
   return () => {

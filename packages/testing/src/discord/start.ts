@@ -13,60 +13,63 @@ import { createRest, type DiscordCall } from './server.ts'
 import { createWorld } from './world.ts'
 
 export interface DiscordOptions {
-  /** The bot's. */
+  /** The bot's token. */
   readonly token: string
-  /** Budgets, lifetimes and ids run on it. Default: the system's. */
+  /** The clock for budgets, lifetimes and ids. Default: the system's. */
   readonly clock?: Clock
-  /** What goes wrong. Default nothing. */
+  /** The faults to apply. Default: none. */
   readonly faults?: readonly DiscordFault[]
-  /** The channels that there are. Default: whatever id a call names is a text channel. */
+  /** The existing channels. Default: any id is a text channel. */
   readonly channels?: readonly DiscordChannel[]
-  /** What calls take that take less, or more, than usual. */
+  /** Overrides for the allowances of calls. */
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>>
-  /** So long a nonce is known, in ms. Default 300,000. */
+  /** How long a nonce is remembered, in ms. Default 300,000. */
   readonly nonceMs?: number
 }
 
-/** Discord's REST API and its gateway, and the people that the bot talks to. */
+/** Discord's REST API and gateway, and the people that the bot talks to. */
 export interface FakeDiscord extends Person {
-  /** For `new REST({ api })`, and a `Client`'s `rest`. */
+  /** For `new REST({ api })`, and for a `Client`'s `rest`. */
   readonly url: string
   readonly token: string
-  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly DiscordCall[]
-  /** How many calls of this kind there were, whatever was answered. */
+  /** The number of calls of this kind, whatever the response. */
   count(name: DiscordCallName): number
   /** What a person in the channel sees now. */
   screen(channelId: string): readonly DiscordMessage[]
-  /** Threads that hang on messages of a channel, by name. */
+  /** The threads of a channel's messages, with names. */
   threads(channelId: string): readonly { readonly id: string; readonly name: string }[]
   /** How many of the bot's messages made a sound there. Edits and silent messages make none. */
   notifications(channelId: string): number
-  /** Whom the bot's messages there called: `@everyone`, `<@123>`; what `allowed_mentions` kept quiet is not among them. */
+  /**
+   * The mentions that the bot's messages there triggered: `@everyone`, `<@123>`; excludes those that `allowed_mentions`
+   * suppressed.
+   */
   rung(channelId: string): readonly string[]
-  /** Whether somebody is seen typing there now. */
+  /** Whether the typing indicator shows there now. */
   typing(channelId: string): boolean
-  /** Calls that count towards a ban: 401, 403, and 429 but for shared ones. */
+  /** Calls that count towards a ban: 401, 403, and 429 except shared ones. */
   invalidCalls(): number
-  /** One more fault; it counts calls from now on. */
+  /** Adds a fault; it counts calls from now on. */
   inject(fault: DiscordFault): void
-  /** Told of a channel each time that something changed in it. What it returns stops it. */
+  /** Calls the observer after each change of a channel. Returns a function that stops it. */
   observe(observer: (channelId: string) => void): () => void
-  /** How many clients the gateway has. */
+  /** How many clients are connected to the gateway. */
   readonly connected: number
-  /** Breaks the gateway's connections off; clients come back. */
+  /** Breaks the gateway's connections; clients reconnect. */
   dropGateway(): void
-  /** For signatures: as the portal shows it. */
+  /** The public key for signatures, as the portal shows it. */
   readonly publicKey: string
-  /** The headers that Discord signs a body with, now or at that time. */
+  /** The headers with which Discord signs a body, now or at the given time. */
   signed(body: string, atMs?: number): Readonly<Record<string, string>>
-  /** Interactions go there from now on, if it answers as it should; a `TestingError` if not. */
+  /** Sends interactions to this URL from now on. Throws a `TestingError` if it doesn't answer correctly. */
   setEndpoint(url: string): Promise<void>
-  /** Breaks off what is open and stops listening. */
+  /** Breaks open connections and stops listening. */
   close(): Promise<void>
 }
 
-/** Starts a fake Discord on loopback. Any number may run at once. */
+/** Starts a fake Discord on loopback. Several may run at once. */
 export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord> {
   const { token, clock = realClock, faults = [], channels, allowances, nonceMs = limits.nonceMs } = options
   const calls: DiscordCall[] = []

@@ -6,7 +6,7 @@ export interface Me {
   readonly username: string
 }
 
-/** The one server that all channels are in that are no direct messages. */
+/** The single server that contains all channels except direct messages. */
 export const guildId = '900000000000000001'
 
 /** https://docs.discord.com/developers/resources/channel#channel-object-channel-types */
@@ -15,7 +15,7 @@ const kinds: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, g
 /** https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-context-types */
 const contexts: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, group: 2, thread: 0 }
 
-/** Between people, and not in a server: nothing names the server, nor a member of it. */
+/** Direct messages are outside of a server: nothing names the server or a member of it. */
 export function isOutside({ kind }: Channel): boolean {
   return kind === 'direct' || kind === 'group'
 }
@@ -41,8 +41,8 @@ export function contextOf({ kind }: Channel): number {
 }
 
 /**
- * What a message has at the gateway beside its own fields: `channel_type` in discord-api-types' GatewayMessageEventExtraFields,
- * the others in https://docs.discord.com/developers/events/gateway-events#message-create
+ * The gateway-only fields of a message: `channel_type` in discord-api-types' GatewayMessageEventExtraFields, the others
+ * in https://docs.discord.com/developers/events/gateway-events#message-create
  */
 export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Readonly<Record<string, unknown>> {
   const channel_type = kinds[channel.kind]
@@ -51,7 +51,7 @@ export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Readonly<R
   return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 
-/** A message, as REST and the gateway give it. https://discord.com/developers/docs/resources/message#message-object */
+/** A message as REST and the gateway return it. https://discord.com/developers/docs/resources/message#message-object */
 export function messageOf(post: Post, channel: Channel, me: Me): Readonly<Record<string, unknown>> {
   return {
     id: post.id,

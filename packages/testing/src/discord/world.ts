@@ -8,24 +8,24 @@ import { silentFlag } from './screen.ts'
 import { createSnowflakes } from './snowflake.ts'
 import type { Me } from './wire.ts'
 
-/** All that the fake knows. */
+/** The state of the fake. */
 export interface World {
   readonly clock: Clock
   readonly me: Me
   readonly buckets: Buckets
   readonly allowances: Readonly<Record<DiscordBucket, DiscordAllowance>>
   readonly interactions: Interactions
-  /** Undefined for one that there isn't. */
+  /** Undefined if it doesn't exist. */
   channel(id: string): Channel | undefined
-  /** The thread that hangs on a message. */
+  /** The thread of a message. */
   threadOf(messageId: string): Channel | undefined
-  /** Of a channel. */
+  /** The threads of a channel. */
   threads(parentId: string): readonly Channel[]
   add(channel: DiscordChannel): Channel
   nextId(): string
-  /** The message that a nonce was given with lately, in whatever channel: nonces are the author's. */
+  /** The message recently posted with a nonce, in any channel: nonces are per author. */
   posted(nonce: string): { readonly post: Post; readonly channel: Channel } | undefined
-  /** Tells observers that a person in the channel sees something else now. */
+  /** Notifies observers that a person in the channel now sees something else. */
   changed(channel: Channel): void
 }
 
@@ -79,7 +79,7 @@ export function postIn(channel: Channel, id: string): Post {
   return post
 }
 
-/** Puts a message into a channel. Typing there is over with it. */
+/** Adds a message to a channel. Ends the typing indicator there. */
 export function putPost(
   world: World,
   channel: Channel,

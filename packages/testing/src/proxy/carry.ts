@@ -1,10 +1,10 @@
 import { fieldsOf } from '../recorded/frames.ts'
 import type { StreamFault } from './fault.ts'
 
-/** Where the bytes of an event stream go. */
+/** The destination of an event stream's bytes. */
 export interface Outlet {
   write(bytes: Uint8Array): void
-  /** Nothing more is written. What was, still arrives. */
+  /** Ends the output. What was written still arrives. */
   end(how: 'break' | 'end'): void
 }
 
@@ -13,7 +13,7 @@ export interface Timer {
 }
 
 export interface CarriedFrame {
-  /** Which event of this connection, from 1; that of the event before for what is not counted. */
+  /** The number of this event on the connection, from 1; uncounted frames have the previous event's number. */
   readonly event: number
   readonly type: string
   /** Its JSON text. */
@@ -25,19 +25,19 @@ export interface Carrier {
   push(chunk: Uint8Array): void
   /** The server's end. */
   end(how: 'break' | 'end'): void
-  /** Places count from here. */
+  /** Adds a fault; its place counts from here. */
   inject(fault: StreamFault): void
   cut(how: 'break' | 'end'): void
   stall(): void
   resume(): void
-  /** Forgets all that waits. */
+  /** Drops everything that is held back. */
   drop(): void
 }
 
 export interface CarrierOptions {
   readonly outlet: Outlet
   readonly timer: Timer
-  /** Told of each frame after it was written. */
+  /** Called with each frame after it was written. */
   readonly onFrame: (frame: CarriedFrame) => void
 }
 
@@ -47,7 +47,7 @@ interface Mark {
   readonly at: number
 }
 
-/** Carries one event stream, frame by frame, and does to it what its faults say. */
+/** Forwards one event stream, frame by frame, and applies its faults. */
 export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carrier {
   const marks = new Set<Mark>()
   const dropping = new Map<string, number>()
@@ -104,7 +104,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     later(() => finish(half, how))
   }
 
-  /** Nobody hears of an end behind a stall. */
+  /** An end behind a stall is held back too. */
   function finish(half: Uint8Array, how: 'break' | 'end'): void {
     if (isStalled) {
       held.push(() => finish(half, how))
@@ -114,7 +114,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     cut(how)
   }
 
-  /** Delayed frames go out first in, first out, whatever the timers do. */
+  /** Keeps delayed frames in order, whatever the timers do. */
   function later(run: () => void): void {
     if (isOver) return
     if (delayMs === 0 && delayed.length === 0) return run()
@@ -149,7 +149,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     return left > 0
   }
 
-  /** Writes as far as the next byte at which something happens. */
+  /** Writes up to the next byte where a fault applies. */
   function write(chunk: Uint8Array): void {
     if (isOver || chunk.length === 0) return
     if (isStalled) {
@@ -164,7 +164,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     write(chunk.subarray(length))
   }
 
-  /** Does what is due at the present place. */
+  /** Applies the faults that are due here. */
   function reach(): void {
     for (const mark of marks) {
       if (isOver || (mark.unit === 'bytes' ? bytes : events) < mark.at) continue
@@ -182,7 +182,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     isStalled = false
     const waiting = held
     held = []
-    // One of them may stall it again: the others are then held anew, in order.
+    // One of them may stall the stream again: the others are then held again, in order.
     for (const run of waiting) run()
   }
 
@@ -201,7 +201,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
   }
 }
 
-/** A frame that says no JSON has no type. */
+/** A frame that isn't JSON has no type. */
 function read(frame: Uint8Array): { readonly type: string; readonly data: string } {
   const lines = Buffer.from(frame).toString('utf8').split('\n')
   const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : [])).join('\n')

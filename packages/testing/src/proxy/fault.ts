@@ -1,54 +1,57 @@
 /**
- * A place on an event stream: after so many bytes, or after so many events. Heartbeats, which come by the clock, and
- * the `sync` copies of `/global/event` are no events here.
+ * A place on an event stream: after a number of bytes or events. Heartbeats, which depend on the time, and the `sync`
+ * copies of `/global/event` don't count as events.
  */
 export type Place = { readonly bytes: number } | { readonly events: number }
 
-/** What goes wrong with an event stream. */
+/** A fault of an event stream. */
 export type StreamFault = OnConnection &
   (
     | {
         readonly type: 'cut'
         readonly at: Place
-        /** The socket breaks, or the response ends as if nothing more were to come. Default "break". */
+        /** Whether the socket breaks, or the response ends as if it were complete. Default "break". */
         readonly how?: 'break' | 'end'
       }
-    /** The connection stays open and carries nothing, until `resume()`; then all that was held back comes. */
+    /** The connection stays open and carries nothing until `resume()`; then everything held back arrives. */
     | { readonly type: 'stall'; readonly at: Place }
-    /** Events of a type are filtered out: all of them, or the next so many. Default "server.heartbeat". */
+    /** Drops events of a type: all of them, or the next `times`. Default "server.heartbeat". */
     | { readonly type: 'drop'; readonly event?: string; readonly times?: number }
-    /** All comes so much later, in order. */
+    /** Delays everything by `delayMs`, in order. */
     | { readonly type: 'delay'; readonly delayMs: number }
-    /** The nth event comes twice; without a number each one. */
+    /** Duplicates the nth event; without a number every event. */
     | { readonly type: 'duplicate'; readonly event?: number }
   )
 
 interface OnConnection {
-  /** Only on the nth event stream that is opened, from 1. Default: on all of them. */
+  /** Only on the nth event stream, from 1. Default: all. */
   readonly connection?: number
 }
 
-/** What goes wrong with a request; the one that opens an event stream is a request, too. */
+/** A fault of a request; the request that opens an event stream counts too. */
 export type RequestFault = ToRequests &
-  /** The server never hears of it; the client gets a failure, or a web page with status 200. */
+  /** The request never reaches the server; the client gets an error, or a web page with status 200. */
   (
     | { readonly type: 'answer'; readonly with: 500 | 'html' }
-    /** The connection breaks before the server hears of it. */
+    /** The connection breaks before the request reaches the server. */
     | { readonly type: 'reset' }
-    /** The server hears of it and answers, and the client's connection breaks before the answer: did it happen or not? */
+    /**
+     * The server gets the request and answers, and the client's connection breaks before the answer, so the client
+     * can't know.
+     */
     | { readonly type: 'lose-answer' }
   )
 
 interface ToRequests {
   /** Default: any. */
   readonly method?: string
-  /** Of the path, without the query. */
+  /** Matches the path, without the query. */
   readonly path: RegExp
-  /** How many requests it befalls, then it is over. Default 1. */
+  /** How many requests it applies to. Default 1. */
   readonly times?: number
 }
 
-/** What goes wrong between a client and its server. Numbers count from 1. */
+/** Faults between a client and its server. Numbers count from 1. */
 export type Fault = StreamFault | RequestFault
 
 export const isStreamFault = (fault: Fault): fault is StreamFault => {

@@ -4,18 +4,18 @@ import { type CarriedFrame, type Carrier, createCarrier, type Timer } from './ca
 import { type Fault, isStreamFault, type RequestFault, type StreamFault } from './fault.ts'
 
 export interface ProxyOptions {
-  /** The server behind it, as "http://127.0.0.1:4096". */
+  /** The server behind it, such as "http://127.0.0.1:4096". */
   readonly target: string
-  /** What goes wrong from the start; places count from the beginning of each connection. */
+  /** The initial faults; places count from the beginning of each connection. */
   readonly faults?: readonly Fault[]
-  /** Told of each frame after it went out to a client. Here a test may cut, stall, or restart the server. */
+  /** Called with each frame after it went out to a client. A test may cut, stall, or restart the server here. */
   readonly onFrame?: (frame: PassedFrame) => void
   /** For delays. Default: the system's. */
   readonly clock?: Timer
 }
 
 export interface PassedFrame extends CarriedFrame {
-  /** Which of the event streams, from 1. */
+  /** The number of the event stream, from 1. */
   readonly connection: number
 }
 
@@ -24,7 +24,10 @@ export interface ProxiedRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
-  /** What the server answered, however that came to the client. Absent if the server never heard of it, or never answered. */
+  /**
+   * The server's response status, even if it didn't reach the client. Absent if the server never got the request, or
+   * never answered.
+   */
   readonly status?: number
 }
 
@@ -36,17 +39,20 @@ export interface FaultProxy {
   readonly openStreams: number
   /** Every request so far, in order of arrival. */
   readonly requests: readonly ProxiedRequest[]
-  /** How many requests of a method the server answered at a path. */
+  /** How many requests with this method and path the server answered. */
   count(method: string, path: RegExp): number
-  /** One more fault. On streams that are open places count from here; on later ones from their beginning, unless it names its connection. */
+  /**
+   * Adds a fault. On open streams places count from here; on later ones from their beginning, unless it names its
+   * connection.
+   */
   inject(fault: Fault): void
-  /** Cuts the streams that are open. */
+  /** Cuts the open streams. */
   cut(how?: 'break' | 'end'): void
-  /** Nothing comes through any more on the streams that are open, which stay so. */
+  /** Stops the flow on the open streams, which stay open. */
   stall(): void
-  /** Breaks all connections off and refuses new ones. */
+  /** Breaks all connections and refuses new ones. */
   refuse(): Promise<void>
-  /** Lets stalled streams go on, with all that was held back, and takes connections again. */
+  /** Resumes stalled streams, including everything held back, and accepts connections again. */
   resume(): Promise<void>
   close(): Promise<void>
 }
@@ -56,7 +62,7 @@ interface Stream {
   readonly carrier: Carrier
 }
 
-/** Hop by hop: they are the proxy's own matter. */
+/** Hop-by-hop headers, which the proxy sets itself. */
 const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'host']
 
 const system: Timer = {
@@ -66,7 +72,7 @@ const system: Timer = {
   },
 }
 
-/** Starts an HTTP proxy on loopback in front of a real server, which does wrong what its faults say and nothing else. */
+/** Starts an HTTP proxy on loopback in front of a real server. Changes nothing except what its faults say. */
 export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
   const { target, clock = system } = options
   const requests: ProxiedRequest[] = []
@@ -131,7 +137,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     requestFaults = [...requestFaults, { fault, left: fault.times ?? 1 }]
   }
 
-  /** The first fault that befalls this request; it is one less to come. */
+  /** The first fault for this request; uses up one of its times. */
   function faultOf(method: string, path: string): RequestFault | undefined {
     const found = requestFaults.find(
       ({ fault, left }) => left > 0 && (fault.method ?? method) === method && fault.path.test(path),
@@ -145,7 +151,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     const path = (incoming.url ?? '/').split('?')[0] ?? '/'
     const index = requests.push({ method, path }) - 1
     const fault = faultOf(method, path)
-    // A client that goes away in the middle of what is written.
+    // The client may disconnect while a response is being written.
     outgoing.on('error', () => {})
     if (fault?.type === 'reset') {
       incoming.socket.destroy()
@@ -154,7 +160,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     if (fault?.type === 'answer') return refuseWith(fault.with, outgoing)
     const upstream = request(
       `${target}${incoming.url ?? '/'}`,
-      // No connection is kept: one that broke with a restarted server would be a fault that nobody asked for.
+      // Keeps no connection: one that broke with a restarted server would be an unplanned fault.
       { method, headers: headersOf(incoming), agent: false },
       (answer) => {
         requests[index] = { method, path, status: answer.statusCode ?? 0 }
@@ -171,7 +177,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
         }
       },
     )
-    // The server is down, or went down: the client notices as much as it would without us.
+    // The server is or went down: the client sees the same as without the proxy.
     upstream.on('error', () => outgoing.destroy())
     const leave = (): void => {
       leaving.delete(leave)
@@ -194,7 +200,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
           streams.delete(stream)
           answer.destroy()
           if (how === 'end') outgoing.end()
-          // What was written goes out before the socket closes.
+          // Data already written is sent before the socket closes.
           else outgoing.socket?.destroySoon()
         },
       },

@@ -8,8 +8,8 @@ interface StoredMessage {
 }
 
 /**
- * What a server would answer over REST after the frames that were applied: folded from the durable events. Deltas are
- * stored nowhere, as on the real ones: a text in progress reads as its last snapshot.
+ * The REST responses of a server after the applied frames: folded from the durable events. Deltas are not stored, as on
+ * real servers: a text in progress reads as its last snapshot.
  */
 export interface Fold {
   apply(frame: Frame): void
@@ -21,10 +21,10 @@ export interface Fold {
   statuses(): Fields
   questions(): readonly unknown[]
   permissions(): readonly unknown[]
-  /** A session is idle although its last message is a prompt. */
+  /** Whether a session is idle although its last message is a prompt. */
   isBeginning(): boolean
   knows(messageID: string): boolean
-  /** A session is idle although a message of the assistant's is open: it passes through this on its way to most ends. */
+  /** Whether a session is idle although an assistant's message is open: most ends pass through this state. */
   isEnding(): boolean
 }
 
@@ -108,7 +108,7 @@ export function createFold(): Fold {
     messages.get(String(part.sessionID))?.get(String(part.messageID))?.parts.set(String(part.id), part)
   }
 
-  /** What was pending in a run that ended is gone, without an event. */
+  /** The pending asks of an ended run are gone, without an event. */
   function forgetAsks(sessionID: string): void {
     for (const pending of [questions, permissions]) {
       for (const [id, ask] of pending) if (fieldsOf(ask).sessionID === sessionID) pending.delete(id)

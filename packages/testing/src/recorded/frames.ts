@@ -1,4 +1,4 @@
-/** One frame of a recording: its JSON text as it went over the wire, and what it says. */
+/** One frame of a recording: its JSON text and the parsed event. */
 export interface Frame {
   readonly data: string
   readonly type: string
@@ -8,8 +8,8 @@ export interface Frame {
 const parsed = new WeakMap<Uint8Array, readonly Frame[]>()
 
 /**
- * The frames of raw recorded bytes, without heartbeats and without the first `server.connected`, which a server sends by
- * itself. Of the same array they are read once: one recording is played thousands of times.
+ * The frames of raw recorded bytes, without heartbeats and the first `server.connected`, which every server sends
+ * itself. Cached per array: one recording is played thousands of times.
  */
 export function framesOf(bytes: Uint8Array): readonly Frame[] {
   const known = parsed.get(bytes)
@@ -26,7 +26,7 @@ function parse(bytes: Uint8Array): readonly Frame[] {
   return frames.slice(start).filter((frame) => frame.type !== 'server.heartbeat' && frame.type !== 'sync')
 }
 
-/** The server was started again here: what came before it on the stream is over. */
+/** Whether the server was restarted here, which ends the stream before it. */
 export function isRestart(frame: Frame | undefined): boolean {
   return frame?.type === 'server.connected'
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 
-/** Puts a `fetch` behind a socket on loopback. Returns its address and the stop. */
+/** Serves a `fetch` on a loopback socket. Returns its address and a function that stops it. */
 export async function serve(
   answer: typeof fetch,
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {

@@ -2,17 +2,17 @@ import { createFold, type Fold } from './fold.ts'
 import { type Frame, fieldsOf, framesOf, isRestart } from './frames.ts'
 
 export interface RecordedServerOptions {
-  /** Raw server-sent events, as `readRecording` gives them. */
+  /** Raw server-sent events, as `readRecording` returns them. */
   readonly bytes: Uint8Array
-  /** What `GET /global/health` says. Default "1.18.33". */
+  /** The version in `GET /global/health`. Default "1.18.33". */
   readonly version?: string
-  /** So many events is REST ahead of the stream. Default 0. Real servers are: in a third of the readings. */
+  /** How many events REST is ahead of the stream. Default 0. Real servers are ahead in a third of the readings. */
   readonly ahead?: number
 }
 
-/** A server that plays a recording, one event at a time, and answers over REST what a real one would at that moment. */
+/** A server that plays a recording, one event at a time, and answers REST as a real one would at that moment. */
 export interface RecordedServer {
-  /** Speaks to it without a socket. */
+  /** Calls the server without a socket. */
   readonly fetch: typeof fetch
   /** How many events the recording has. */
   readonly length: number
@@ -20,27 +20,27 @@ export interface RecordedServer {
   readonly types: readonly string[]
   /** How many of them have been published. */
   readonly published: number
-  /** What was posted, in order: "POST /session/…/abort". */
+  /** The posts, in order: "POST /session/…/abort". */
   readonly posts: readonly string[]
   /** How many streams were opened. */
   readonly streams: number
-  /** Whether somebody listens now. */
+  /** Whether a client is listening. */
   readonly isHeard: boolean
   /** How many requests are being answered. */
   readonly answering: number
-  /** REST shows what lasts for milliseconds on a real server: a run that is idle with an open message, or a prompt before its run. */
+  /** Whether REST shows a state of milliseconds: a run idle with an open message, or a prompt before its run. */
   readonly isPassing: boolean
-  /** Sends the next events, to whoever listens. Where the server of the recording was restarted, all streams end. Returns how many it sent. */
+  /** Sends the next events to all listeners; ends all streams where the recorded server restarted. Returns how many. */
   publish(count?: number): number
-  /** Sends the newest event once more, unless it is a delta without an id: nobody could tell that from the next one. */
+  /** Sends the newest event again, unless it is a delta without an id, which looks the same as a new one. */
   repeat(): void
-  /** Sends something that is not in the recording to whoever listens. */
+  /** Sends text that is not in the recording to all listeners. */
   inject(text: string): void
-  /** Ends every stream: as a closed connection does, or as a broken one. */
+  /** Ends every stream, as a closed or as a broken connection does. */
   cut(how?: 'end' | 'error'): void
-  /** From now on events are lost on the way to those who listen, although the streams stay open. */
+  /** From now on events are lost on their way to the listeners, although the streams stay open. */
   stall(): void
-  /** The next requests, streams too, get this instead of an answer. */
+  /** The next requests, including streams, fail this way. */
   fail(count: number, how: 500 | 'html' | 'refused'): void
 }
 
@@ -58,7 +58,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   const fold = createFold()
   const posts: string[] = []
   const encoder = new TextEncoder()
-  // With their signals: one that nobody holds any more is deaf.
+  // Keyed with their signals: an aborted listener gets nothing.
   let listeners = new Map<Controller, AbortSignal | undefined>()
   let stalled = new Set<Controller>()
   let published = 0
@@ -139,14 +139,14 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   function cut(how: 'end' | 'error' = 'end'): void {
     for (const listener of listeners.keys()) {
       if (how === 'end') listener.close()
-      // An error takes back what is not read yet; a broken connection does not.
+      // An error discards unread data; a broken connection doesn't.
       else setImmediate(() => listener.error(new TypeError('terminated')))
     }
     listeners = new Map()
     stalled = new Set()
   }
 
-  /** REST is never ahead of a restart: what comes after it didn't happen yet. */
+  /** REST is never ahead of a restart: later events haven't happened yet. */
   function foldUp(): void {
     const end = Math.min(frames.length, published + ahead)
     while (folded < end) {
@@ -210,7 +210,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     return rest === 'children' ? json(fold.children(id)) : missing(pathname)
   }
 
-  /** The recording goes on as it went; what is posted is only noted. */
+  /** The recording continues unchanged; posts are only recorded. */
   function post(method: string, pathname: string): Response {
     posts.push(`${method} ${pathname}`)
     if (pathname === '/session') return json(firstSession())
@@ -223,7 +223,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   }
 }
 
-/** What matters of a request. To make one of its own would cost more than all the rest. */
+/** The relevant fields of a request. Building a `Request` would cost more than everything else. */
 function toAsked(input: string | URL | Request, init: RequestInit = {}): Asked {
   const request = input instanceof Request ? input : undefined
   const method = init.method ?? request?.method ?? 'GET'
@@ -234,7 +234,7 @@ function isRepeatable({ type, data }: Frame): boolean {
   return type !== 'message.part.delta' || data.includes('"id":"evt_')
 }
 
-/** From here on the run does not end any more: another begins. */
+/** Whether another run begins here, so that the current one can't end any more. */
 function beginsAnother(frame: Frame, fold: Fold): boolean {
   if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
   const { id, role } = fieldsOf(frame.properties.info)

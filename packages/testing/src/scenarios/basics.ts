@@ -13,7 +13,7 @@ const todos = (...statuses: readonly string[]) => ({
 
 const burst = Array.from({ length: 400 }, (_, index) => `Word ${index} of a flood. `).join('')
 
-/** Turns without a person: what the model says, and nothing goes wrong. */
+/** Turns without a person or a failure: what the model says. */
 export const basics = [
   scenario('plain', 'A prompt and one text answer.', {
     steps: [[text('Hello! This is a plain answer, streamed in a few small pieces, with nothing else to see.')]],

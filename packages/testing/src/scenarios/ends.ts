@@ -7,7 +7,7 @@ const options = [
   { label: 'No', description: 'Do not' },
 ]
 
-/** Turns that a person steers: aborts, further prompts, reverts. */
+/** Turns that a person controls: aborts, further prompts, reverts. */
 export const ends = [
   scenario('abort-text', 'A person aborts while the text streams.', {
     steps: [[text('This answer will never come to its end, because'), hold('middle'), text(' nobody hears this.')]],

@@ -1,7 +1,7 @@
 import { scenario } from '../scenario.ts'
 import { text, tool } from '../script.ts'
 
-/** Turns that are about tools, without a person. */
+/** Turns with tools, without a person. */
 export const tools = [
   scenario('parallel-tools', 'Three tools in one step, of which one fails.', {
     files: { 'notes.txt': 'one\ntwo\n' },

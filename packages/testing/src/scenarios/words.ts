@@ -21,6 +21,6 @@ export const longMarkdown = [
   '## The end\nNothing more is to be said. \\*Not emphasised\\*, 3 < 4 & 5 > 4.',
 ].join('\n\n')
 
-/** Text that breaks when it is cut between the wrong units. */
+/** Text that breaks if it is cut between the wrong units. */
 export const unicodeText =
   'Family: 👨‍👩‍👧‍👦, flag: 🇩🇪, thumbs: 👍🏽, keycap: 1️⃣, combined: e\u0301 and n\u0303, Zalgo: Z\u0351\u036b\u0343, Hebrew: שלום, Arabic: مرحبا, Han: 漢字かな, math: 𝒳𝒴, zero width: a\u200bb, end.'

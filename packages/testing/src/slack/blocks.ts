@@ -7,11 +7,11 @@ export interface SlackControl {
   readonly type: 'button' | 'select'
   readonly actionId: string
   readonly blockId: string
-  /** What is to be read on it. */
+  /** The visible text. */
   readonly label: string
-  /** What a button carries. */
+  /** A button's value. */
   readonly value: string
-  /** Of a select. */
+  /** A select's options. */
   readonly options: readonly SlackOption[]
 }
 
@@ -20,15 +20,15 @@ export interface SlackOption {
   readonly value: string
 }
 
-/** What blocks show. */
+/** What blocks display. */
 export interface Shown {
-  /** Markdown as it was written, or words as they are. */
+  /** Markdown source, or plain text. */
   readonly text: string
   readonly mode: 'markdown' | 'plain'
   readonly rows: readonly (readonly SlackControl[])[]
 }
 
-/** Checks what a message's blocks are made of. */
+/** Validates a message's blocks and returns what they display. */
 export function shownIn(blocks: readonly unknown[]): Shown {
   if (blocks.length > limits.blocks) throw invalid(`no more than ${limits.blocks} items allowed`)
   const all = blocks.map(fieldsOf)
@@ -101,7 +101,7 @@ export function optionsOf(options: unknown, most: number): readonly SlackOption[
   return all
 }
 
-/** A text that Slack formats in no way. */
+/** A text that Slack doesn't format. */
 export function plainText(value: unknown, most: number): string {
   const { type, text } = fieldsOf(value)
   if (type !== 'plain_text') throw invalid('a plain_text is needed here')

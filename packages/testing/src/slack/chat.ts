@@ -10,9 +10,9 @@ export interface SlackPerson {
 export interface SlackChannelOptions {
   /** `D…` for a direct message, `C…` or `G…` for a channel. */
   readonly id: string
-  /** The bot is not in it. Default false. */
+  /** Whether the bot is not a member. Default false. */
   readonly isForeign?: boolean
-  /** Nobody can write to it any more. Default false. */
+  /** Whether the channel is archived, so that writing fails. Default false. */
   readonly isArchived?: boolean
 }
 
@@ -27,10 +27,10 @@ export interface Post {
   readonly ts: string
   readonly from: 'bot' | SlackPerson
   readonly threadTs: string | undefined
-  /** What is read where blocks can't be shown. */
+  /** Shown where blocks can't be. */
   readonly fallback: string
   readonly shown: Shown
-  /** As they were sent: interactions tell of them. */
+  /** As sent: interactions include them. */
   readonly blocks: readonly unknown[]
   readonly file?: SlackFileSent
   readonly stream?: Stream
@@ -38,7 +38,7 @@ export interface Post {
   readonly reactions: readonly string[]
 }
 
-/** What one person alone was shown. */
+/** A message that only one person was shown. */
 export interface SlackWhisper {
   readonly user: string
   readonly channel: string
@@ -46,7 +46,7 @@ export interface SlackWhisper {
   readonly text: string
 }
 
-/** What a thread's head says of the agent. */
+/** The agent's status in a thread's head. */
 export interface Working {
   readonly status: string
   readonly until: number

@@ -1,31 +1,31 @@
 import type { Clock } from '../clock.ts'
 import { limits } from './limits.ts'
 
-/** What the app is told: of things that happened, or of what a person did with a control. */
+/** The kind of message to the app: an event, or a person's use of a control. */
 export type SlackEnvelope = 'events_api' | 'interactive'
 
 export interface Attempt {
   readonly type: SlackEnvelope
   readonly body: Readonly<Record<string, unknown>>
-  /** From 1, for what was sent before. */
+  /** The retry number, from 1; 0 for a first attempt. */
   readonly retry: number
-  /** It took too long. */
+  /** Aborts on timeout. */
   readonly signal: AbortSignal
 }
 
 export interface Receiver {
   /** Sends once. Resolves with whether it was acknowledged. */
   take(attempt: Attempt): Promise<boolean>
-  /** Whether anybody is there at all: to nobody nothing is sent, nor sent again. */
+  /** Whether an app is connected: without one nothing is sent or retried. */
   isThere(): boolean
 }
 
 export interface Delivery {
-  /** Resolves with whether it was acknowledged in the end. Only events are sent again. */
+  /** Resolves with whether it was finally acknowledged. Only events are retried. */
   send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean>
-  /** To whom; one at a time. */
+  /** Sets the only receiver. */
   setReceiver(receiver: Receiver | undefined): void
-  /** The next event is sent once more, though it was acknowledged: the answer got lost. */
+  /** Sends the next event twice although it is acknowledged: the acknowledgement was lost. */
   repeatNext(): void
   close(): void
 }

@@ -1,8 +1,8 @@
 import { type Befalling, createPlan, type FaultPlan } from '../fault.ts'
 
-/** What goes wrong with a call. */
+/** A failure of a call. */
 export type SlackFault = ToCalls &
-  /** 429 with `Retry-After`, and the method rests for as long, as it does after a real one. */
+  /** 429 with `Retry-After`; the method is frozen for as long, as after a real one. */
   (
     | { readonly type: 'rate-limited'; readonly retryAfterS: number }
     /** `ok: false` with that error. Nothing was done, unless it `isTaken`. */
@@ -13,21 +13,21 @@ export type SlackFault = ToCalls &
     | { readonly type: 'html' }
     /** The connection breaks before the call is taken. */
     | { readonly type: 'refuse' }
-    /** The call is taken and the connection breaks before the answer: did it happen or not? */
+    /** The call is taken and the connection breaks before the answer, so the client can't know. */
     | { readonly type: 'accept-then-drop' }
     /** Not taken, and never answered: the client has to give up. */
     | { readonly type: 'stall' }
     /** Taken, and never answered. */
     | { readonly type: 'accept-then-stall' }
-    /** Taken and answered so much later, by the clock. */
+    /** Taken and answered after `delayMs`, by the clock. */
     | { readonly type: 'delay'; readonly delayMs: number }
   )
 
-/** Which calls a fault befalls. */
+/** The calls that a fault applies to. */
 interface ToCalls extends Befalling {
   /** Default: any but `apps.connections.open`. */
   readonly method?: string | RegExp
-  /** Default: any, and calls without one. */
+  /** Default: any, including calls without one. */
   readonly channel?: string
 }
 

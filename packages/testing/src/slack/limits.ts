@@ -1,13 +1,13 @@
 import type { Allowance } from '../telegram/limits.ts'
 
 /**
- * What Slack allows. [docs]: its reference; [told]: measured by others, Slack says nothing; [chosen]: some number is needed,
- * and none is known.
+ * Slack's limits. [docs]: its reference; [told]: measured by others, without a statement by Slack; [chosen]: a number
+ * is needed, but none is known.
  */
 export const limits = {
   /** Characters of all markdown blocks of a message together, and of `markdown_text`. [docs] */
   markdown: 12_000,
-  /** Characters of `text` when a message is posted; what is longer is cut off. [docs] */
+  /** Characters of `text` in a posted message; longer text is cut off. [docs] */
   text: 40_000,
   /** Characters of `text` when a message is updated. [docs] */
   updateText: 4000,
@@ -16,13 +16,13 @@ export const limits = {
   viewBlocks: 100,
   /** Elements of an actions block. [docs] */
   actions: 25,
-  /** Characters of ids that an app gives to blocks and elements. [docs] */
+  /** Characters of an app's ids for blocks and elements. [docs] */
   id: 255,
-  /** Characters on a button, and of an option. [docs] */
+  /** Characters of a button's and an option's text. [docs] */
   label: 75,
-  /** Characters that a button carries. [docs] */
+  /** Characters of a button's value. [docs] */
   value: 2000,
-  /** Options of a select; of checkboxes and radio buttons; characters that an option carries. [docs] */
+  /** Options of a select; of checkboxes and radio buttons; characters of an option's value. [docs] */
   options: 100,
   boxes: 10,
   optionValue: 150,
@@ -30,12 +30,14 @@ export const limits = {
   section: 3000,
   /** Characters of a modal's title, and of its buttons. [docs] */
   title: 24,
-  /** Characters above a field. [docs] */
+  /** Characters of a field's label. [docs] */
   fieldLabel: 2000,
   privateMetadata: 3000,
-  /** UTF-8 bytes of a stream in all: titles and text once, details and output twice. Between 10,600 and 11,300. [told] */
+  /**
+   * UTF-8 bytes of a whole stream: titles and text once, details and output twice. Between 10,600 and 11,300. [told]
+   */
   streamBytes: 11_000,
-  /** How long a stream lives, whatever is added to it. [told] */
+  /** How long a stream lives, regardless of additions. [told] */
   streamMs: 300_000,
   /** Tasks of one stream. [told] */
   tasks: 50,
@@ -44,7 +46,7 @@ export const limits = {
   /** How long a view can be opened after a press, and how long an app may take to acknowledge. [docs] */
   triggerMs: 3000,
   ackMs: 3000,
-  /** An event that nobody acknowledged is sent again: at once, after a minute, after five. [docs] */
+  /** Delays of retries for an unacknowledged event: at once, after a minute, after five. [docs] */
   retries: [0, 60_000, 300_000],
 } as const satisfies Record<string, number | readonly number[]>
 
@@ -52,10 +54,10 @@ const tier2: Allowance = { count: 20, perMs: 60_000 }
 const tier3: Allowance = { count: 50, perMs: 60_000 }
 const tier4: Allowance = { count: 100, perMs: 60_000 }
 
-/** A message a second in one channel. Short bursts pass [docs]; here none does. */
+/** One message per second and channel. Short bursts pass [docs]; not here. */
 export const posts: Allowance = { count: 1, perMs: 1000 }
 
-/** What a method takes in a workspace. [docs], but for one. */
+/** The allowance of a method in a workspace. [docs], with one exception. */
 export const tiers: Readonly<Record<string, Allowance>> = {
   'chat.update': tier3,
   'chat.delete': tier3,

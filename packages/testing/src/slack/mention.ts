@@ -1,9 +1,9 @@
 import { fieldsOf } from '../recorded/frames.ts'
 
-/** What would ring somebody's phone, anywhere in a text that Slack formats: it is not asked whether code is around it. */
+/** Mentions anywhere in a text that Slack formats. Ignores whether they are inside code. */
 const markup = /<!(?:channel|here|everyone|subteam\^\w+)(?:[|^][^>]*)?>|<@[UWB]\w+(?:\|[^>]*)?>/g
 
-/** A link to a person is one, too. */
+/** A link to a person counts too. */
 const links = /\]\(\s*<?[!@]\w[^)]*\)|^\s*\[[^\]]+\]:\s*<?[!@]\w.*$/gm
 
 /** With `link_names` or `parse: full` a bare word is enough. */
@@ -14,7 +14,7 @@ export function mentionsIn(text: string, linksNames = false): readonly string[] 
   return found.map(([mention]) => mention)
 }
 
-/** Blocks of rich text say outright whom they mean. */
+/** Rich text blocks name the mentioned people explicitly. */
 export function mentionsInBlocks(blocks: readonly unknown[]): readonly string[] {
   return blocks.flatMap((value): readonly string[] => {
     const { type, text, elements } = fieldsOf(value)

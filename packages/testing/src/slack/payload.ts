@@ -3,7 +3,7 @@ import { fieldsOf } from '../recorded/frames.ts'
 import { readMultipart } from '../telegram/multipart.ts'
 import { Refusal } from './refusal.ts'
 
-/** What a call carries: in a form lists and objects are JSON. */
+/** The payload of a call: in a form, lists and objects are JSON. */
 export type Payload = Readonly<Record<string, unknown>>
 
 export async function bytesOf(request: IncomingMessage): Promise<Buffer> {
@@ -23,7 +23,7 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
   throw new Refusal('invalid_post_type')
 }
 
-/** The bytes of the one file that a form sends, or the body itself. */
+/** The bytes of the single file in a form, or of the body itself. */
 export async function readFileBytes(request: IncomingMessage): Promise<Uint8Array> {
   const body = await bytesOf(request)
   const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
@@ -47,7 +47,7 @@ export function isOn(payload: Payload, name: string): boolean {
   return payload[name] === true || payload[name] === 'true' || payload[name] === '1'
 }
 
-/** A list, or its JSON; undefined when it is not given, a refusal when it is something else. */
+/** A list, or its JSON; undefined if absent. Anything else is refused. */
 export function listIn(payload: Payload, name: string, error: string): readonly unknown[] | undefined {
   const value = payload[name]
   if (value === undefined || value === '') return undefined

@@ -15,25 +15,25 @@ export interface SlackFrom {
 
 export interface SlackSay extends SlackFrom {
   readonly threadTs?: string
-  /** It begins with the bot's name. Default false. */
+  /** Whether it begins with a mention of the bot. Default false. */
   readonly mention?: boolean
-  /** The text of another message, which is forwarded with these words. */
+  /** The text of another message that is forwarded with this one. */
   readonly forwards?: string
 }
 
-/** What people in the channels can do. What can't be done is a `TestingError`: a person sees no such thing. */
+/** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface SlackPeople {
   /** Writes a message; the app is told. Returns its `ts`. */
   say(channel: string, text: string, options?: SlackSay): string
-  /** Presses the button of this text. Resolves with whether the app acknowledged it in time. */
+  /** Presses the button with this text. Resolves with whether the app acknowledged it in time. */
   press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
   /** Picks an option of the message's select. */
   choose(channel: string, ts: string, option: string, options?: SlackFrom): Promise<boolean>
   /** The dialog that a person has open. */
   view(user?: string): SlackView | undefined
-  /** Fills in the open dialog, field by field: words, or labels of options; and sends it. */
+  /** Fills in the open dialog, field by field, with texts or option labels, and submits it. */
   submit(answers: readonly (string | readonly string[])[], options?: SlackFrom): Promise<boolean>
-  /** Presses Stop in a thread where the agent is at work. */
+  /** Presses Stop in a thread where the agent is working. */
   stop(channel: string, threadTs: string, options?: SlackFrom): Promise<boolean>
   /** Deletes a message; the app is not told. */
   remove(channel: string, ts: string): void
@@ -89,7 +89,7 @@ export function createPeople(world: World): SlackPeople {
       ...(forwards !== undefined && { attachments: [shared(forwards)] }),
     }
     tell({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
-    // Where the bot is named both are sent, each with an id of its own.
+    // If the bot is mentioned, Slack sends both events, each with its own id.
     if (mention && !channel.isDirect) tell({ ...message, type: 'app_mention' })
     return post.ts
   }

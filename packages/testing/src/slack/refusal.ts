@@ -1,7 +1,7 @@
-/** What Slack answers instead of a result. It never leaves the fake: a client sees its `error`. */
+/** Slack's error response. It never leaves the fake: a client sees its `error`. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
-  /** More about it, as in `response_metadata.messages`. */
+  /** Details, as in `response_metadata.messages`. */
   readonly details: readonly string[]
 
   constructor(error: string, ...details: readonly string[]) {
@@ -10,7 +10,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Too much in too little time: its own status, and a header with the seconds to wait. */
+/** Too many calls: has its own status, and a header with the seconds to wait. */
 export class Limited extends Error {
   override readonly name = 'Limited'
   readonly retryAfterS: number

@@ -9,7 +9,7 @@ export interface RequestOptions {
   readonly clock: Clock
 }
 
-/** The headers that say that a request is from Slack. */
+/** The headers that identify a request as Slack's. */
 export function slackHeaders(
   body: string,
   { signingSecret, clock }: Omit<RequestOptions, 'url'>,

@@ -6,10 +6,10 @@ import { isLive, type SlackTask } from './stream.ts'
 export interface SlackMessage {
   readonly ts: string
   readonly from: 'bot' | 'user'
-  /** Of Markdown its source; of everything else how it reads. */
+  /** For Markdown its source; otherwise the text as displayed. */
   readonly text: string
   readonly mode: 'markdown' | 'plain'
-  /** What a notification and a screen reader say of it. */
+  /** The text in notifications and for screen readers. */
   readonly fallback: string
   /** Rows of buttons and selects. */
   readonly controls: readonly (readonly SlackControl[])[]
@@ -17,14 +17,14 @@ export interface SlackMessage {
   readonly threadTs: string | undefined
   readonly editedTimes: number
   readonly reactions: readonly string[]
-  /** Something is still added to it. */
+  /** Whether text is still being added. */
   readonly isStreaming: boolean
   /** The steps that a stream shows, and their headline. */
   readonly tasks: readonly SlackTask[]
   readonly plan: string
 }
 
-/** All that a person sees in a channel, or in a thread with the message that it began with, in order. */
+/** What a person sees in a channel, or in a thread including its first message, in order. */
 export function screenOf({ posts }: Channel, threadTs: string | undefined, now: number): readonly SlackMessage[] {
   const all = [...posts.values()]
   const seen = threadTs === undefined ? all : all.filter((post) => post.ts === threadTs || post.threadTs === threadTs)

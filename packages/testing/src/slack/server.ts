@@ -10,29 +10,29 @@ export interface SlackCall {
   readonly at: number
   readonly method: string
   readonly channel: string | undefined
-  /** It was done, whether the client heard of it or not. */
+  /** Whether it was done, even if the client got no answer. */
   readonly ok: boolean
-  /** What the server answered, even if the client got something else or nothing. Absent if the call was never taken. */
+  /** The server's status, even if the client got another answer or none. Absent if the call was never taken. */
   readonly status?: number
-  /** Of a refusal. */
+  /** The error of a refusal. */
   readonly error?: string
   readonly fault?: SlackFault['type']
-  /** Its fields as they came: lists and objects as JSON. */
+  /** Its fields as received: lists and objects as JSON. */
   readonly payload: Payload
 }
 
 export interface ServerOptions {
   readonly world: World
   readonly token: string
-  /** Of the app, for Socket Mode alone. */
+  /** The app's token, for Socket Mode only. */
   readonly appToken: string
   readonly plan: SlackFaultPlan
-  /** Every call is put here, and replaced when it is answered. */
+  /** Every call is added here, and replaced when it is answered. */
   readonly calls: SlackCall[]
-  /** Waits that are to be ended when the server closes. */
+  /** Waits to end when the server closes. */
   readonly stops: Set<() => void>
   readonly addressOf: () => string
-  /** Where an app connects to. */
+  /** Where an app connects. */
   readonly openSocket: () => string
 }
 
@@ -50,11 +50,11 @@ const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Se
 export function createWebApi(options: ServerOptions): Server {
   const { world, token, appToken, plan, calls, stops, addressOf, openSocket } = options
   const server = createServer((request, response) => {
-    // A client that goes away in the middle of what is written.
+    // The client may disconnect while a response is being written.
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
   })
-  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   server.requestTimeout = 0
   return server
@@ -91,7 +91,7 @@ export function createWebApi(options: ServerOptions): Server {
     await suffer(fault, { call, response, run, record })
   }
 
-  /** Does to a call what its fault says. */
+  /** Applies a fault to a call. */
   async function suffer(fault: SlackFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
     switch (fault?.type) {
       case undefined:
@@ -145,7 +145,7 @@ export function createWebApi(options: ServerOptions): Server {
     }
   }
 
-  /** The bytes of an upload: to a URL that only who was given it knows. */
+  /** The bytes of an upload, sent to a secret URL. */
   async function takeFile(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await readFileBytes(request)
     const upload = world.uploads.get(id)
@@ -176,7 +176,7 @@ function answered(result: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, body: JSON.stringify({ ok: true, ...result }) }
 }
 
-/** What is no refusal is a mistake of the fake's, which a test should see. */
+/** Any error that isn't a refusal is a bug in the fake, which a test should see. */
 function refused(error: unknown): Answer {
   if (error instanceof Limited) {
     const { retryAfterS, message } = error

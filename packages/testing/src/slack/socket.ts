@@ -5,17 +5,17 @@ import type { Attempt, Receiver } from './delivery.ts'
 import { parsed } from './payload.ts'
 
 export interface Sockets {
-  /** A ticket for one connection, and where it is shown. */
+  /** Makes a ticket for one connection and returns its URL. */
   open(): string
   readonly receiver: Receiver
   /** How many apps are connected. */
   readonly count: number
-  /** Tells all that they shall connect anew, as Slack does every few hours. */
+  /** Asks all apps to reconnect, as Slack does every few hours. */
   recycle(): void
   close(): void
 }
 
-/** Socket Mode: what happens comes by a WebSocket, and is acknowledged by it. */
+/** Socket Mode: events arrive over a WebSocket and are acknowledged on it. */
 export function createSockets(server: Server, addressOf: () => string): Sockets {
   const tickets = new Set<string>()
   const sockets = new Set<WebSocket>()

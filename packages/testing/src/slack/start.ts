@@ -12,23 +12,23 @@ import { createSockets } from './socket.ts'
 import { createWorld, type SlackFeatures } from './world.ts'
 
 export interface SlackOptions {
-  /** The bot's. Default "xoxb-fake". */
+  /** The bot's token. Default "xoxb-fake". */
   readonly token?: string
-  /** The app's, for Socket Mode. Default "xapp-fake". */
+  /** The app's token, for Socket Mode. Default "xapp-fake". */
   readonly appToken?: string
-  /** By which requests to the app are signed. Default "signing-secret". */
+  /** Signs requests to the app. Default "signing-secret". */
   readonly signingSecret?: string
-  /** Budgets, lifetimes, delays and retries run on it. Default: the system's. */
+  /** The clock for budgets, lifetimes, delays and retries. Default: the system's. */
   readonly clock?: Clock
-  /** What goes wrong. Default nothing. */
+  /** The faults to apply. Default: none. */
   readonly faults?: readonly SlackFault[]
-  /** The channels that there are. Default: whatever id a call names is one. */
+  /** The existing channels. Default: any id is a channel. */
   readonly channels?: readonly SlackChannelOptions[]
-  /** What this workspace lacks. */
+  /** The features that this workspace has or lacks. */
   readonly features?: SlackFeatures
 }
 
-/** A Slack workspace with one app in it, and the people that the app talks to. */
+/** A Slack workspace with one app, and the people that the app talks to. */
 export interface FakeSlack extends SlackPeople {
   /** The `slackApiUrl` for a WebClient. */
   readonly url: string
@@ -38,39 +38,39 @@ export interface FakeSlack extends SlackPeople {
   /** The bot's own user, and the workspace. */
   readonly bot: string
   readonly team: string
-  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly SlackCall[]
-  /** How many calls of this method there were, whatever was answered. */
+  /** The number of calls of this method, whatever the response. */
   count(method: string): number
   /** What a person sees in a channel, or in a thread, now: messages in order. */
   screen(channel: string, threadTs?: string): readonly SlackMessage[]
-  /** What was shown to one person alone. */
+  /** Messages that only one person was shown. */
   readonly whispers: readonly SlackWhisper[]
-  /** What the bot wrote that names people or everybody: each would ring. */
+  /** The bot's texts that mention people or everyone: each would notify. */
   readonly mentions: readonly string[]
-  /** How many messages rang there: those in direct messages and threads. Edits and streams ring nobody. */
+  /** How many messages notified there: those in direct messages and threads. Edits and streams don't notify. */
   notifications(channel: string): number
-  /** What a thread's head says that the bot is doing; empty when it says nothing. */
+  /** The bot's status in a thread's head; empty if there is none. */
   status(channel: string, threadTs: string): string
-  /** The state of the thread's session, as `processing`. Undefined for one that there isn't. */
+  /** The state of the thread's session, such as `processing`. Undefined if there is none. */
   session(channel: string, threadTs: string): string | undefined
-  /** Events go to this URL, or, without one, to whom is connected by a socket. */
+  /** Sends events to this URL, or, without one, to the connected sockets. */
   sendTo(url: string | undefined): void
-  /** The next event is sent twice: its acknowledgement got lost. */
+  /** Sends the next event twice: its acknowledgement was lost. */
   repeatNext(): void
   /** How many apps are connected by a socket. */
   readonly sockets: number
-  /** Asks those to connect anew. */
+  /** Asks them to reconnect. */
   recycle(): void
-  /** One more fault; it counts calls from now on. */
+  /** Adds a fault; it counts calls from now on. */
   inject(fault: SlackFault): void
-  /** Told of a channel each time that something changed in it. What it returns stops it. */
+  /** Calls the observer after each change of a channel. Returns a function that stops it. */
   observe(observer: (channel: string) => void): () => void
-  /** Breaks off what is open and stops listening. */
+  /** Breaks open connections and stops listening. */
   close(): Promise<void>
 }
 
-/** Starts a fake Slack on loopback. Any number may run at once. */
+/** Starts a fake Slack on loopback. Several may run at once. */
 export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack> {
   const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret', channels, features } = options
   const { clock = realClock, faults = [] } = options

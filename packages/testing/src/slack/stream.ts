@@ -14,9 +14,9 @@ export interface SlackTask {
   readonly output: string
 }
 
-/** A message that is being added to, or was. */
+/** A message that is or was streamed. */
 export interface Stream {
-  /** All its text comes one way. */
+  /** All of a stream's text must use the same field. */
   readonly mode: 'chunks' | 'markdown_text'
   readonly startedAt: number
   readonly end: 'stopped' | 'stopped-by-user' | undefined
@@ -25,7 +25,7 @@ export interface Stream {
   readonly plan: string
 }
 
-/** What one call adds. */
+/** The additions of one call. */
 interface Addition {
   readonly mode: Stream['mode'] | undefined
   readonly text: string
@@ -75,7 +75,7 @@ function added(stream: Stream, { mode, text, tasks, plan }: Addition): Stream {
   return next
 }
 
-/** In UTF-8 bytes. */
+/** The size in UTF-8 bytes. */
 function weightOf({ text, tasks, plan }: Stream): number {
   const parts = tasks.map(({ title, details, output }) => bytes(title) + 2 * bytes(details) + 2 * bytes(output))
   return bytes(text) + bytes(plan) + parts.reduce((sum, one) => sum + one, 0)

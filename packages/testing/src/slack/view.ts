@@ -9,7 +9,7 @@ export interface SlackField {
   readonly actionId: string
   readonly label: string
   readonly type: 'words' | 'one' | 'several'
-  /** The element's own type, as Slack names it. */
+  /** The element's own type, in Slack's terms. */
   readonly element: string
   readonly options: readonly SlackOption[]
   readonly isOptional: boolean
@@ -64,7 +64,7 @@ function fieldIn(block: Readonly<Record<string, unknown>>, index: number): Slack
   }
 }
 
-/** What the app is told of what was filled in: for each field words, or the options that were picked. */
+/** The submitted state sent to the app: a text or the picked options for each field. */
 export function stateOf(
   { fields }: SlackView,
   given: readonly (string | readonly string[])[],

@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Something that happened, as the app is told of it. */
+/** An event as sent to the app. */
 export function eventBody({ team, bot, clock, nextId }: World, event: Fields): Fields {
   return {
     type: 'event_callback',
@@ -27,7 +27,7 @@ interface Action {
   readonly trigger: string
 }
 
-/** A button that was pressed, or an option that was picked. */
+/** A pressed button or a picked option. */
 export function actionBody({ team, bot }: World, { channel, post, from, control, value, trigger }: Action): Fields {
   const { ts, threadTs, blocks, fallback } = post
   const thread = threadTs === undefined ? {} : { thread_ts: threadTs }
@@ -55,7 +55,7 @@ interface Submission {
   readonly trigger: string
 }
 
-/** A dialog that was filled in. */
+/** A submitted dialog. */
 export function submissionBody({ team }: World, { view, from, values, trigger }: Submission): Fields {
   return {
     type: 'view_submission',

@@ -15,9 +15,9 @@ import { type Payload, required } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
 import type { SlackView } from './view.ts'
 
-/** What this workspace has; what it lacks is answered as Slack does. */
+/** The features of this workspace; a missing one is answered as Slack does. */
 export interface SlackFeatures {
-  /** `chat.startStream` and what belongs to it. Default true. */
+  /** `chat.startStream` and related methods. Default true. */
   readonly streams?: boolean
   /** The status in a thread's head: `assistant.threads.setStatus`. Default true. */
   readonly statuses?: boolean
@@ -25,7 +25,7 @@ export interface SlackFeatures {
   readonly sessions?: boolean
 }
 
-/** All that the fake knows. */
+/** The state of the fake. */
 export interface World {
   readonly clock: Clock
   readonly features: Required<SlackFeatures>
@@ -35,13 +35,13 @@ export interface World {
   readonly files: Map<string, SlackFileSent>
   readonly uploads: Map<string, { readonly name: string; readonly length: number; bytes?: Uint8Array }>
   readonly views: Map<string, SlackView>
-  /** Triggers of views, until when they can be used, and by whom. */
+  /** Triggers of views: who may use them, and until when. */
   readonly triggers: Map<string, { readonly user: string; readonly until: number }>
   readonly whispers: SlackWhisper[]
-  /** All that the bot wrote and that would have rung somebody by name. */
+  /** The bot's texts that would have notified someone by name. */
   readonly mentions: string[]
   readonly delivery: Delivery
-  /** Undefined for one that there isn't. */
+  /** Undefined if it doesn't exist. */
   channel(id: string): Channel | undefined
   nextTs(): string
   nextId(kind: string): string
@@ -78,7 +78,7 @@ export function createWorld({ clock, channels, features, delivery, onChange }: W
       if (channels === undefined && !known.has(id) && /^[CDG][A-Z0-9]+$/.test(id)) known.set(id, createChannel({ id }))
       return known.get(id)
     },
-    // Each is another one, also when time stands.
+    // Unique even while the clock stands still.
     nextTs: () => `${Math.floor(clock.now() / 1000)}.${String(++count).padStart(6, '0')}`,
     nextId: (kind) => `${kind}${String(++count).padStart(8, '0')}`,
     changed: ({ id }) => onChange(id),
@@ -89,7 +89,7 @@ export function createWorld({ clock, channels, features, delivery, onChange }: W
   }
 }
 
-/** Where a call goes to. */
+/** The target of a call. */
 export function channelIn(world: World, payload: Payload, name = 'channel'): Channel {
   const channel = world.channel(required(payload, name))
   if (!channel) throw new Refusal('channel_not_found')
@@ -106,7 +106,7 @@ export function ownPost({ posts }: Channel, payload: Payload, error = 'cant_upda
   return post
 }
 
-/** Posts spend from their channel's budget, everything else from the method's. */
+/** Posts use their channel's budget, everything else the method's. */
 export function spend({ budget }: World, method: string, channel: string | undefined): void {
   const tier = tiers[method]
   if (method === 'chat.postMessage') return pay(budget, scopeOf(method, channel), posts)
@@ -131,7 +131,7 @@ function pay(budget: Budget, name: string, allowance: Allowance): void {
   if (waitS !== undefined) throw new Limited(waitS)
 }
 
-/** Puts a message into a channel. What is said in a thread rings those who are in it, a direct message its person. */
+/** Adds a message to a channel. A message in a thread notifies its participants, a direct message its person. */
 export function putPost(world: World, channel: Channel, post: Omit<Post, 'ts' | 'editedTimes' | 'reactions'>): Post {
   const put: Post = { ...post, ts: world.nextTs(), editedTimes: 0, reactions: [] }
   channel.posts.set(put.ts, put)

@@ -2,9 +2,9 @@ import type { Clock } from '../clock.ts'
 import type { Allowance } from './limits.ts'
 
 export interface Budget {
-  /** Takes one from each scope, or, when one of them has nothing left, from none: then the seconds to wait. */
+  /** Takes one from each scope, or, if one of them is empty, from none and returns the seconds to wait. */
   spend(scopes: readonly Scope[]): number | undefined
-  /** Nothing passes for so long. */
+  /** Refuses all calls for this many seconds. */
   freeze(name: string, seconds: number): void
 }
 
@@ -13,7 +13,7 @@ export interface Scope {
   readonly allowances: readonly Allowance[]
 }
 
-/** What one scope spent lately, and until when it is frozen. */
+/** What one scope spent recently, and until when it is frozen. */
 interface Account {
   readonly spent: readonly number[]
   readonly frozenUntil: number
@@ -21,7 +21,10 @@ interface Account {
 
 const fresh: Account = { spent: [], frozenUntil: 0 }
 
-/** Counts calls by the clock. Who asks for more is frozen until the oldest call that counts is past; asking again lengthens nothing. */
+/**
+ * Counts calls by the clock. A caller that exceeds the budget is frozen until the oldest counted call expires; asking
+ * again doesn't extend that.
+ */
 export function createBudget(clock: Clock): Budget {
   const accounts = new Map<string, Account>()
   return {
@@ -44,7 +47,7 @@ export function createBudget(clock: Clock): Budget {
   }
 }
 
-/** In whole seconds, as the hint is. */
+/** In whole seconds, like `retry_after`. */
 function waitOf(account: Account, { allowances }: Scope, now: number): number {
   const waits = allowances.map(({ count, perMs }) => {
     const counting = account.spent.filter((at) => at > now - perMs)

@@ -10,7 +10,7 @@ export interface TelegramChat {
   readonly title?: string
   /** The `message_thread_id`s of its topics. Default none. */
   readonly topics?: readonly number[]
-  /** The person has blocked the bot, or the group has thrown it out: 403. Default false. */
+  /** Whether the person has blocked the bot, or the group has removed it: 403. Default false. */
   readonly isBlocked?: boolean
 }
 
@@ -65,7 +65,7 @@ export interface Post {
   readonly reactions: readonly Reaction[]
 }
 
-/** A message that is being written. */
+/** A message being written. */
 export interface Draft {
   readonly draftId: number
   readonly threadId?: number
@@ -75,7 +75,10 @@ export interface Draft {
   readonly keepOnStop: boolean
 }
 
-/** A chat and all that is in it. A topic, or `undefined` for what is in none, has one draft and one "typing…" at a time. */
+/**
+ * A chat and its content. Each topic, or `undefined` for messages outside topics, has one draft and one "typing…" at a
+ * time.
+ */
 export interface Chat {
   readonly id: number
   readonly type: TelegramChatType

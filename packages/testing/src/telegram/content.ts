@@ -8,7 +8,7 @@ import { listIn, numberOf, objectIn, type Payload, textIn } from './payload.ts'
 import { badRequest } from './refusal.ts'
 import { checkRich } from './rich.ts'
 
-/** The text that a call sends, parsed. */
+/** The parsed text of a call. */
 export function textContent(payload: Payload): Content {
   const content = contentOf(payload, 'text', 'entities')
   if (content.text === '') throw badRequest('message text is empty')
@@ -16,7 +16,7 @@ export function textContent(payload: Payload): Content {
   return content
 }
 
-/** A draft may be empty: then the client shows "Thinking…". */
+/** A draft may be empty: the client then shows "Thinking…". */
 export function draftContent(payload: Payload): Content {
   const content = contentOf(payload, 'text', 'entities')
   if (content.text.length > limits.text) throw badRequest('message is too long')
@@ -29,7 +29,7 @@ export function captionContent(payload: Payload): Content {
   return content
 }
 
-/** A rich message is shown as its source: nothing here renders it. */
+/** A rich message is shown as its source, without rendering. */
 export function richContent(payload: Payload): Content {
   const { markdown, html, blocks } = objectIn(payload, 'rich_message') ?? {}
   const given = [markdown, html, blocks].filter((each) => each !== undefined)
@@ -70,7 +70,7 @@ function checked(formatted: Formatted): Formatted {
   return formatted
 }
 
-/** The inline keyboard of a call; none when it has another markup or none. */
+/** The inline keyboard of a call; empty if it has another markup or none. */
 export function rowsIn(payload: Payload): TelegramRows {
   const rows = objectIn(payload, 'reply_markup')?.inline_keyboard
   if (!Array.isArray(rows)) return []

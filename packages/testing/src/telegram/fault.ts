@@ -1,34 +1,34 @@
 import { type Befalling, createPlan, type FaultPlan } from '../fault.ts'
 
-/** What goes wrong with a call. */
+/** A failure of a call. */
 export type TelegramFault = ToCalls &
-  /** 429, and the chat that the call named is frozen for as long, as it is after a real one. */
+  /** 429; the chat of the call is frozen for as long, as after a real one. */
   (
     | { readonly type: 'rate-limited'; readonly retryAfterS: number }
     /**
-     * An answer that refuses; the description has a usual one for the code. Nothing was done, unless it `isTaken`: a gateway
-     * that gives up on a server which goes on.
+     * An error response, by default with the usual description for the code. Nothing was done, unless it `isTaken`: a
+     * gateway that gives up on a server which continues.
      */
     | { readonly type: 'status'; readonly code: number; readonly description?: string; readonly isTaken?: boolean }
     /** 502 and a web page instead of JSON: nothing was done. */
     | { readonly type: 'html' }
     /** The connection breaks before the call is taken. */
     | { readonly type: 'refuse' }
-    /** The call is taken and the connection breaks before the answer: did it happen or not? */
+    /** The call is taken and the connection breaks before the answer, so the client can't know. */
     | { readonly type: 'accept-then-drop' }
     /** Not taken, and never answered: the client has to give up. */
     | { readonly type: 'stall' }
     /** Taken, and never answered. */
     | { readonly type: 'accept-then-stall' }
-    /** Taken and answered so much later, by the clock. */
+    /** Taken and answered after `delayMs`, by the clock. */
     | { readonly type: 'delay'; readonly delayMs: number }
   )
 
-/** Which calls a fault befalls. */
+/** The calls that a fault applies to. */
 interface ToCalls extends Befalling {
   /** Default: any but `getUpdates`. */
   readonly method?: string | RegExp
-  /** Default: any, and calls without one. */
+  /** Default: any, including calls without one. */
   readonly chatId?: number
 }
 

@@ -1,6 +1,6 @@
 import { badRequest } from './refusal.ts'
 
-/** A stretch of a text that looks or does something else. Offset and length count UTF-16 units. */
+/** A range of text with a format or function. Offset and length count UTF-16 units. */
 export interface TelegramEntity {
   readonly type: string
   readonly offset: number
@@ -9,7 +9,7 @@ export interface TelegramEntity {
   readonly language?: string
 }
 
-/** How the source of a text was written. */
+/** The markup of a text's source. */
 export type TelegramMode = 'plain' | 'HTML' | 'MarkdownV2' | 'rich'
 
 export interface Formatted {
@@ -19,10 +19,10 @@ export interface Formatted {
 
 export const unparsable = (what: string): Error => badRequest(`can't parse entities: ${what}`)
 
-/** Telegram counts errors' places in bytes. */
+/** Telegram reports error positions in bytes. */
 export const byteAt = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
 
-/** As Telegram stores it: without white space around it, without entities that hold nothing or stand in code, in order. */
+/** As Telegram stores it: without surrounding white space, empty entities or entities inside code; in order. */
 export function tidied({ text, entities }: Formatted): Formatted {
   const start = text.length - text.trimStart().length
   const kept = text.trim()

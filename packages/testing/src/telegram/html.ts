@@ -30,7 +30,7 @@ const tag = /<(\/?)([^\s>]*)((?:[^>"']|"[^"]*"|'[^']*')*)(>?)/y
 const reference = /&(?:#x([0-9a-f]+)|#(\d+)|(lt|gt|amp|quot));?/iy
 const attribute = /([^\s=>]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.-]*)))?/g
 
-/** Reads Telegram's HTML, which knows few tags and no comments: "<" is a tag or an error. */
+/** Reads Telegram's HTML, which has few tags and no comments: "<" starts a tag or is an error. */
 export function parseHtml(source: string): Formatted {
   const open: Open[] = []
   const entities: TelegramEntity[] = []
@@ -68,7 +68,7 @@ export function parseHtml(source: string): Formatted {
       close(name, place)
       return start + all.length
     }
-    // Telegram looks at the name as soon as it has ended, and for the tag's own end only then.
+    // Telegram checks the name as soon as it has ended, and the end of the tag only then.
     if (end !== '>' && rest === '') throw unparsable(`Unclosed start tag ${place}`)
     if (types[name] === undefined) throw unparsable(`Unsupported start tag "${name}" ${place}`)
     if (end !== '>') throw unparsable(`Unclosed start tag "${name}" ${place}`)
@@ -91,10 +91,10 @@ export function parseHtml(source: string): Formatted {
       entities.push({ type: 'pre', offset: last.offset, length, language })
       return
     }
-    // Its code has told of it already, with the language.
+    // The code inside has already added the entity, with the language.
     const known = entities.some(({ type, offset }) => type === 'pre' && offset === last.offset)
     if (last.name === 'pre' && known) return
-    // A link without an address that works is plain text.
+    // A link without a working URL is plain text.
     const url = last.name === 'a' ? (last.attributes.get('href') ?? text.slice(last.offset)) : undefined
     if (url !== undefined && !/^(https?|tg|tel|mailto):|^[\w-]+(\.[\w-]+)+/i.test(url)) return
     const type = last.attributes.has('expandable') ? 'expandable_blockquote' : (types[last.name] ?? last.name)

@@ -1,12 +1,12 @@
-/** At most so many calls within any such span of time. */
+/** A maximum number of calls within any time span of this length. */
 export interface Allowance {
   readonly count: number
   readonly perMs: number
 }
 
 /**
- * What Telegram allows. [docs]: the Bot API's pages or its FAQ; [told]: measured by others, Telegram says nothing;
- * [chosen]: some number is needed, and none is known.
+ * Telegram's limits. [docs]: the Bot API's pages or its FAQ; [told]: measured by others, without a statement by
+ * Telegram; [chosen]: a number is needed, but none is known.
  */
 export const limits = {
   /** UTF-16 units after parsing. [docs] */
@@ -25,15 +25,18 @@ export const limits = {
   callbackText: 200,
   /** Bytes. [docs] */
   document: 50 * 1024 * 1024,
-  /** A bot puts one reaction on a message. [docs] */
+  /** Reactions of a bot on one message. [docs] */
   reactions: 1,
-  /** Sends, edits and drafts to one chat together. "More than one message per second" brings 429s "eventually" [docs]: short bursts pass [told]. */
+  /**
+   * Sends, edits and drafts to one chat together. "More than one message per second" brings 429s "eventually" [docs];
+   * short bursts pass [told].
+   */
   chat: { count: 3, perMs: 3000 },
-  /** A group takes that, and no more than 20 a minute. [docs] */
+  /** The additional limit in a group: 20 per minute. [docs] */
   group: { count: 20, perMs: 60_000 },
   /** Sends, edits and drafts to all chats together. [docs] */
   bot: { count: 30, perMs: 1000 },
-  /** `sendChatAction` to one chat: it doesn't count as a message. [chosen] */
+  /** `sendChatAction` to one chat: doesn't count as a message. [chosen] */
   typing: { count: 5, perMs: 5000 },
   /** How long "typing…" shows. [docs] */
   typingMs: 5000,
@@ -45,11 +48,14 @@ export const limits = {
   deleteMs: 48 * 60 * 60 * 1000,
   /** Updates of one `getUpdates`. [docs] */
   updates: 100,
-  /** Between two attempts at a webhook, doubled each time. Telegram tries "a reasonable amount" [docs] of times, [chosen]. */
+  /**
+   * Delay between two webhook attempts, doubled each time. Telegram tries "a reasonable amount" [docs] of times,
+   * [chosen].
+   */
   webhook: { firstMs: 1000, longestMs: 60_000, attempts: 10 },
 } as const satisfies Record<string, number | Allowance | Readonly<Record<string, number>>>
 
-/** What a bot may react with. [docs] ✅ is not among them. */
+/** The emoji that a bot may react with. [docs] ✅ is not among them. */
 export const reactionEmoji: ReadonlySet<string> = new Set(
   '👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡'.split(
     ' ',

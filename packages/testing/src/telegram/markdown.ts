@@ -2,7 +2,7 @@ import { byteAt, type Formatted, type TelegramEntity, unparsable } from './forma
 
 const reserved = '_*[]()~`>#+-=|{}.!'
 
-/** Longest first: "__" is no two "_". */
+/** Longest first: "__" is not two "_". */
 const marks: readonly (readonly [mark: string, type: string, name: string])[] = [
   ['```', 'pre', 'Pre'],
   ['__', 'underline', 'Underline'],
@@ -22,7 +22,10 @@ interface Open {
   readonly language?: string
 }
 
-/** Reads Telegram's MarkdownV2, in which every mark that means nothing must be escaped. Expandable quotations and custom emoji are not known. */
+/**
+ * Reads Telegram's MarkdownV2, in which every mark without meaning must be escaped. Doesn't support expandable
+ * quotations and custom emoji.
+ */
 export function parseMarkdown(source: string): Formatted {
   const open: Open[] = []
   const entities: TelegramEntity[] = []
@@ -35,7 +38,7 @@ export function parseMarkdown(source: string): Formatted {
   if (left) throw unparsable(`Can't find end of ${left.name} entity at byte offset ${byteAt(source, left.at)}`)
   return { text, entities }
 
-  /** Reads one thing and tells where the next begins. */
+  /** Reads one element and returns where the next begins. */
   function step(start: number): number {
     const char = source[start] ?? ''
     const next = source[start + 1]

@@ -9,7 +9,7 @@ export interface Parts {
   readonly files: ReadonlyMap<string, Upload>
 }
 
-/** Reads a `multipart/form-data` body. Names may stand without quotes, as grammY writes them. */
+/** Reads a `multipart/form-data` body. Accepts unquoted names, as grammY writes them. */
 export function readMultipart(body: Buffer, boundary: string): Parts {
   const fields: Record<string, string> = {}
   const files = new Map<string, Upload>()

@@ -3,7 +3,7 @@ import { fieldsOf } from '../recorded/frames.ts'
 import { readMultipart, type Upload } from './multipart.ts'
 import { badRequest } from './refusal.ts'
 
-/** What a call carries. Numbers, flags and objects come as themselves in JSON and as text in a form. */
+/** The payload of a call. Numbers, flags and objects have their type in JSON and are text in a form. */
 export interface Payload {
   readonly fields: Readonly<Record<string, unknown>>
   readonly files: ReadonlyMap<string, Upload>
@@ -22,7 +22,7 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
   return { fields: all, files }
 }
 
-/** Half a letter of two units is nothing that UTF-8 could hold. */
+/** Half of a surrogate pair can't be encoded in UTF-8. */
 function isBroken(value: unknown): boolean {
   if (typeof value === 'string') return /\p{Surrogate}/u.test(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(isBroken)
@@ -67,13 +67,13 @@ export function flagIn({ fields }: Payload, name: string): boolean {
   return value === true || value === 1 || (typeof value === 'string' && /^(true|1)$/i.test(value))
 }
 
-/** An object, or its JSON; undefined when it is neither. */
+/** An object, or its JSON; undefined if it is neither. */
 export function objectIn({ fields }: Payload, name: string): Readonly<Record<string, unknown>> | undefined {
   const value = readValue(fields[name])
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? fieldsOf(value) : undefined
 }
 
-/** A list, or its JSON; undefined when it is neither. */
+/** A list, or its JSON; undefined if it is neither. */
 export function listIn({ fields }: Payload, name: string): readonly unknown[] | undefined {
   const value = readValue(fields[name])
   return Array.isArray(value) ? value : undefined

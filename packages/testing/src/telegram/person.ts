@@ -13,19 +13,19 @@ export interface TelegramFrom {
 
 export interface TelegramSay extends TelegramFrom, TelegramOrigin {}
 
-/** What people in the chats can do. What can't be done is a `TestingError`: a person sees no such thing. */
+/** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface Person {
   /** Writes a message; the bot is told. Returns its `messageId`. */
   say(chatId: number, text: string, options?: TelegramSay): number
-  /** Presses the button of this text, or of this data; the bot is told and has 15 s to answer. */
+  /** Presses the button with this text or data; the bot is told and has 15 s to answer. */
   press(chatId: number, messageId: number, button: string, options?: TelegramFrom): TelegramPress
   /** Deletes a message; the bot is not told. */
   remove(chatId: number, messageId: number): void
   /** Presses the Stop button of the draft; the bot is told. */
   stopDraft(chatId: number, threadId?: number): void
-  /** Reacts with these emoji instead of those before; the bot is told if it allowed `message_reaction`. */
+  /** Replaces the person's reactions with these emoji; the bot is told if it allowed `message_reaction`. */
   setReaction(chatId: number, messageId: number, emoji: readonly string[], options?: TelegramFrom): void
-  /** Blocks the bot, or throws it out of the group; or lets it in again. The bot finds out by itself. */
+  /** Blocks the bot or removes it from the group; or undoes that. The bot is not told. */
   block(chatId: number, isBlocked?: boolean): void
 }
 

@@ -6,11 +6,11 @@ import { badRequest } from './refusal.ts'
 export interface TelegramPress {
   readonly id: string
   readonly data: string
-  /** "waiting" is what the person sees as a spinner on the button. */
+  /** While "waiting", the person sees a spinner on the button. */
   readonly status: 'waiting' | 'answered' | 'expired'
-  /** The notice that the bot answered with; empty for none. */
+  /** The notice in the bot's answer; empty if there is none. */
   readonly text: string | undefined
-  /** The notice has to be clicked away. */
+  /** Whether the notice must be dismissed. */
   readonly isAlert: boolean
   /** Resolves when it is answered or expired. */
   readonly settled: Promise<TelegramPress>
@@ -27,7 +27,7 @@ interface Waiting {
   readonly expire: () => void
 }
 
-/** Callback queries: each can be answered once, while it is young. */
+/** Callback queries: each can be answered once, while it is recent. */
 export function createPresses(clock: Clock): Presses {
   const waiting = new Map<string, Waiting>()
   let opened = 0

@@ -1,4 +1,4 @@
-/** What the Bot API answers instead of a result. It never leaves the fake: a client sees its fields on the wire. */
+/** The Bot API's error response. It never leaves the fake: a client sees its fields on the wire. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: number

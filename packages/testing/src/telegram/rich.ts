@@ -1,11 +1,11 @@
 import { limits } from './limits.ts'
 import { badRequest } from './refusal.ts'
 
-/** What a rich message is made of, as far as its limits go. */
+/** The sizes of a rich message that its limits apply to. */
 export interface RichMeasure {
   readonly codePoints: number
   readonly blocks: number
-  /** Of its widest table. */
+  /** Columns of its widest table. */
   readonly columns: number
 }
 
@@ -14,7 +14,7 @@ const own = /^\s*(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||(?:---+|\*\*\*+|___+)\s*$)/
 
 /**
  * Counts blocks by lines: every heading, list item, table row, rule, fence, quotation and run of other lines is one. A
- * list and a table are one more.
+ * list and a table each count one more.
  */
 export function measureRich(markdown: string): RichMeasure {
   let blocks = 0
@@ -54,7 +54,7 @@ function kindOf(line: string): string {
   return /^\s*([-*_])\1\1/.test(line) ? 'rule' : 'item'
 }
 
-/** Refuses what is too big. How Telegram words it is not known, but for the length. */
+/** Refuses what is too large. Telegram's wording is unknown, except for the length. */
 export function checkRich(markdown: string): void {
   const { codePoints, blocks, columns } = measureRich(markdown)
   if (codePoints > limits.richText) throw badRequest('message is too long')

@@ -3,13 +3,13 @@ import type { TelegramEntity, TelegramMode } from './formatted.ts'
 
 /** A message as a person sees it. */
 export interface TelegramMessage {
-  /** Of a draft: its `draft_id`. */
+  /** For a draft: its `draft_id`. */
   readonly messageId: number
   readonly from: 'bot' | 'user'
-  /** As it reads after parsing; of a rich message its Markdown. Of a document the caption. */
+  /** The text after parsing; for a rich message its Markdown, for a document its caption. */
   readonly text: string
   readonly entities: readonly TelegramEntity[]
-  /** What was sent, and how it was written. */
+  /** The source as sent, and its markup. */
   readonly source: string
   readonly mode: TelegramMode
   /** TelegramRows of buttons. */
@@ -19,13 +19,13 @@ export interface TelegramMessage {
   readonly threadId: number | undefined
   readonly isSilent: boolean
   readonly editedTimes: number
-  /** Emoji, of the bot and of people. */
+  /** Emoji from the bot and from people. */
   readonly reactions: readonly string[]
-  /** Being written: a preview that goes by itself. */
+  /** Whether it is a draft: a preview that disappears by itself. */
   readonly isDraft: boolean
 }
 
-/** All that a person sees in a chat, or in one of its topics: messages in order, then live drafts. */
+/** What a person sees in a chat, or in one of its topics: messages in order, then live drafts. */
 export function screenOf(chat: Chat, threadId: number | undefined, now: number): readonly TelegramMessage[] {
   const all = [...[...chat.posts.values()].map(shownPost), ...liveDrafts(chat, now).map(shownDraft)]
   return threadId === undefined ? all : all.filter((shown) => shown.threadId === threadId)

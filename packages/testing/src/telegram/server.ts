@@ -10,14 +10,17 @@ export interface TelegramCall {
   readonly at: number
   readonly method: string
   readonly chatId: number | undefined
-  /** It was done, whether the client heard of it or not. */
+  /** Whether it was done, even if the client got no answer. */
   readonly ok: boolean
-  /** What the server answered, even if the client got something else or nothing. Absent if the call was never taken, or still waits. */
+  /**
+   * The server's status, even if the client got another answer or none. Absent if the call was never taken, or still
+   * waits.
+   */
   readonly status?: number
-  /** Of a refusal. */
+  /** The description of a refusal. */
   readonly description?: string
   readonly fault?: TelegramFault['type']
-  /** Its fields as they came; of a file the name and how many bytes. */
+  /** Its fields as received; for a file, the name and size in bytes. */
   readonly payload: Readonly<Record<string, unknown>>
 }
 
@@ -25,9 +28,9 @@ export interface ServerOptions {
   readonly world: World
   readonly token: string
   readonly plan: TelegramFaultPlan
-  /** Every call is put here, and replaced when it is answered. */
+  /** Every call is added here, and replaced when it is answered. */
   readonly calls: TelegramCall[]
-  /** Waits that are to be ended when the server closes. */
+  /** Waits to end when the server closes. */
   readonly stops: Set<() => void>
 }
 
@@ -44,14 +47,14 @@ const page =
 /** Speaks the Bot API over HTTP. */
 export function createBotApi({ world, token, plan, calls, stops }: ServerOptions): Server {
   const server = createServer((request, response) => {
-    // A client that goes away in the middle of what is written.
+    // The client may disconnect while a response is being written.
     response.on('error', () => {})
     const gone = new AbortController()
     response.on('close', () => gone.abort())
-    // What a method throws is answered; what is left is a client that has gone.
+    // Errors of a method are answered; what remains is a disconnected client.
     take(request, response, gone.signal).catch(() => response.destroy())
   })
-  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   server.requestTimeout = 0
   return server
@@ -84,7 +87,7 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
     await suffer(fault, { call, response, run, record })
   }
 
-  /** Does to a call what its fault says. */
+  /** Applies a fault to a call. */
   async function suffer(fault: TelegramFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
     switch (fault?.type) {
       case undefined:
@@ -155,7 +158,7 @@ interface Suffering {
   readonly record: (answer: Answer) => Answer
 }
 
-/** What is no refusal is a mistake of the fake's, which a test should see. */
+/** Any error that isn't a refusal is a bug in the fake, which a test should see. */
 function refused(error: unknown): Answer {
   const { code, message, retryAfterS } =
     error instanceof Refusal

@@ -9,15 +9,15 @@ import { createBotApi, type TelegramCall } from './server.ts'
 import { createWorld, type TelegramFeatures } from './world.ts'
 
 export interface TelegramOptions {
-  /** The bot's, as "1234:abc": the number is the bot's id. */
+  /** The bot's token, such as "1234:abc": the number is the bot's id. */
   readonly token: string
-  /** Budgets, lifetimes, delays and long polls run on it. Default: the system's. */
+  /** The clock for budgets, lifetimes, delays and long polls. Default: the system's. */
   readonly clock?: Clock
-  /** What goes wrong. Default nothing. */
+  /** The faults to apply. Default: none. */
   readonly faults?: readonly TelegramFault[]
-  /** The chats that there are. Default: whatever id a call names is one. */
+  /** The existing chats. Default: any id is a chat. */
   readonly chats?: readonly TelegramChat[]
-  /** What an older server lacks. */
+  /** The features that an older server lacks. */
   readonly features?: TelegramFeatures
 }
 
@@ -26,9 +26,9 @@ export interface FakeTelegram extends Person {
   /** The `apiRoot` for grammY. */
   readonly url: string
   readonly token: string
-  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly TelegramCall[]
-  /** How many calls of this method there were, whatever was answered. */
+  /** The number of calls of this method, whatever the response. */
   count(method: string): number
   /** What a person in the chat, or in one of its topics, sees now: messages in order, a live draft last. */
   screen(chatId: number, threadId?: number): readonly TelegramMessage[]
@@ -36,15 +36,17 @@ export interface FakeTelegram extends Person {
   notifications(chatId: number): number
   /** Whether "typing…" shows there now, or in that topic. */
   typing(chatId: number, threadId?: number): boolean
-  /** One more fault; it counts calls from now on. */
+  /** Adds a fault; it counts calls from now on. */
   inject(fault: TelegramFault): void
-  /** Told of a chat each time that something changed in it; not of what fades by itself. What it returns stops it. */
+  /**
+   * Calls the observer after each change of a chat, except for what fades by itself. Returns a function that stops it.
+   */
   observe(observer: (chatId: number) => void): () => void
-  /** Breaks off what is open and stops listening. */
+  /** Breaks open connections and stops listening. */
   close(): Promise<void>
 }
 
-/** Starts a fake Telegram on loopback. Any number may run at once. */
+/** Starts a fake Telegram on loopback. Several may run at once. */
 export async function startTelegram(options: TelegramOptions): Promise<FakeTelegram> {
   const { token, clock = realClock, faults = [], chats, features } = options
   const calls: TelegramCall[] = []

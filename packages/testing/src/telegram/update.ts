@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
-/** Something that happened, as the bot is told of it. */
+/** An event as sent to the bot. */
 export interface TelegramUpdate extends Readonly<Record<string, unknown>> {
   readonly update_id: number
 }
@@ -15,23 +15,23 @@ export interface Poll {
 }
 
 export interface Updates {
-  /** Unconfirmed ones, oldest first. */
+  /** Unconfirmed updates, oldest first. */
   readonly pending: readonly TelegramUpdate[]
-  /** What the bot wants to hear of; empty for the usual. */
+  /** The update types that the bot asked for; empty for the default. */
   readonly allowed: readonly string[]
   push(type: string, what: unknown): void
   allow(types: readonly string[] | undefined): void
-  /** Resolves at once, with the next one, or empty when the time is over. A newer poll ends an older one: 409. */
+  /** Resolves immediately, with the next update, or empty on timeout. A newer poll ends an older one: 409. */
   poll(poll: Poll, gone: AbortSignal): Promise<readonly TelegramUpdate[]>
-  /** The oldest one, taken away: the webhook had it. */
+  /** Removes the oldest update after the webhook took it. */
   shift(): void
   clear(): void
-  /** Told of each new one. */
+  /** Calls `run` for each new update. */
   onPush(run: () => void): void
   close(): void
 }
 
-/** Told only to those who ask for them by name. */
+/** Sent only to bots that ask for them by name. */
 const unusual: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
 
 const conflict = (): Refusal =>

@@ -4,7 +4,7 @@ import { limits } from './limits.ts'
 import type { TelegramUpdate, Updates } from './update.ts'
 
 export interface Webhook {
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   readonly url: string
   readonly lastError: { readonly at: number; readonly message: string } | undefined
   set(url: string, secret: string | undefined): void
@@ -12,7 +12,7 @@ export interface Webhook {
   close(): void
 }
 
-/** Sends updates to a URL, one after the other, each until it is taken or has been tried often enough. */
+/** Sends updates to a URL, one after the other, each until it is accepted or the attempts are used up. */
 export function createWebhook(clock: Clock, updates: Updates): Webhook {
   let url = ''
   let secret: string | undefined

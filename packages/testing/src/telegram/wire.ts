@@ -4,7 +4,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
-/** The bot as `getMe` tells of it. */
+/** The bot as `getMe` returns it. */
 export interface Me extends Fields {
   readonly id: number
   readonly username: string
@@ -29,12 +29,15 @@ export function userOf({ id, name = 'Person', isBot = false }: TelegramPerson): 
   return { id, is_bot: isBot, first_name: name }
 }
 
-/** The user that stands in for a chat that posts: anonymous administrators have one, channels another. https://core.telegram.org/bots/api#message */
+/**
+ * The user that represents a chat that posts: one for anonymous administrators, another for channels.
+ * https://core.telegram.org/bots/api#message
+ */
 export const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
 
 /**
- * What only some messages have. A topic's messages without a reply of their own name the message that the topic began with,
- * whose id is the topic's: https://github.com/banteg/takopi/pull/152 has one. `sender_chat` and `forward_origin`:
+ * Fields of only some messages. In a topic, a message that isn't a reply names the topic's first message, whose id is
+ * the topic's: example in https://github.com/banteg/takopi/pull/152. `sender_chat` and `forward_origin`:
  * https://core.telegram.org/bots/api#message
  */
 export function originOf(
@@ -54,13 +57,13 @@ export function originOf(
   }
 }
 
-/** Where a message of a person's comes from. */
+/** The origin of a person's message. */
 export interface TelegramOrigin {
   readonly threadId?: number
   readonly replyTo?: number
-  /** It is another message, passed on. */
+  /** Whether it is forwarded. */
   readonly isForwarded?: boolean
-  /** It is posted as that chat: a channel, or the group itself for an anonymous administrator. */
+  /** The chat that it is posted as: a channel, or the group itself for an anonymous administrator. */
   readonly as?: { readonly id: number; readonly title: string }
 }
 
@@ -69,7 +72,7 @@ export function chatOf({ id, type, title, topics }: Chat): Fields {
   return { id, type, title, ...(topics.size > 0 ? { is_forum: true } : {}) }
 }
 
-/** A message as the Bot API tells of it. */
+/** A message as the Bot API returns it. */
 export function messageOf(post: Post, chat: Chat, me: Me): Fields {
   const { content, document, replyTo, threadId, editedAt } = post
   const replied = replyTo === undefined ? undefined : chat.posts.get(replyTo)

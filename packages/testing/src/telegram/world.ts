@@ -9,7 +9,7 @@ import { createUpdates, type Updates } from './update.ts'
 import { createWebhook, type Webhook } from './webhook.ts'
 import { type Me, meFor } from './wire.ts'
 
-/** What this server knows; an older one answers "method not found". */
+/** The features of this server; for a missing one it answers "method not found". */
 export interface TelegramFeatures {
   /** Rich messages. Default true. */
   readonly richMessages?: boolean
@@ -17,7 +17,7 @@ export interface TelegramFeatures {
   readonly drafts?: boolean
 }
 
-/** All that the fake knows. */
+/** The state of the fake. */
 export interface World {
   readonly clock: Clock
   readonly features: Required<TelegramFeatures>
@@ -27,10 +27,10 @@ export interface World {
   readonly presses: Presses
   readonly webhook: Webhook
   readonly files: Map<string, StoredFile>
-  /** Undefined for one that there isn't. */
+  /** Undefined if it doesn't exist. */
   chat(id: number): Chat | undefined
   nextMessageId(): number
-  /** Tells observers that a person in the chat sees something else now. */
+  /** Notifies observers that a person in the chat now sees something else. */
   changed(chat: Chat): void
 }
 
@@ -67,7 +67,7 @@ export function createWorld({ token, clock, chats, features, onChange }: WorldOp
   }
 }
 
-/** Where a call goes to. */
+/** The target of a call. */
 export interface Target {
   readonly chat: Chat
   readonly threadId: number | undefined
@@ -91,7 +91,7 @@ export const scopeName = (chatId: number): string => `chat ${chatId}`
 export const typingScopeName = (chatId: number): string => `typing ${chatId}`
 export const botScopeName = 'bot'
 
-/** Sends, edits and drafts spend from one budget of the chat and from one of the bot. */
+/** Sends, edits and drafts use one budget of the chat and one of the bot. */
 export function spend({ budget }: World, chat: Chat): void {
   const allowances = chat.type === 'private' ? [limits.chat] : [limits.chat, limits.group]
   pay(budget, [
@@ -109,7 +109,7 @@ function pay(budget: Budget, scopes: readonly Scope[]): void {
   if (waitS !== undefined) throw tooMany(waitS)
 }
 
-/** The message that a call replies to; undefined when it needn't be there and isn't. */
+/** The message that a call replies to; undefined if the reference is optional and its message doesn't exist. */
 export function repliedIn(payload: Payload, chat: Chat): number | undefined {
   const parameters = objectIn(payload, 'reply_parameters')
   const id =
@@ -120,7 +120,7 @@ export function repliedIn(payload: Payload, chat: Chat): number | undefined {
   throw badRequest('message to be replied not found')
 }
 
-/** Puts a message into a chat. A draft and the typing of that topic are gone with it. */
+/** Adds a message to a chat. Removes the draft and the typing indicator of that topic. */
 export function putPost(
   world: World,
   { chat, threadId }: Target,

@@ -1,4 +1,4 @@
-/** A stretch of a text that looks otherwise. Offset and length count UTF-16 units of what is seen. */
+/** A range of text with a format. Offset and length count UTF-16 units of the displayed text. */
 export interface WhatsAppEntity {
   readonly type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'quote'
   readonly offset: number
@@ -6,7 +6,7 @@ export interface WhatsAppEntity {
 }
 
 export interface WhatsAppFormatted {
-  /** What is seen. */
+  /** The displayed text. */
   readonly text: string
   readonly entities: readonly WhatsAppEntity[]
 }
@@ -17,14 +17,15 @@ const signs: ReadonlyMap<string, WhatsAppEntity['type']> = new Map([
   ['~', 'strikethrough'],
 ])
 
-/** Nothing is seen of it, and a sign before it is none. */
+/** Invisible; it disables a sign before it. */
 const joiner = '\u2060'
 
 const letter = /[\p{L}\p{N}]/u
 
 /**
- * What WhatsApp shows of a message's text. Nobody documents the rules; these are what its apps do as far as is known: code
- * first, then marks around words of one line, which begin and end where no letter stands next to them and no space within.
+ * A message's text as WhatsApp displays it. The rules are undocumented; these are what its apps do as far as known:
+ * code first, then marks around words of one line, which begin and end where no letter is next to them and no space is
+ * inside.
  */
 export function readWhatsApp(source: string): WhatsAppFormatted {
   const entities: WhatsAppEntity[] = []
@@ -89,7 +90,7 @@ function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]):
   return seen
 }
 
-/** Where a mark that begins there ends; undefined where it is none. */
+/** Where the mark that begins here ends; undefined if it isn't a mark. */
 function closingOf(line: string, at: number): number | undefined {
   const sign = line.charAt(at)
   const next = line.charAt(at + 1)

@@ -5,10 +5,10 @@ import type { World } from '../world.ts'
 import { callback, followUp } from './interaction.ts'
 import { edit, post, react, remove, thread, typing } from './message.ts'
 
-/** What a call is, by what it does. */
+/** The kind of a call. */
 export type DiscordCallName = DiscordBucket | 'callback' | 'me'
 
-/** A call, taken apart. */
+/** A parsed call. */
 export interface Call {
   readonly world: World
   readonly payload: Payload
@@ -25,7 +25,7 @@ interface Route {
   /** Groups: `channel`, `message`, `rest`. */
   readonly path: RegExp
   readonly bucket?: DiscordBucket
-  /** Its token is in its path. */
+  /** The token is part of the path. */
   readonly isOpen?: true
   /** Throws a `Refusal`. Undefined: 204. */
   run(call: Call): unknown
@@ -63,7 +63,7 @@ export interface Found {
   readonly rest: string
 }
 
-/** Undefined where there is nothing. */
+/** Undefined if no route matches. */
 export function routeOf(method: string, path: string): Found | undefined {
   for (const route of routes) {
     const found = route.method === method ? route.path.exec(path) : null

@@ -9,7 +9,7 @@ import { messageOf } from '../wire.ts'
 import { channelIn, postIn, putPost } from '../world.ts'
 import type { Call } from './all.ts'
 
-/** Of a post, Discord keeps these flags and no others: no embeds, no sound. */
+/** The flags that Discord keeps when a message is posted: no embeds, no sound. */
 const keptFlags = (1 << 2) | (1 << 12)
 
 export function post({ world, payload, channelId }: Call): unknown {
@@ -23,7 +23,7 @@ export function post({ world, payload, channelId }: Call): unknown {
     if (bytes.length > limits.file) throw invalidForm('files', 'FILE_TOO_LARGE', 'The file is too large.')
   }
   const replyTo = repliedIn(payload, channel)
-  // https://discord.com/developers/docs/resources/message#create-message: the message of that nonce is given once more.
+  // https://discord.com/developers/docs/resources/message#create-message: returns the message with that nonce again.
   const known = nonce !== undefined && payload.fields.enforce_nonce === true ? world.posted(nonce) : undefined
   if (known) return messageOf(known.post, known.channel, world.me)
   const put = putPost(world, channel, {
@@ -38,7 +38,7 @@ export function post({ world, payload, channelId }: Call): unknown {
   return messageOf(put, channel, world.me)
 }
 
-/** What is not named stays as it is; components that are named are all there are. */
+/** Keeps fields that are absent; given components replace all existing ones. */
 export function edit({ world, payload, channelId, messageId }: Call): unknown {
   const channel = channelIn(world, channelId)
   const post = postIn(channel, messageId)
@@ -98,7 +98,7 @@ function nonceIn({ fields: { nonce } }: Payload): string | undefined {
   return text
 }
 
-/** Undefined when it needn't be there and isn't. */
+/** Undefined if the reference is optional and its message doesn't exist. */
 function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
   if (fields.message_reference === undefined) return undefined
   const { message_id: id, fail_if_not_exists: mustExist } = fieldsOf(fields.message_reference)
@@ -107,7 +107,7 @@ function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
   throw invalidForm('message_reference', 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'Unknown message')
 }
 
-/** A thread has the id of the message that it hangs on, which is how Discord finds it. */
+/** A thread has the id of its starter message, which is how Discord finds it. */
 export function thread({ world, payload, channelId, messageId }: Call): unknown {
   const parent = channelIn(world, channelId)
   if (parent.kind !== 'text') throw refusals.wrongChannel()

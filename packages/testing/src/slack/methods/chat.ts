@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.ts'
 import { isLive } from '../stream.ts'
 import { channelIn, ownPost, putPost, replacePost, type World } from '../world.ts'
 
-/** What a method answers, beside `ok`. */
+/** The fields of a response besides `ok`. */
 export type Result = Readonly<Record<string, unknown>>
 
 export function postMessage(world: World, payload: Payload): Result {
@@ -32,7 +32,7 @@ export function update(world: World, payload: Payload): Result {
   const post = ownPost(channel, payload)
   if (post.stream && isLive(post.stream, world.clock.now())) throw new Refusal('streaming_state_conflict')
   const written = writtenIn(world, payload, limits.updateText)
-  // What a stream was is gone with it: its tasks, too.
+  // Removes the stream and its tasks.
   const { stream: _, ...rest } = post
   replacePost(world, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
   return { channel: channel.id, ts: post.ts, text: written.fallback }
@@ -46,7 +46,7 @@ export function remove(world: World, payload: Payload): Result {
   return { channel: channel.id, ts: post.ts }
 }
 
-/** A thread begins at a message that is there, and is named by it. */
+/** A thread is named by its first message, which must exist. */
 export function threadIn({ posts }: Channel, payload: Payload): string | undefined {
   const threadTs = textIn(payload, 'thread_ts')
   if (threadTs === undefined) return undefined
@@ -77,7 +77,7 @@ function writtenIn(world: World, payload: Payload, most: number): Written {
   return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }
 }
 
-/** Three characters are written otherwise in `text`. */
+/** Three characters are escaped in `text`. */
 function unescaped(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }

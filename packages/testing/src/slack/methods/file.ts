@@ -33,7 +33,7 @@ export function completeUpload(world: World, payload: Payload): Result {
   return { files: given }
 }
 
-/** Where it was shared, too. */
+/** Includes where the file was shared. */
 export function fileInfo(world: World, payload: Payload): Result {
   const id = required(payload, 'file')
   const file = world.files.get(id)

@@ -20,7 +20,7 @@ export function startStream(world: World, payload: Payload): Result {
   }
   const stream = begun(payload, world.clock.now())
   const post = putPost(world, channel, { from: 'bot', threadTs, ...lookOf(world, stream), blocks: [], stream })
-  // It makes a session, and what streams is at work.
+  // A stream creates a session, and the session is working.
   if (threadTs !== undefined) channel.sessions.set(threadTs, 'processing')
   return { channel: channel.id, ts: post.ts }
 }

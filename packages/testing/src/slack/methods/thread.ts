@@ -20,7 +20,7 @@ export function setStatus(world: World, payload: Payload): Result {
 
 const states: ReadonlySet<string> = new Set(['active', 'processing', 'suspended', 'closed'])
 
-/** What an agent's session may be. */
+/** The possible states of an agent's session. */
 export function stateIn(status: string): string {
   if (states.has(status)) return status
   throw new Refusal('invalid_status')

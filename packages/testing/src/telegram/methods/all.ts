@@ -8,7 +8,7 @@ import { deleteMessage, editMessageReplyMarkup, editMessageText, setMessageReact
 import { sendDocument, sendMessage, sendRichMessage } from './send.ts'
 import { deleteWebhook, getUpdates, getWebhookInfo, setWebhook } from './update.ts'
 
-/** What a method does and answers. It throws a `Refusal`. */
+/** Executes a method and returns its result. Throws a `Refusal`. */
 export type Method = (world: World, payload: Payload, gone: AbortSignal) => unknown
 
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
@@ -32,7 +32,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['getWebhookInfo', getWebhookInfo],
 ])
 
-/** Undefined where the server knows no such method. */
+/** Undefined if the server doesn't have the method. */
 export function methodNamed(name: string, { features }: World): Method | undefined {
   if (name.includes('Rich') && !features.richMessages) return undefined
   if (name.endsWith('Draft') && !features.drafts) return undefined

@@ -19,7 +19,7 @@ export function editMessageText(world: World, payload: Payload): unknown {
   })
 }
 
-/** Without a markup the buttons go. */
+/** Without a markup, the buttons are removed. */
 export function editMessageReplyMarkup(world: World, payload: Payload): unknown {
   const rows = rowsIn(payload)
   return edit(world, payload, ({ content }) => ({ content, rows }))
@@ -43,7 +43,7 @@ function edit(world: World, payload: Payload, change: (post: Post) => Change): u
   return messageOf(edited, chat, world.me)
 }
 
-/** What a person would see no change of. A rich message is no text message of the same words. */
+/** Equal for edits without a visible change. A rich message differs from a text message with the same words. */
 function identityOf({ content: { text, entities, mode }, rows }: Change): string {
   return JSON.stringify([text, entities, mode === 'rich', rows])
 }

@@ -19,7 +19,7 @@ export function sendDocument(world: World, payload: Payload): unknown {
   return send(world, payload, captionContent(payload), document)
 }
 
-/** The Bot API itself refuses what it can't read or find; what it passes on to Telegram costs from the budget. */
+/** The Bot API itself refuses unreadable or unknown input; only calls passed on to Telegram use the budget. */
 function send(world: World, payload: Payload, content: Content, document?: StoredFile): unknown {
   const rows = rowsIn(payload)
   const target = targetOf(world, payload)
@@ -37,7 +37,7 @@ function send(world: World, payload: Payload, content: Content, document?: Store
   return messageOf(post, target.chat, world.me)
 }
 
-/** A reply goes where what it replies to is. */
+/** A reply goes to the topic of the message that it replies to. */
 function inTopicOf(target: Target, replyTo: number | undefined): Target {
   if (target.threadId !== undefined || replyTo === undefined) return target
   return { ...target, threadId: target.chat.posts.get(replyTo)?.threadId }

@@ -19,7 +19,7 @@ export function getUpdates({ updates, webhook }: World, payload: Payload, gone: 
   )
 }
 
-/** Any URL is taken, as on loopback there is no HTTPS. */
+/** Accepts any URL, because there is no HTTPS on loopback. */
 export function setWebhook({ updates, webhook }: World, payload: Payload): unknown {
   const url = textIn(payload, 'url') ?? ''
   const secret = textIn(payload, 'secret_token')

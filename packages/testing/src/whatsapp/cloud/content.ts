@@ -10,17 +10,17 @@ export interface WhatsAppButton {
   readonly data: string
 }
 
-/** What a message shows. */
+/** The visible content of a message. */
 export interface CloudContent {
   readonly kind: 'text' | 'buttons' | 'list' | 'document'
   readonly source: string
   readonly buttons: readonly WhatsAppButton[]
-  /** Of a document. */
+  /** The media id of a document. */
   readonly mediaId?: string
   readonly fileName?: string
 }
 
-/** Throws a `CloudRefusal` for what the Cloud API does not take. */
+/** Throws a `CloudRefusal` for content that the Cloud API doesn't accept. */
 export function contentOf(fields: Fields, listBody: number): CloudContent {
   switch (fields.type) {
     case 'text':

@@ -1,11 +1,13 @@
 import { type Befalling, createPlan, type FaultPlan } from '../../fault.ts'
 
-/** What goes wrong with a call to the Cloud API. */
+/** A failure of a call to the Cloud API. */
 export type CloudFault = ToCalls &
-  /** The limit of the pair (131056) or of the number (130429): nothing was done. Default the pair's. */
+  /** The limit of the pair (131056) or of the number (130429): nothing was done. Default: the pair's. */
   (
     | { readonly type: 'rate-limited'; readonly code?: 131056 | 130429 }
-    /** An answer that refuses. Nothing was done, unless it `isTaken`: a gateway that gives up on a server which goes on. */
+    /**
+     * An error response. Nothing was done, unless it `isTaken`: a gateway that gives up on a server which continues.
+     */
     | {
         readonly type: 'refused'
         readonly status: number
@@ -25,13 +27,13 @@ export type CloudFault = ToCalls &
     | { readonly type: 'accept-then-stall' }
   )
 
-/** What a call is about. */
+/** The kind of a call. */
 export type CloudCallKind = 'text' | 'interactive' | 'document' | 'reaction' | 'typing' | 'media' | 'other'
 
 interface ToCalls extends Befalling {
   /** Default: any but `typing`. */
   readonly kind?: CloudCallKind
-  /** Default: anybody. */
+  /** Default: any person. */
   readonly to?: string
 }
 

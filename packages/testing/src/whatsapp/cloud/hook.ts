@@ -5,11 +5,11 @@ import { TestingError } from '../../error.ts'
 import { cloudLimits } from './limits.ts'
 import { titles } from './refusal.ts'
 
-/** One request to the webhook, as it was sent. */
+/** One request to the webhook, as sent. */
 export interface WhatsAppWebhookCall {
   readonly body: string
   readonly signature: string
-  /** What was answered; absent before, and where nothing was. */
+  /** The response status; absent until there is a response. */
   readonly status?: number
 }
 
@@ -20,12 +20,12 @@ export interface CloudStatus {
   readonly code?: number
 }
 
-/** Tells the webhook what happens, one request after another, each until it is taken or was tried often enough. */
+/** Reports events to the webhook, one request after another, each until it is accepted or the attempts are used up. */
 export interface Hook {
   readonly calls: readonly WhatsAppWebhookCall[]
   /** `sha256=…` over these bytes. */
   sign(body: string | Uint8Array): string
-  /** As in the app's settings: it is asked for a challenge first. Rejects when that does not come back. */
+  /** Sets the webhook as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
   set(url: string, verifyToken: string): Promise<void>
   tell(value: Readonly<Record<string, unknown>>): void
   status(status: CloudStatus): void

@@ -1,10 +1,10 @@
-/** What the Cloud API allows. [docs]: Meta's pages; [chosen]: some number is needed, and none is known. */
+/** The Cloud API's limits. [docs]: Meta's pages; [chosen]: a number is needed, but none is known. */
 export const cloudLimits = {
   /** UTF-16 units of a text. [docs] */
   text: 4096,
   /** UTF-16 units above reply buttons. [docs] */
   buttonsBody: 1024,
-  /** UTF-16 units above a list, where the server takes that much. [docs] */
+  /** UTF-16 units above a list, if the server accepts that many. [docs] */
   listBody: 4096,
   /** Reply buttons, their titles and ids. [docs] */
   buttons: { most: 3, title: 20, id: 256 },
@@ -14,19 +14,21 @@ export const cloudLimits = {
   caption: 1024,
   /** Bytes. [docs] */
   document: 100 * 1024 * 1024,
-  /** One message to the same person. Bursts are lent by the real one, and paid for afterwards. [docs] */
+  /** One message to the same person. The real API lends bursts, which are paid back afterwards. [docs] */
   pair: { count: 1, perMs: 6000 },
-  /** Messages of one number. [docs] */
+  /** Messages from one number. [docs] */
   number: { count: 80, perMs: 1000 },
-  /** After a person's last message. [docs] */
+  /** Time after a person's last message. [docs] */
   windowMs: 86_400_000,
   /** How long "typing…" shows. [docs] */
   typingMs: 25_000,
-  /** Between two attempts at a webhook, doubled each time, and how many there are: Meta goes on for days [docs]. [chosen] */
+  /**
+   * Delay between two webhook attempts, doubled each time, and their number: Meta continues for days [docs]. [chosen]
+   */
   webhook: { firstMs: 1000, attempts: 5 },
 } as const
 
-/** Of documents. Other texts than plain ones are refused. [docs] */
+/** Media types of documents. Texts other than plain ones are refused. [docs] */
 export const documentTypes: ReadonlySet<string> = new Set([
   'text/plain',
   'application/pdf',

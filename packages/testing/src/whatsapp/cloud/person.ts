@@ -3,23 +3,26 @@ import type { CloudContent } from './content.ts'
 import type { CloudPost, CloudWorld } from './world.ts'
 
 export interface WhatsAppSay {
-  /** As in their profile. Default "Ada". */
+  /** The name in their profile. Default "Ada". */
   readonly name?: string
-  /** The message that it answers. */
+  /** The message that it replies to. */
   readonly replyTo?: string
-  /** It was passed on, or passed on more than five times before. Default: the person wrote it. */
+  /** Whether it was forwarded, or forwarded more than five times. Default: the person wrote it. */
   readonly forwarded?: 'once' | 'often'
 }
 
-/** What people can do. What can't be done is a `TestingError`: a person sees no such thing. */
+/** The actions of people. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface WhatsAppPerson {
   /** Writes a message; the webhook is told, and the business may answer for 24 h. Returns its `wamid`. */
   say(person: string, text: string, options?: WhatsAppSay): string
-  /** Presses the reply button, or picks the row, of this label, description or id, which makes a message of theirs. Returns its `wamid`. */
+  /**
+   * Presses the reply button or picks the row with this label, description or id, which sends a message. Returns its
+   * `wamid`.
+   */
   press(person: string, messageId: string, button: string, options?: WhatsAppSay): string
-  /** Deletes a message for themselves; nobody is told. */
+  /** Deletes a message for the person alone; the webhook is not told. */
   remove(person: string, messageId: string): void
-  /** What was taken can't be delivered after all: it is gone, and the webhook is told why. */
+  /** Reports that a taken message can't be delivered: it is removed, and the webhook is told why. */
   fail(person: string, messageId: string, code: number): void
 }
 
@@ -65,7 +68,7 @@ export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
     chat.posts.set(id, { id, from: 'person', at, content, ...(replyTo !== undefined && { replyTo }) })
     chat.heardAt = at
     world.changed(person)
-    // Who has a name instead of a number is named by a business-scoped user id alone.
+    // A person with a username instead of a number is identified by a business-scoped user id alone.
     const isNamed = person.includes('.')
     const contact = { profile: { name }, ...(isNamed ? { user_id: person } : { wa_id: person }) }
     const from = isNamed ? { from_user_id: person } : { from: person }

@@ -1,4 +1,4 @@
-/** What the Cloud API answers instead of a result. It never leaves the fake: a client sees its fields on the wire. */
+/** The Cloud API's error response. It never leaves the fake: a client sees its fields on the wire. */
 export class CloudRefusal extends Error {
   override readonly name = 'CloudRefusal'
   readonly status: number
@@ -20,7 +20,7 @@ export class CloudRefusal extends Error {
 export const invalid = (details: string): CloudRefusal =>
   new CloudRefusal(131009, '(#131009) Parameter value is not valid', { details })
 
-/** The words that Meta has for its codes. */
+/** Meta's titles for its error codes. */
 export const titles: Readonly<Record<number, string>> = {
   4: 'Application request limit reached',
   100: 'Invalid parameter',

@@ -11,9 +11,9 @@ export interface WhatsAppCall {
   readonly at: number
   readonly kind: CloudCallKind
   readonly to: string | undefined
-  /** What the server answered, even if the client got nothing of it. Absent if the call was never taken. */
+  /** The server's status, even if the client got no answer. Absent if the call was never taken. */
   readonly status?: number
-  /** Meta's, of a refusal. */
+  /** Meta's error code of a refusal. */
   readonly code?: number
   readonly fault?: CloudFault['type']
   readonly fields: Readonly<Record<string, unknown>>
@@ -24,9 +24,9 @@ export interface CloudServerOptions {
   readonly token: string
   readonly phoneNumberId: string
   readonly plan: CloudFaultPlan
-  /** Its time is in the `Date` header of each answer. Undefined: answers have no such header. */
+  /** The time of the `Date` header. If undefined, responses have no such header. */
   readonly clock: Clock | undefined
-  /** Every call is put here, and replaced when it is answered. */
+  /** Every call is added here, and replaced when it is answered. */
   readonly calls: WhatsAppCall[]
 }
 
@@ -43,12 +43,12 @@ export function createCloudServer(options: CloudServerOptions): Server {
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
   })
-  // A kept connection that the server closes just as it is used again would be a fault that nobody asked for.
+  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   return server
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Node would take the computer's clock. https://www.rfc-editor.org/rfc/rfc9110#field.date
+    // Node would use the computer's clock. https://www.rfc-editor.org/rfc/rfc9110#field.date
     if (clock !== undefined) response.setHeader('date', new Date(clock.now()).toUTCString())
     else response.sendDate = false
     const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
@@ -94,7 +94,7 @@ interface Suffering {
   readonly record: (answer: Answer) => Answer
 }
 
-/** Does to a call what its fault says. */
+/** Applies a fault to a call. */
 function suffer(fault: CloudFault | undefined, { response, run, record }: Suffering): void {
   switch (fault?.type) {
     case undefined:
@@ -147,7 +147,7 @@ function done(run: () => unknown): Answer {
   }
 }
 
-/** What is no refusal is a mistake of the fake's, which a test should see. */
+/** Any error that isn't a refusal is a bug in the fake, which a test should see. */
 function refused(error: unknown): Answer {
   const { status, code, message, details } =
     error instanceof CloudRefusal ? error : new CloudRefusal(1, `The fake failed: ${String(error)}`, { status: 500 })

@@ -16,15 +16,18 @@ export interface WhatsAppOptions {
   readonly appSecret?: string
   /** Default "106540352242922". */
   readonly phoneNumberId?: string
-  /** Budgets, windows and webhooks run on it. Default: the system's. */
+  /** The clock for budgets, windows and webhooks. Default: the system's. */
   readonly clock?: Clock
-  /** What goes wrong. Default nothing. */
+  /** The faults to apply. Default: none. */
   readonly faults?: readonly CloudFault[]
   /** UTF-16 units above a list. Default 4,096; older servers: 1,024. */
   readonly listBody?: number
-  /** What is written more than 24 h after a person's last message is taken, and reported as failed to the webhook, or refused at once. Default "report". */
+  /**
+   * Whether a message more than 24 h after the person's last one is taken and reported as failed to the webhook, or
+   * refused at once. Default "report".
+   */
   readonly closedWindow?: 'report' | 'refuse'
-  /** Answers have a `Date` header, by the clock. Default true. */
+  /** Whether responses have a `Date` header, by the clock. Default true. */
   readonly dates?: boolean
 }
 
@@ -33,26 +36,29 @@ export interface WhatsAppMessage {
   readonly id: string
   readonly from: 'business' | 'person'
   readonly kind: 'text' | 'buttons' | 'list' | 'document'
-  /** As it reads, its marks applied. */
+  /** The text as displayed, with its marks applied. */
   readonly text: string
   readonly entities: readonly WhatsAppEntity[]
-  /** As it was sent. */
+  /** As sent. */
   readonly source: string
-  /** Reply buttons, or the rows of a list. They stay whatever is pressed. */
+  /** Reply buttons, or the rows of a list. They stay after a press. */
   readonly buttons: readonly WhatsAppButton[]
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
   readonly replyTo: string | undefined
   readonly reaction: string | undefined
 }
 
-/** A Cloud API server, and the people that the business talks to. Chats are open at the start, as if everybody had just written. */
+/**
+ * A Cloud API server, and the people that the business talks to. Chats are open at the start, as if everyone had just
+ * written.
+ */
 export interface FakeWhatsApp extends WhatsAppPerson {
   /** The `apiUrl` for a client, with its version. */
   readonly url: string
   readonly token: string
   readonly appSecret: string
   readonly phoneNumberId: string
-  /** Every call with the right token so far, in order of arrival, whatever was answered. */
+  /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly WhatsAppCall[]
   count(kind: WhatsAppCall['kind']): number
   screen(person: string): readonly WhatsAppMessage[]
@@ -60,18 +66,18 @@ export interface FakeWhatsApp extends WhatsAppPerson {
   notifications(person: string): number
   typing(person: string): boolean
   inject(fault: CloudFault): void
-  /** Told of a person each time that something changed in their chat. What it returns stops it. */
+  /** Calls the observer after each change of a person's chat. Returns a function that stops it. */
   observe(observer: (person: string) => void): () => void
-  /** What was told to the webhook. */
+  /** The requests to the webhook. */
   readonly webhookCalls: readonly WhatsAppWebhookCall[]
-  /** Sets the webhook, as in the app's settings: it is asked for the challenge first. Rejects when that does not come back. */
+  /** Sets the webhook, as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
   setWebhook(url: string, verifyToken: string): Promise<void>
   /** `sha256=…`, as Meta signs these bytes. */
   sign(body: string | Uint8Array): string
   close(): Promise<void>
 }
 
-/** Starts a fake of WhatsApp's Cloud API on loopback. Any number may run at once. */
+/** Starts a fake Cloud API on loopback. Several may run at once. */
 export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhatsApp> {
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
   const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options

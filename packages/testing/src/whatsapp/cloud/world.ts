@@ -18,10 +18,10 @@ export interface CloudPost {
   reaction?: string
 }
 
-/** What one person and the business wrote to each other. */
+/** The chat between one person and the business. */
 export interface CloudChat {
   readonly posts: Map<string, CloudPost>
-  /** The person's last message, or the beginning: the business may answer for 24 h. */
+  /** Time of the person's last message, or of the start: the business may answer for 24 h. */
   heardAt: number
   typingUntil: number
   readonly read: Set<string>
@@ -36,7 +36,7 @@ export interface WorldOptions {
   readonly onChange: (person: string) => void
 }
 
-/** All that the server knows, and what its calls do to it. They throw a `CloudRefusal`. */
+/** The server's state and the effects of its calls, which throw a `CloudRefusal`. */
 export interface CloudWorld {
   readonly clock: Clock
   readonly hook: Hook
@@ -64,7 +64,7 @@ export function createWorld(options: WorldOptions): CloudWorld {
     return fresh
   }
 
-  /** Opaque, and as long as the real ones. */
+  /** Opaque, and as long as real ids. */
   function nextId(): string {
     ids += 1
     return `wamid.${Buffer.from(`fake message number ${String(ids).padStart(8, '0')}`).toString('base64')}`
@@ -73,7 +73,7 @@ export function createWorld(options: WorldOptions): CloudWorld {
   function messages(fields: Fields): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
     if (fields.status !== undefined) return read(fields)
-    // A business-scoped user id has a parameter of its own.
+    // A business-scoped user id has its own parameter.
     const person = fields.to ?? fields.recipient
     if (typeof person !== 'string' || person === '') throw invalid('to is required')
     if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))

@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 export interface SocketPost {
   readonly id: string
-  /** "me", or the jid of who wrote it. */
+  /** "me", or the author's jid. */
   readonly from: string
   readonly at: number
   readonly source: string
@@ -25,26 +25,26 @@ export interface SocketChat {
   loud: number
 }
 
-/** What WhatsApp knows of an account: the same whatever socket it is reached by. */
+/** WhatsApp's state of an account, independent of the connected socket. */
 export interface SocketAccount {
   chat(jid: string): SocketChat
-  /** What a call to `sendMessage` does; gives what was sent. Throws as the server's refusals come. */
+  /** Executes `sendMessage` and returns the sent message. Throws the server's refusals. */
   send(jid: string, content: Fields, options: Fields): Fields
   put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
   changed(jid: string): void
-  /** People who would ring because a message names them. */
+  /** People mentioned in a message, who would be notified. */
   readonly mentioned: readonly string[]
-  /** Edits that came after 15 min: taken, and shown to nobody. */
+  /** Edits after more than 15 min: accepted, but not displayed. */
   readonly lateEdits: readonly string[]
 }
 
-/** What linked devices may do, as far as people report. */
+/** What linked devices may do, according to reports by users. */
 export const socketLimits = {
-  /** UTF-16 units; the apps take no more. */
+  /** UTF-16 units; the apps accept no more. */
   text: 65_536,
-  /** The apps pass over an edit that comes later. */
+  /** The apps ignore an edit after that. */
   editMs: 900_000,
-  /** Edits in one chat that come closer are refused, and bring the number near to a ban. */
+  /** Edits in one chat at shorter intervals are refused, and bring the number close to a ban. */
   editIntervalMs: 3000,
   /** How long "typing…" shows. */
   typingMs: 10_000,
@@ -52,7 +52,7 @@ export const socketLimits = {
 
 export interface AccountOptions {
   readonly clock: Clock
-  /** What the computer's clock is ahead. */
+  /** How far the computer's clock is ahead, in ms. */
   readonly aheadMs: number
 }
 
@@ -87,14 +87,14 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     const id = typeof options.messageId === 'string' ? options.messageId : nextId()
     const full = {
       key: { remoteJid: jid, fromMe: true, id },
-      // The computer's: `generateWAMessageFromContent` of Baileys.
+      // The computer's time, as in `generateWAMessageFromContent` of Baileys.
       messageTimestamp: Math.floor((clock.now() + aheadMs) / 1000),
       status: 1,
     }
     if (content.delete !== undefined) remove(jid, fieldsOf(content.delete))
     else if (content.react !== undefined) react(jid, fieldsOf(content.react))
     else if (content.edit !== undefined) edit(jid, content)
-    // Who has a message of that id takes no other.
+    // An existing message with that id is kept.
     else if (!chat(jid).posts.has(id)) post(jid, { id, content, options })
     return { ...full, message: { conversation: textIn(content) } }
   }
@@ -105,7 +105,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     )
     mentioned.push(...names.map(String), ...(content.mentionAll === true ? ['all'] : []))
     const quoted = fieldsOf(options.quoted)
-    // The real one fails at what it can't copy.
+    // The real one throws if it can't copy the quoted message.
     if (options.quoted !== undefined && quoted.message === undefined)
       throw new TypeError("Cannot read properties of undefined (reading 'undefined')")
     const replyTo = fieldsOf(quoted.key).id
@@ -127,7 +127,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     where.editedAt = now
     const id = String(fieldsOf(content.edit).id)
     const known = where.posts.get(id)
-    // Nobody hears of it: an app that does not know it, or is told too late, passes it over.
+    // Ignored: an app that doesn't know the message, or gets the edit too late, skips it.
     if (known?.from !== 'me') return
     if (now - known.at > socketLimits.editMs) {
       lateEdits.push(id)

@@ -1,4 +1,4 @@
-/** An error as Baileys makes them, with Boom: the status is where Boom has it. */
+/** An error as Baileys creates it with Boom: the status is in Boom's field. */
 export class SocketBoom extends Error {
   readonly isBoom = true
   readonly isServer: boolean
@@ -16,5 +16,5 @@ export class SocketBoom extends Error {
   }
 }
 
-/** What a closed socket says to each call. */
+/** The error of every call on a closed socket. */
 export const closed = (): SocketBoom => new SocketBoom(428, 'Connection Closed')

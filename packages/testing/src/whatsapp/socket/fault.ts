@@ -1,6 +1,6 @@
 import { type Befalling, createPlan, type FaultPlan } from '../../fault.ts'
 
-/** What goes wrong with a call to a socket. */
+/** A failure of a call to a socket. */
 export type SocketFault = Befalling & {
   /** Default: any but `typing` and `read`. */
   readonly kind?: SocketCallKind
@@ -10,7 +10,7 @@ export type SocketFault = Befalling & {
         readonly statusCode: number
         readonly message?: string
       }
-    /** The connection closes before anything was sent, and this socket is done for. */
+    /** The connection closes before anything was sent, and this socket stays closed. */
     | { readonly type: 'drop' }
     /** It is done, and the answer does not come in time: 408. */
     | { readonly type: 'unanswered' }

@@ -6,19 +6,19 @@ import type { SocketCallKind, SocketFault, SocketFaultPlan } from './fault.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A call as the socket saw it. */
+/** A call as received by the socket. */
 export interface BaileysCall {
   readonly at: number
   readonly kind: SocketCallKind
   readonly jid: string
-  /** Which of the sockets that were connected, from 1. */
+  /** The number of the connected socket, from 1. */
   readonly socket: number
-  /** It was done, whether the caller heard of it or not. */
+  /** Whether it was done, even if the caller got no answer. */
   readonly ok: boolean
   readonly fault?: SocketFault['type']
 }
 
-/** What is told by a socket, with Baileys' own names. */
+/** A socket's events, with Baileys' own names. */
 export interface FakeSocketEvents {
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: 'notify' | 'append' }
   'messages.update': readonly unknown[]
@@ -30,7 +30,10 @@ export interface FakeSocketEvents {
 
 type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(told: FakeSocketEvents[E]) => void> }
 
-/** What the server says to a message that it took. https://github.com/tulir/whatsmeow/blob/main/send.go reads `t` of it: Unix time in seconds, by the server's clock. */
+/**
+ * The server's acknowledgement of a message. https://github.com/tulir/whatsmeow/blob/main/send.go reads its `t`: Unix
+ * time in seconds, by the server's clock.
+ */
 export interface FakeAck {
   readonly tag: 'ack'
   readonly attrs: Readonly<Record<string, string>>
@@ -38,19 +41,19 @@ export interface FakeAck {
 
 const ackEvent = 'CB:ack,class:message'
 
-/** What `makeWASocket()` gives, as far as a channel uses it. Once closed it stays so: the host makes another. */
+/** The part of `makeWASocket()`'s result that a channel uses. Once closed it stays closed; the host creates another. */
 export interface FakeSocket {
   readonly user: { readonly id: string; readonly lid: string }
   readonly ev: {
     on<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
     off<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
   }
-  /** Frames of the wire, as Baileys names them: `SocketConfig` and "custom functionality" in its README. */
+  /** Wire frames, with Baileys' names: `SocketConfig` and "custom functionality" in its README. */
   readonly ws: {
     on(event: typeof ackEvent, listener: (ack: FakeAck) => void): void
     off(event: typeof ackEvent, listener: (ack: FakeAck) => void): void
   }
-  /** What the login knows of numbers and LIDs: `SignalRepositoryWithLIDStore` in Baileys' types. */
+  /** The login's mapping of numbers and LIDs: `SignalRepositoryWithLIDStore` in Baileys' types. */
   readonly signalRepository: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } }
   sendMessage(jid: string, content: object, options?: object): Promise<unknown>
   sendPresenceUpdate(type: 'composing' | 'paused' | 'available' | 'unavailable', jid?: string): Promise<void>
@@ -60,7 +63,7 @@ export interface FakeSocket {
 export interface SocketHandle {
   readonly socket: FakeSocket
   readonly isOpen: boolean
-  /** Listeners that are set. */
+  /** How many listeners are registered. */
   readonly listening: number
   emit<E extends keyof FakeSocketEvents>(event: E, told: FakeSocketEvents[E]): void
   close(): void
@@ -72,11 +75,11 @@ export interface SocketOptions {
   readonly plan: SocketFaultPlan
   readonly number: number
   readonly now: () => number
-  /** Posts are acknowledged with the time at which the server took them. */
+  /** Whether posts are acknowledged with the server's time. */
   readonly acks: boolean
-  /** The number of a LID, in the form in which the login keeps it. */
+  /** The number of a LID, in the login's format. */
   readonly numberOf: (lid: string) => string | undefined
-  /** Every call is put here, and replaced when it is done. */
+  /** Every call is added here, and replaced when it is done. */
   readonly calls: BaileysCall[]
 }
 
@@ -129,11 +132,11 @@ export function createSocket(options: SocketOptions): SocketHandle {
   async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
     const fields = fieldsOf(content)
     const full = await call(kindOf(fields), jid, () => account.send(jid, fields, fieldsOf(options)))
-    // It is told of its own messages as of history.
+    // The socket receives its own messages as history.
     queueMicrotask(() => emit('messages.upsert', { messages: [full], type: 'append' }))
     const { id } = fieldsOf(full.key)
     const ack: FakeAck = { tag: 'ack', attrs: { class: 'message', id: String(id), from: jid, t: secondsOf(now()) } }
-    // The call waits only until the message is written to the connection, so it resolves before.
+    // The call resolves before the acknowledgement, once the message is written to the connection.
     if (acks) void later().then(() => isOpen && tell(ack))
     return full
   }
@@ -170,7 +173,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
       calls[index] = { ...tried, ok: true }
       return result
     }
-    // Keys of devices are looked up first: nothing is done at once.
+    // Asynchronous, because the real one looks up device keys first.
     await Promise.resolve()
     if (!isOpen) throw closed()
     switch (fault?.type) {

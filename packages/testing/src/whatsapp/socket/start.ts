@@ -6,41 +6,44 @@ import { createSocketFaultPlan, type SocketFault } from './fault.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
 export interface BaileysOptions {
-  /** Edits, their window and typing run on it. Default: the system's. */
+  /** The clock for edits, their window and typing. Default: the system's. */
   readonly clock?: Clock
-  /** What goes wrong. Default nothing. */
+  /** The faults to apply. Default: none. */
   readonly faults?: readonly SocketFault[]
-  /** Posts are acknowledged with the server's time. Default true. */
+  /** Whether posts are acknowledged with the server's time. Default true. */
   readonly acks?: boolean
-  /** What the computer's clock is ahead of the server's, in ms: Baileys writes its time into what it sends. Default 0. */
+  /**
+   * How far the computer's clock is ahead of the server's, in ms: Baileys stamps sent messages with its time. Default
+   * 0.
+   */
   readonly aheadMs?: number
-  /** Numbers of LIDs that the login knows. Default none. */
+  /** The LIDs' numbers that the login knows. Default none. */
   readonly numbers?: Readonly<Record<string, string>>
 }
 
 export interface BaileysSay {
-  /** In a group: who writes it. Default "111111111111111@lid". */
+  /** In a group: the author. Default "111111111111111@lid". */
   readonly from?: string
-  /** The other id of the person who writes it: the number of a LID, or the LID of a number. Default: WhatsApp tells none. */
+  /** The author's other id: the number of a LID, or the LID of a number. Default: WhatsApp sends none. */
   readonly alt?: string
-  /** It was passed on. Default false. */
+  /** Whether it was forwarded. Default false. */
   readonly isForwarded?: boolean
   /** Default "Ada". */
   readonly name?: string
-  /** The id of the message that it answers. */
+  /** The id of the message that it replies to. */
   readonly replyTo?: string
-  /** It was written on the phone of this account. Default false. */
+  /** Whether it was written on the phone of this account. Default false. */
   readonly isMine?: boolean
-  /** In a chat whose messages disappear. Default false. */
+  /** Whether it is in a chat with disappearing messages. Default false. */
   readonly isEphemeral?: boolean
 }
 
 /** A message as a person sees it. */
 export interface BaileysMessage {
   readonly id: string
-  /** "me", or the jid of who wrote it. */
+  /** "me", or the author's jid. */
   readonly from: string
-  /** As it reads, its marks applied. */
+  /** The text as displayed, with its marks applied. */
   readonly text: string
   readonly entities: readonly WhatsAppEntity[]
   readonly source: string
@@ -51,33 +54,33 @@ export interface BaileysMessage {
   readonly isRead: boolean
 }
 
-/** An account of WhatsApp's, and the sockets that a host links to it. */
+/** A WhatsApp account, and the sockets that a host links to it. */
 export interface FakeBaileys {
-  /** Another socket, as `makeWASocket()` gives it once it is open. What was written meanwhile is told as history. */
+  /** Connects another socket, like an open one from `makeWASocket()`. Messages from the meantime arrive as history. */
   connect(): FakeSocket
-  /** The connection breaks: every call of this socket fails from now on. */
+  /** Breaks the connection: every call of this socket fails from now on. */
   drop(): void
   readonly isConnected: boolean
-  /** Listeners that are set on the socket of now. */
+  /** How many listeners the current socket has. */
   readonly listening: number
   readonly calls: readonly BaileysCall[]
   count(kind: BaileysCall['kind']): number
   screen(jid: string): readonly BaileysMessage[]
-  /** How many messages of the account's made a sound there: all do, and no edit does. */
+  /** How many of the account's messages made a sound there: all do, but edits don't. */
   notifications(jid: string): number
   typing(jid: string): boolean
-  /** Who would ring because a message names them. */
+  /** People mentioned in a message, who would be notified. */
   readonly mentioned: readonly string[]
-  /** Messages whose edits came after 15 min: taken, and shown to nobody. */
+  /** Messages edited after more than 15 min: accepted, but not displayed. */
   readonly lateEdits: readonly string[]
   inject(fault: SocketFault): void
-  /** Told of a chat each time that something changed in it. What it returns stops it. */
+  /** Calls the observer after each change of a chat. Returns a function that stops it. */
   observe(observer: (jid: string) => void): () => void
-  /** Somebody writes. Returns the message's id. */
+  /** Writes a message as another person. Returns its id. */
   say(jid: string, text: string, options?: BaileysSay): string
-  /** Somebody takes a message back for everyone: the socket is told. */
+  /** Revokes a message for everyone, as its author: the socket is told. */
   revoke(jid: string, id: string): void
-  /** WhatsApp refuses a message after it was sent: it is gone, and the socket is told. */
+  /** Refuses a message after it was sent, as WhatsApp: it is removed, and the socket is told. */
   refuse(jid: string, id: string, reason: string): void
 }
 
@@ -118,7 +121,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     say,
     revoke: (jid, id) => {
       const key = take(jid, id)
-      // `REVOKE`, in the numbers of the wire.
+      // `REVOKE` on the wire.
       current?.emit('messages.update', [{ key, update: { message: null, messageStubType: 1, key } }])
     },
     refuse: (jid, id, reason) => {
@@ -165,7 +168,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       participant: by,
       quotedMessage: { conversation: cited?.source ?? '' },
     }
-    // As `generateForwardMessageContent` of Baileys makes it.
+    // As `generateForwardMessageContent` of Baileys does it.
     const passedOn = isForwarded && { isForwarded: true, forwardingScore: 1 }
     const content =
       quoting || passedOn
@@ -206,7 +209,7 @@ function shown({ id, from, source, editedTimes, replyTo, document, reaction, isR
   }
 }
 
-/** `decodeMessageNode` of Baileys: the person's other id is the participant's in a group, and the chat's elsewhere. */
+/** `decodeMessageNode` of Baileys: the person's other id is the participant's in a group, else the chat's. */
 function altIn(inGroup: boolean, alt: string | undefined): Readonly<Record<string, string>> {
   if (alt === undefined) return {}
   const addressingMode = alt.endsWith('@lid') ? 'pn' : 'lid'

@@ -49,7 +49,7 @@ describe('an answer', () => {
     ],
     ['two where one is asked for', asking(), ['1', '2'], '"Colour" takes one answer, not 2: "Red", "Blue".'],
     ['nothing', asking(), [' '], 'The answer to "Colour" is empty; give one of "Red", "Blue".'],
-  ])('of %s is invalid and told what would fit', (_, ask, given, message) => {
+  ])('of %s is invalid, and the error says what would fit', (_, ask, given, message) => {
     expect(() => checkAnswers(ask, [given])).toThrow(expect.objectContaining({ type: 'invalid', message }))
   })
 })

@@ -44,12 +44,12 @@ describe('an ask', () => {
     expect(changes.find((change) => change.type === 'permissionReplied')).toMatchObject({ answer: reply })
   })
 
-  test('that is rejected is told so', () => {
+  test('that is rejected reports its rejection', () => {
     const { changes } = after(question('q1'), closed('q1', { type: 'rejected' }))
     expect(typesOf(changes)).toContain('questionRejected')
   })
 
-  test('is known by its request: two of one call are two', () => {
+  test('is identified by its request: two of one call are two', () => {
     const { reply } = after(permission('p1'), closed('p1', { type: 'permission', reply: 'once' }), permission('p2'))
     expect(reply.asks.map(({ requestID, status }) => [requestID, status])).toEqual([
       ['p1', 'answered'],
@@ -58,13 +58,13 @@ describe('an ask', () => {
     expect(pendingAsks(reply).map(({ requestID }) => requestID)).toEqual(['p2'])
   })
 
-  test('that is told twice is one, also after it was answered', () => {
+  test('that arrives twice counts once, even after it was answered', () => {
     const answered = closed('p1', { type: 'permission', reply: 'once' })
     expect(after(permission('p1'), permission('p1')).reply.asks).toHaveLength(1)
     expect(after(permission('p1'), answered, permission('p1')).reply.asks).toMatchObject([{ status: 'answered' }])
   })
 
-  test('that is told again after its reply has settled opens nothing', () => {
+  test('that arrives again after its reply settled opens nothing', () => {
     const done = run([...running, permission('p1'), settle('lost')])
     expect(run([permission('p1')], done).replies).toHaveLength(1)
     expect(run([user('u2'), permission('p1')], done).reply.asks).toEqual([])
@@ -75,7 +75,7 @@ describe('an ask', () => {
     expect(reduced([closed('p1', { type: 'permission', reply: 'reject' })], before).reply).toBe(before)
   })
 
-  test('whose asking was missed tells its end, without a time of asking', () => {
+  test('whose asking was missed reports its end, without askedAt', () => {
     const answered = after(closed('q7', { type: 'answered', answers: [['Red']] }))
     expect(answered.changes.at(-1)).toMatchObject({ type: 'questionReplied', answers: [['Red']] })
     expect(answered.reply.asks).toMatchObject([{ requestID: 'q7', status: 'answered', questions: [], path: [root] }])
@@ -85,7 +85,7 @@ describe('an ask', () => {
     expect(reduced([closed('q8', { type: 'rejected' })], rejected.reply).changes).toEqual([])
   })
 
-  test('whose asking was missed tells nothing when it is gone, when its reply is over, or of an earlier run', () => {
+  test('whose asking was missed reports nothing if it is gone, of a settled reply, or of an earlier run', () => {
     const open = after().reply
     expect(reduced([closed('p7', { type: 'gone' })], open).reply).toBe(open)
     const over = after(ended('m1'), idle()).reply
@@ -99,7 +99,7 @@ describe('an ask', () => {
     expect(reply).toMatchObject({ phase: 'blocked', messages: [{ parts: [{ type: 'tool' }] }] })
   })
 
-  test('that a reading over REST no longer knows is withdrawn', () => {
+  test('that a REST snapshot lacks is withdrawn', () => {
     const { reply, changes } = after(
       permission('p1'),
       question('q1'),
@@ -109,7 +109,7 @@ describe('an ask', () => {
     expect(typesOf(changes)).toContain('askWithdrawn')
   })
 
-  test('that came while others were being read stays, and one that was given up too early comes back', () => {
+  test('that arrives during a REST read stays, and one withdrawn too early comes back', () => {
     const partial = after(permission('p1'), snapshot({ complete: false, asks: [] }))
     expect(partial.reply.asks).toMatchObject([{ status: 'pending' }])
     const back = after(
@@ -120,7 +120,7 @@ describe('an ask', () => {
     expect(back.reply.asks).toMatchObject([{ status: 'pending' }])
   })
 
-  test('opens a reply when nothing else did', () => {
+  test('opens a reply if nothing else did', () => {
     const { reply } = run([session(), permission('p1')])
     expect(reply).toMatchObject({ phase: 'blocked', promptIDs: [], asks: [{ requestID: 'p1' }] })
   })
@@ -135,26 +135,26 @@ describe("a sub-agent's ask", () => {
     message('g1', { sessionID: 'grandchild' }),
   ]
 
-  test('is kept where its own session is', () => {
+  test('keeps the directory of its own session', () => {
     const places = [session(root, { directory: '/a' }), session('child', { parentID: root, directory: '/b' })]
     const { reply } = run([...delegated, ...places, permission('p1', 'child'), question('q1')])
     expect(pendingAsks(reply)).toMatchObject([{ directory: '/b' }, { directory: '/a' }])
   })
 
-  test('is kept where its frame came from, whatever its session says', () => {
+  test('keeps the directory of its frame, whatever its session says', () => {
     const { ask, ...event } = permission('p1', 'child')
     const asked = { ...event, ask: { ...ask, directory: '/c' } }
     const { reply } = run([...delegated, session('child', { parentID: root, directory: '/b' }), asked])
     expect(pendingAsks(reply)).toMatchObject([{ directory: '/c' }])
   })
 
-  test('is an ask of the root, with the way to it', () => {
+  test('is an ask of the root, with the path to it', () => {
     const { reply } = run([...delegated, permission('p1', 'child')])
     expect(reply).toMatchObject({ phase: 'blocked', asks: [{ sessionID: 'child', path: [root, 'child'] }] })
     expect(reply.children[0]?.reply).toMatchObject({ phase: 'blocked', asks: [{ path: ['child'] }] })
   })
 
-  test('reaches the root from any depth, told once', () => {
+  test('reaches the root from any depth, once', () => {
     const { reply } = run([...deep, permission('p1', 'grandchild')])
     expect(reply.asks).toMatchObject([{ sessionID: 'grandchild', path: [root, 'child', 'grandchild'] }])
     const told = changesOf(deep, permission('p1', 'grandchild')).filter((change) => change.type === 'permissionAsked')

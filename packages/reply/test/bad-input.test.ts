@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { framesOf, recorded } from './recorded.ts'
 
-/** Numbers from a seed that fast-check chose, so that a failure can be had again. */
+/** Random numbers from a seed that fast-check chose, so that failures can be reproduced. */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed | 1
   return (below) => {
@@ -30,7 +30,7 @@ const junk = [
   'msg_1',
 ] as const
 
-/** A copy of a frame with one value of it replaced, renamed or gone. */
+/** A copy of a frame with one of its values replaced, renamed or removed. */
 function mutated(frame: unknown, random: (below: number) => number): unknown {
   if (typeof frame !== 'object' || frame === null || random(6) === 0) return junk[random(junk.length)]
   const keys = Object.keys(frame)
@@ -45,7 +45,7 @@ function mutated(frame: unknown, random: (below: number) => number): unknown {
 describe('100,000 events, many of them broken,', () => {
   const frames = recorded.filter((_, at) => at % 7 === 0).flatMap((one) => framesOf(one.read().bytes))
 
-  test('break nothing, are told by name, and take no more room than they may', () => {
+  test('break nothing, are reported by name, and stay within the limits', () => {
     const limits = { maxHeld: 2_000_000, keepSettled: 50, maxQuiet: 300 }
     fc.assert(
       fc.property(fc.integer(), (seed) => {
@@ -55,7 +55,7 @@ describe('100,000 events, many of them broken,', () => {
         let state = emptyTrack(limits)
         let at = 0
         for (let count = 0; count < 100_000; count++) {
-          // Runs of a recording in order, with jumps from one to another.
+          // Frames of a recording in order, with jumps between recordings.
           at = random(50) === 0 ? random(frames.length) : (at + 1) % frames.length
           const frame = random(3) === 0 ? mutated(frames[at], random) : frames[at]
           const event = decoder.decodeValue(frame, count)
@@ -78,7 +78,7 @@ describe('100,000 events, many of them broken,', () => {
     )
   })
 
-  test('leave replies that can be ended and told as JSON', async () => {
+  test('leave replies that can settle and be serialized as JSON', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), async (seed) => {
         const random = randomFrom(seed)
@@ -100,7 +100,7 @@ describe('100,000 events, many of them broken,', () => {
 describe('a stream of bytes', () => {
   const tape = recorded.find((one) => one.scenario === 'tools-todos')?.read() ?? expect.fail()
 
-  test('that is cut anywhere ends each reply, and the half frame is passed over', async () => {
+  test('that is cut anywhere ends each reply, and skips the incomplete frame', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(tape.bytes.length), async (end) => {
         for (const reply of await replay(tape.bytes.slice(0, end))) expect(reply.phase).toBe('settled')
@@ -125,7 +125,7 @@ describe('a stream of bytes', () => {
     )
   })
 
-  test('that is flipped in places gives replies all the same', async () => {
+  test('with flipped bytes still gives replies', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(tape.bytes.length - 1), fc.nat(255)), { maxLength: 50 }),
@@ -140,14 +140,14 @@ describe('a stream of bytes', () => {
   })
 })
 
-describe('what grows without an end', () => {
+describe('endless growth', () => {
   const frame = (sessionID: string, type = 'session.idle') => ({
     type,
     properties: { sessionID, info: { id: sessionID } },
   })
 
   test.each([
-    ['sessions that nobody knows', (n: number) => frame(`s${n}`)],
+    ['unknown sessions', (n: number) => frame(`s${n}`)],
     ['sessions that do nothing', (n: number) => frame(`s${n}`, 'session.created')],
     [
       'deltas of messages that never come',

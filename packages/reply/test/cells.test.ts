@@ -7,7 +7,7 @@ interface Value {
   readonly n: number
 }
 
-/** Ids that end alike too, for those fall into one place. */
+/** Includes ids with equal ends, because those share a row. */
 const id = fc.oneof(
   fc.nat(40).map((n) => `ses_${n}`),
   fc.constantFrom('a', 'b', ''),
@@ -15,12 +15,12 @@ const id = fc.oneof(
 )
 const deeds = fc.array(fc.tuple(id, fc.boolean()), { maxLength: 300 })
 
-/** What can be seen of it from outside. */
+/** The content visible from outside. */
 function seen(cells: Cells<Value>): readonly Value[] {
   return cellValues(cells).toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-test('cells are a map whose older versions stay as they were', () => {
+test('cells are a map whose older versions stay unchanged', () => {
   fc.assert(
     fc.property(deeds, (all) => {
       const map = new Map<string, Value>()
@@ -38,13 +38,13 @@ test('cells are a map whose older versions stay as they were', () => {
         expect(seen(version.cells)).toEqual(version.values)
         for (const value of version.values) expect(cellOf(version.cells, value.id)).toEqual(value)
       }
-      // One that was just added may not be counted yet.
+      // A newly added value may not be counted yet.
       expect(map.size - cells.size).toBeOneOf([0, 1])
     }),
   )
 })
 
-test('to take out what is not there changes nothing', () => {
+test('removing an absent value changes nothing', () => {
   const cells = withCell(emptyCells<Value>(), { id: 'a', n: 1 })
   expect(withoutCell(cells, 'b')).toBe(cells)
 })

@@ -35,7 +35,7 @@ describe('a sub-agent', () => {
     expect(textOf(reply)).toBe('')
   })
 
-  test('is the same whether the call or the session is told first', () => {
+  test('is the same whether the call or the session arrives first', () => {
     const call = task('m1', child, { input: { description: 'Explore', subagent_type: 'general' } })
     const own = session(child, { parentID: root })
     const rest = [user('cu', ofChild), busy(child), message('c1', ofChild)]
@@ -52,7 +52,7 @@ describe('a sub-agent', () => {
     expect(childOf(run(events).reply).messages.map(({ id }) => id)).toEqual(['c1'])
   })
 
-  test('has the title and the directory of its session, whenever that was told', () => {
+  test('has the title and the directory of its session, whenever that arrives', () => {
     const own = session(child, { parentID: root, title: 'Explore (sub-agent)', directory: '/project' })
     const rest = [user('cu', ofChild), busy(child)]
     for (const events of [
@@ -85,7 +85,7 @@ describe('a sub-agent', () => {
     expect(childOf(run([...delegated, abort, ended('m1'), settle('rest')]).reply).outcome).toBe('aborted')
   })
 
-  test('tells its changes to the root, each once and as its own', () => {
+  test('passes its changes to the root, each once and as its own', () => {
     const open = [...delegated, text('c1', '', ofChild)]
     const changes = changesOf(open, delta('c1', 'Look', ofChild))
     expect(changes).toMatchObject([
@@ -99,14 +99,14 @@ describe('a sub-agent', () => {
     expect(reply.children.map((one) => textOf(one.reply))).toEqual(['One', 'Two'])
   })
 
-  test('that runs again keeps late news of its first run there', () => {
+  test('that runs again keeps late events of its first run there', () => {
     const again = [user('cu2', ofChild), busy(child), message('c2', ofChild)]
     const first = [...delegated, text('c1', 'One', ofChild), ended('c1', ofChild), idle(child), ...again]
     const { reply } = run([...first, text('c1', 'One, mended', { ...ofChild, ...sealed })])
     expect(reply.children.map((one) => textOf(one.reply))).toEqual(['One, mended', ''])
   })
 
-  test('that runs again is not taken for the first call, which is told again', () => {
+  test('that runs again is not confused with the first call, which arrives again', () => {
     const first = [...delegated, ended('c1', ofChild), idle(child), user('cu2', ofChild), busy(child)]
     const { reply } = run([
       ...first,
@@ -116,7 +116,7 @@ describe('a sub-agent', () => {
     expect(reply.children.map(({ callID }) => callID)).toEqual(['call', 'call2'])
   })
 
-  test('of an older reply keeps late news of it there', () => {
+  test('of an older reply keeps its late events there', () => {
     const older = [...delegated, ended('c1', ofChild), idle(child), ended('m1'), idle()]
     const newer = [user('u2'), busy(), message('m2'), user('cu2', ofChild), busy(child), message('c2', ofChild)]
     const { replies } = run([...older, ...newer, text('c1', 'Late', { ...ofChild, ...sealed })])
@@ -151,14 +151,14 @@ describe('a sub-agent in a sub-agent', () => {
     expect(reply.children).toHaveLength(1)
   })
 
-  test('tells its changes to the root once, as its own', () => {
+  test('passes its changes to the root once, as its own', () => {
     const changes = changesOf(deep, text('g1', 'Deep', { sessionID: 'grandchild' }))
     expect(changes).toMatchObject([
       { type: 'childChanged', child: { reply: { sessionID: 'grandchild' } }, change: { type: 'partAdded' } },
     ])
   })
 
-  test('that settles is told as an end of its own', () => {
+  test('that settles reports its own end', () => {
     const grandchild = { sessionID: 'grandchild' }
     const changes = changesOf([...deep, ended('g1', grandchild)], idle('grandchild'))
     expect(changes.filter((change) => change.type === 'childChanged').map(({ change }) => change.type)).toEqual([
@@ -167,7 +167,7 @@ describe('a sub-agent in a sub-agent', () => {
     ])
   })
 
-  test('is found whatever the order in which the tree is told', () => {
+  test("is found whatever the order of the tree's events", () => {
     const [own, parent] = [session('grandchild', { parentID: child }), session(child, { parentID: root })]
     const rest = [user('gu', { sessionID: 'grandchild' }), message('g1', { sessionID: 'grandchild' })]
     const { reply, state } = run([...running, ...rest, own, parent])
@@ -192,7 +192,7 @@ describe('a sub-agent in the background', () => {
     ['a text', delta('c1', ' here', ofChild)],
     ['a part', tool('c1', ofChild)],
     ['a message', message('c2', ofChild)],
-  ])('that goes on with %s opens a reply without a prompt, and takes along what it said', (_, event) => {
+  ])('that goes on with %s opens a reply without a prompt, and brings its content along', (_, event) => {
     const { replies, changes } = run([event], run(alone))
     expect(replies).toHaveLength(2)
     expect(replies[1]).toMatchObject({ promptIDs: [], phase: 'working', children: [{ background: true }] })

@@ -8,7 +8,7 @@ import { run, running } from './make.ts'
 const hourMs = 3_600_000
 
 describe('a steady clock', () => {
-  test('goes on from the latest time when the wall clock is set back', async () => {
+  test('continues from the latest time if the wall clock is set back', async () => {
     const hand = createHandClock(1000)
     const clock = steadyClock(hand)
     expect(clock.now()).toBe(1000)
@@ -53,7 +53,7 @@ describe('a wall clock that is set back in mid-run', () => {
     await opencode.close()
   })
 
-  test.each([hourMs, -hourMs])('nor makes a reply stall, nor holds that up: set by %d ms', async (byMs) => {
+  test.each([hourMs, -hourMs])('neither stalls a reply nor delays a stall: set by %d ms', async (byMs) => {
     const hand = createHandClock()
     const stalled: string[] = []
     const progress = createProgress({

@@ -47,32 +47,32 @@ describe('an event', () => {
   })
 
   test.each(['session.idle', 'message.updated', 'message.part.updated', 'permission.replied'] as const)(
-    '%s tells the directory that its frame came from',
+    '%s has the directory that its frame came from',
     (type) => {
       const payload = { type, properties: wireEvents[type] }
       expect(decoded({ directory: '/project', payload }).event).toMatchObject({ directory: '/project' })
     },
   )
 
-  test('of a session tells the directory of the session, whichever its frame came from', () => {
+  test('of a session has the directory of the session, whichever its frame came from', () => {
     const info = { ...wireEvents['session.updated'].info, directory: '/project' }
     const payload = { type: 'session.updated', properties: { info } }
     expect(decoded({ directory: '/other', payload }).event).toMatchObject({ directory: '/project' })
   })
 
   test.each(['plugin.added', 'session.next.text.delta', 'file.edited.3', 'toString', '__proto__'])(
-    'of a type that is not known (%s) is nothing, and no error',
+    'of an unknown type (%s) is ignored without an error',
     (type) => {
       expect(decoded({ type, properties: { sessionID: 5 } })).toEqual({ event: undefined, errors: [] })
     },
   )
 
-  test('that is the second copy of a durable one is nothing', () => {
+  test('that is the second copy of a durable one is ignored', () => {
     const frame = { type: 'sync', name: 'message.updated.1', data: wireEvents['message.updated'] }
     expect(decoded({ directory: '/p', payload: frame })).toEqual({ event: undefined, errors: [] })
   })
 
-  test('that comes a second time is known by its id', () => {
+  test('that arrives twice is recognized by its id', () => {
     const decoder = createDecoder()
     const frame = { id: 'evt_1', type: 'session.idle', properties: { sessionID: 'ses_1' } }
     expect(decoder.decodeValue(frame, 1)).toMatchObject({ type: 'status' })
@@ -81,7 +81,7 @@ describe('an event', () => {
     expect(decoder.decodeValue({ ...frame, id: 'evt_2' }, 4)).toMatchObject({ type: 'status' })
   })
 
-  test('that comes a second time is known among the last 500, whatever the order of ids', () => {
+  test('that arrives twice is recognized among the last 500, whatever the order of ids', () => {
     const decoder = createDecoder()
     const frame = (n: number) => ({
       id: `evt_${(n * 7919) % 100_003}`,
@@ -94,13 +94,13 @@ describe('an event', () => {
     }
   })
 
-  test('without an id is never a second one', () => {
+  test('without an id is never a duplicate', () => {
     const decoder = createDecoder()
     const frame = { type: 'message.part.delta', properties: { ...wireEvents['message.part.delta'], delta: 'ha' } }
     expect([1, 2].map((at) => decoder.decodeValue(frame, at))).toMatchObject([{ delta: 'ha' }, { delta: 'ha' }])
   })
 
-  test('without a session belongs to nobody', () => {
+  test('without a session is ignored', () => {
     expect(decoded({ type: 'session.error', properties: { error: { name: 'X' } } })).toEqual({
       event: undefined,
       errors: [],
@@ -138,7 +138,7 @@ describe('a part', () => {
     expect(decodedPart({ ...wireParts.reasoning, time })).toMatchObject({ part: { status } })
   })
 
-  test('marks what the server added and what nobody is to see', () => {
+  test('marks texts that the server added and hidden ones', () => {
     const marked = { ...wireParts.text, synthetic: true, ignored: true }
     expect(decodedPart(marked)).toMatchObject({ part: { synthetic: true, ignored: true } })
     expect(decodedPart({ ...marked, synthetic: false, ignored: false })).toMatchObject({
@@ -179,7 +179,7 @@ describe('an ask', () => {
     },
   )
 
-  test('a question may leave out all but its words', () => {
+  test('a question may leave out everything but its text', () => {
     expect(ask('question.asked')).toMatchObject({
       ask: {
         ...{ type: 'question', requestID: 'que_1', path: ['ses_1'], status: 'pending', askedAt: 1000 },
@@ -188,7 +188,7 @@ describe('an ask', () => {
     })
   })
 
-  test('a question may want none but its own options', () => {
+  test('a question may allow only its own options', () => {
     const questions = [{ question: 'Which?', custom: false, multiple: true, header: 'H' }]
     expect(ask('question.asked', { ...wireEvents['question.asked'], questions })).toMatchObject({
       ask: { questions: [{ header: 'H', multiple: true, custom: false, options: [] }] },
@@ -228,7 +228,7 @@ describe('an ask', () => {
   })
 })
 
-describe('what is malformed', () => {
+describe('malformed input', () => {
   test.each(types.filter((type) => Object.keys(wireEvents[type]).length > 0))(
     '%s is skipped, and the error names type and place',
     (type) => {
@@ -254,7 +254,7 @@ describe('what is malformed', () => {
   })
 
   test.each([null, 7, 'text', [], {}, { type: 7 }, { payload: null }, { payload: { no: 'type' } }])(
-    '%j is no event, and it is told',
+    '%j is not an event, and is reported',
     (frame) => {
       const { event, errors } = decoded(frame)
       expect(event).toBeUndefined()
@@ -262,7 +262,7 @@ describe('what is malformed', () => {
     },
   )
 
-  test('text that is no JSON is told with how it begins', () => {
+  test("text that isn't JSON is reported with its beginning", () => {
     const errors: ReplyError[] = []
     const decoder = createDecoder({ onError: (error) => errors.push(error) })
     expect(decoder.decode('<!doctype html><title>', 1)).toBeUndefined()
@@ -270,12 +270,12 @@ describe('what is malformed', () => {
     expect(decoder.decode('{"type":"server.heartbeat"}', 1)).toMatchObject({ type: 'heartbeat' })
   })
 
-  test('without a listener it is skipped in silence', () => {
+  test('without a listener it is skipped silently', () => {
     expect(createDecoder().decode('{', 1)).toBeUndefined()
     expect(createDecoder().decodeValue({ type: 'session.idle' }, 1)).toBeUndefined()
   })
 
-  test('no secret is in what is told', () => {
+  test('errors contain no secrets', () => {
     const secrets = ['sk-abcdefghijklmnop1234', 'hunter2hunter2', 'b3BlbmNvZGU6aHVudGVyMg==']
     const errors: ReplyError[] = []
     const decoder = createDecoder({ onError: (error) => errors.push(error) })

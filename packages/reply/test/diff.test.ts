@@ -29,7 +29,7 @@ const retry = { type: 'retry', at: 1, sessionID: root, message: 'no' } as const
 const todos = { type: 'todos', at: 1, sessionID: root, todos: [{ content: 'a', status: 'b' }] } as const
 const ofChild = { sessionID: 'child' }
 
-/** What the events after `before` told live, and what the two states tell in one. */
+/** The live changes of the events after `before`, and the diff of the two states. */
 function both(before: readonly SessionScopedEvent[], ...events: SessionScopedEvent[]) {
   const first = run(before)
   const second = run(events, first)
@@ -81,13 +81,13 @@ describe('diff', () => {
     ["a sub-agent's end", [...delegated, ended('c1', ofChild)], idle('child')],
   ]
 
-  test.each(cases)('tells of %s what was told live', (_, before, event) => {
+  test.each(cases)('reports %s as live changes do', (_, before, event) => {
     const { live, told } = both(before, event)
     expect(live.length).toBeGreaterThan(0)
     expect(told.map(named).toSorted()).toEqual(live.map(named).toSorted())
   })
 
-  test('tells what a late observer missed, the texts whole, the end last', () => {
+  test('reports what a late observer missed: whole texts, the end last', () => {
     const { reply } = run([
       ...running,
       reasoning('m1', 'Hm', sealed),
@@ -104,24 +104,24 @@ describe('diff', () => {
     ).toEqual(['Hm', 'Hello'])
   })
 
-  test('tells nothing of what was taken back before anybody saw it', () => {
+  test('omits text that a retry replaced before the diff', () => {
     const { reply } = run([...running, text('m1', 'Half'), stepStart('m1')])
     expect(
       diff(emptyReply(root), reply).flatMap((change) => (change.type === 'partAdded' ? [change.part.type] : [])),
     ).toEqual(['step-start'])
   })
 
-  test('tells of text that grew by several deltas with one', () => {
+  test('reports text that grew by several deltas with one', () => {
     const { told } = both([...running, text('m1', 'Hel')], delta('m1', 'lo'), delta('m1', ', you'))
     expect(told).toMatchObject([{ type: 'partChanged', delta: 'lo, you', part: { text: 'Hello, you' } }])
   })
 
-  test('tells of a settled reply only that it was amended', () => {
+  test('reports only an amendment of a settled reply', () => {
     const done = [...running, text('m1', 'Half'), ended('m1'), idle()]
     expect(typesOf(both(done, text('m1', 'Whole', sealed)).told)).toEqual(['replyAmended'])
   })
 
-  test('tells removed parts from the back, each with the index that it had', () => {
+  test('reports removed parts from the back, each with its former index', () => {
     const { told } = both([...running, text('m1', 'a'), tool('m1'), user('u2')], removed('m1'))
     const gone = told.flatMap((change) => (change.type === 'partRemoved' ? [`${change.index} ${change.reason}`] : []))
     expect(gone).toEqual(['1 reverted', '0 reverted'])
@@ -132,7 +132,7 @@ function removed(messageID: string): SessionScopedEvent {
   return { type: 'message-removed', at: 1, sessionID: root, messageID }
 }
 
-/** A change by its type and by what it is about. */
+/** A change's type and subject. */
 function named(change: Change): string {
   const inner = change.type === 'childChanged' ? ` ${named(change.change)}` : ''
   const part = 'part' in change ? ` ${change.part.id}` : ''

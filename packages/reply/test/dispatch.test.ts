@@ -13,7 +13,7 @@ function dispatching() {
 }
 
 describe('an observer', () => {
-  test('hears each change in order, with the reply and the wire event', () => {
+  test('receives each change in order, with the reply and the wire event', () => {
     const heard: unknown[] = []
     const { observe, dispatch } = dispatching()
     observe({ replyStarted: (told) => heard.push(told), replySettled: (told) => heard.push(told) })
@@ -24,7 +24,7 @@ describe('an observer', () => {
     ])
   })
 
-  test('is asked for nothing that it has no method for', () => {
+  test('without a method for a change is not called', () => {
     const { observe, dispatch, errors } = dispatching()
     observe({})
     dispatch(step(started, settled))
@@ -45,7 +45,7 @@ describe('an observer', () => {
     expect(counter.count).toBe(1)
   })
 
-  test('hears every type of change by its own method', () => {
+  test('receives every type of change in its own method', () => {
     const heard: string[] = []
     const { observe, dispatch } = dispatching()
     observe(observing((change) => heard.push(change.type)))
@@ -54,7 +54,7 @@ describe('an observer', () => {
     expect(heard).toEqual(changeTypes)
   })
 
-  test('hears nothing after its stop, and of nothing before it came', () => {
+  test('receives nothing before it was added or after it was stopped', () => {
     const heard: string[] = []
     const { observe, dispatch } = dispatching()
     dispatch(step(started))
@@ -81,7 +81,7 @@ describe('an observer', () => {
     expect(count).toBe(1)
   })
 
-  test('that stops itself or another in mid-call confuses nobody', () => {
+  test('that stops itself or another in mid-call leaves the others unaffected', () => {
     const heard: string[] = []
     const { observe, dispatch } = dispatching()
     const stops: (() => void)[] = [
@@ -109,12 +109,12 @@ describe('an observer that fails', () => {
     ],
     ['rejects', () => Promise.reject(new Error('broken'))],
     [
-      'throws what is no error',
+      'throws something other than an error',
       () => {
         throw 'broken'
       },
     ],
-  ])('because it %s is reported, and its neighbours go on', async (_, replyStarted) => {
+  ])('because it %s is reported, and the others continue', async (_, replyStarted) => {
     const heard: string[] = []
     const { observe, on, dispatch, errors } = dispatching()
     observe({ replyStarted: () => heard.push('before') })
@@ -129,7 +129,7 @@ describe('an observer that fails', () => {
       expect(error).toMatchObject({ type: 'observer', message: expect.stringMatching(/replyStarted: broken/) })
   })
 
-  test('with something that cannot be written is reported all the same', () => {
+  test('with a value that cannot be stringified is still reported', () => {
     const { observe, dispatch, errors } = dispatching()
     const cause = Object.create(null)
     observe({
@@ -141,7 +141,7 @@ describe('an observer that fails', () => {
     expect(errors).toMatchObject([{ type: 'observer', cause }])
   })
 
-  test('when it is asked for its method is reported, and its neighbours go on', () => {
+  test('while its method is read is reported, and the others continue', () => {
     const heard: string[] = []
     const { observe, dispatch, errors } = dispatching()
     observe({
@@ -158,7 +158,7 @@ describe('an observer that fails', () => {
   test.each([[null], [undefined], ['a word']])('because it is %j is reported once and left out', (none) => {
     const heard: string[] = []
     const { observe, dispatch, errors } = dispatching()
-    // What JavaScript lets through.
+    // JavaScript callers can pass this.
     const stop = observe(none as never)
     observe({ replyStarted: () => heard.push('after') })
     dispatch(step(started, settled))
@@ -167,7 +167,7 @@ describe('an observer that fails', () => {
     expect(errors).toMatchObject([{ type: 'observer', message: expect.stringContaining('is no observer') }])
   })
 
-  test('without a listener for errors fails in silence', () => {
+  test('without a listener for errors fails silently', () => {
     const { observe, dispatch } = createDispatcher()
     observe({
       replyStarted: () => {
@@ -179,7 +179,7 @@ describe('an observer that fails', () => {
 })
 
 describe('on', () => {
-  test('hears one type of change until its stop', () => {
+  test('receives one type of change until stopped', () => {
     const heard: unknown[] = []
     const { on, dispatch } = dispatching()
     const stop = on('replySettled', (told) => heard.push(told))
@@ -189,7 +189,7 @@ describe('on', () => {
     expect(heard).toEqual([{ type: 'replySettled', outcome: 'completed', reply, raw: 'wire' }])
   })
 
-  test('hears after the observers, in the order of the changes', () => {
+  test('is called after the observers, in the order of the changes', () => {
     const heard: string[] = []
     const { on, observe, dispatch } = dispatching()
     on('replyStarted', () => heard.push('on'))

@@ -3,7 +3,9 @@ import { fakeSlackNames, slackNames } from './exports/slack.ts'
 import { telegramNames } from './exports/telegram.ts'
 import { whatsappFakeNames, whatsappNames } from './exports/whatsapp.ts'
 
-/** The public names of each package. A new one is a promise, and one that is gone breaks it: both are changed here on purpose. */
+/**
+ * The public names of each package. Adding one is a promise and removing one breaks it, so both require a change here.
+ */
 export const publicNames: Readonly<Record<string, readonly string[]>> = {
   reply: [
     'AgentPart',

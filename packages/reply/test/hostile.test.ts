@@ -10,7 +10,7 @@ const frame = (type: string, properties: string) => `data: {"type":"${type}","pr
 const info = (id: string, role: string) =>
   frame('message.updated', `{"info":{"id":"${id}","sessionID":"s","role":"${role}"}}`)
 
-/** A call's part as the wire tells it, with an input of that depth. */
+/** A call's part on the wire, with an input of that depth. */
 const call = (depth: number, title: string) => {
   const state = `{"status":"running","title":"${title}","input":{"x":${nested(depth)}}}`
   const part = `{"id":"p","messageID":"m","sessionID":"s","type":"tool","tool":"bash","callID":"c","state":${state}}`
@@ -19,7 +19,7 @@ const call = (depth: number, title: string) => {
 const begun = [frame('session.created', '{"info":{"id":"s"}}'), info('u', 'user'), info('m', 'assistant')].join('')
 
 describe('JSON that is nested deeper than the stack', () => {
-  test.each([300, 3000, 100_000])('%d deep in a tool call told twice breaks nothing', async (depth) => {
+  test.each([300, 3000, 100_000])('%d deep in a tool call that arrives twice breaks nothing', async (depth) => {
     const errors: ReplyError[] = []
     const recording = `${begun}${call(depth, 'first')}${call(depth, 'second')}`
     const [reply] = await replay(recording, { onError: (error) => errors.push(error) })
@@ -27,12 +27,12 @@ describe('JSON that is nested deeper than the stack', () => {
     expect(errors).toEqual([])
   })
 
-  test('is equal as far as anybody looks, and different beyond', () => {
+  test('is compared down to a limited depth, and different beyond', () => {
     expect(same(JSON.parse(nested(200)), JSON.parse(nested(200)))).toBe(true)
     expect(same(JSON.parse(nested(3000)), JSON.parse(nested(3000)))).toBe(false)
   })
 
-  test('is written into a recording without its depths', async () => {
+  test('is written into a recording without its deep values', async () => {
     let written = ''
     const write = record({
       write: (piece) => {
@@ -56,7 +56,7 @@ describe('an event that cannot be tracked', () => {
   const other = 'ses_other'
   const begin = [session(), user('u1'), busy(), message('m1'), session(other), user('u2', { sessionID: other })]
 
-  test('is reported without its content and skipped, and the others go on', () => {
+  test('is reported without its content and skipped, and the others continue', () => {
     const errors: ReplyError[] = []
     const engine = createEngine({ onError: (error) => errors.push(error), keepSettled: 10 })
     engine.apply([...begin, broken, text('m1', 'Hello'), message('m2', { sessionID: other })])
@@ -67,8 +67,8 @@ describe('an event that cannot be tracked', () => {
   })
 })
 
-// Nobody measures here: what takes the square of its length would take minutes.
-describe('what is long', () => {
+// Without measuring: quadratic time would take minutes.
+describe('long input', () => {
   const million = (piece: string): string => piece.repeat(1_000_000 / piece.length)
 
   test.each([['a-'], ['token '], ['token_'], ['eyJ-'], ['eyJ.'], ['-----BEGIN PRIVATE KEY-----'], ['//'], [' ']])(
@@ -79,7 +79,7 @@ describe('what is long', () => {
     },
   )
 
-  test('a name of any length that ends in a secret has its value blotted out', () => {
+  test('a name of any length that ends in a secret has its value redacted', () => {
     const name = `${'a-'.repeat(200)}token`
     expect(redacted(`${name}: hunter22 my_secret_token="hunter22"`)).toBe(
       `${name}: [redacted] my_secret_token="[redacted]"`,

@@ -13,7 +13,7 @@ import {
   track,
 } from '@reply/core'
 
-/** What `track` takes, in as few words as a fact needs. Everything is of session `root` unless it says otherwise. */
+/** Short constructors for the events of `track`. All are of session `root` unless they say otherwise. */
 export const root = 'ses_root'
 const at = 1000
 
@@ -50,7 +50,7 @@ export function part(part: Part, sessionID = root): Of<'part'> {
   return { type: 'part', at, sessionID, part }
 }
 
-/** An open text. Its id is the message's and `t`: of message `m1` it is `m1.t`. */
+/** An open text. Its id is the message's plus `.t`: in message `m1` it is `m1.t`. */
 export function text(messageID: string, words: string, more: Partial<PartOf<'text'>> & Session = {}): Of<'part'> {
   const { sessionID, ...rest } = more
   return part({ ...place(messageID, 't'), status: 'open', type: 'text', text: words, ...rest }, sessionID)
@@ -98,7 +98,7 @@ export function stepFinish(messageID: string, input: number, id = 'finish'): Of<
   return part({ ...place(messageID, id), status: 'sealed', type: 'step-finish', reason: 'stop', tokens, cost: 0.5 })
 }
 
-/** A piece of text for a part; of `m1.t` unless the part is named. */
+/** A piece of text for a part; for `m1.t` unless the part is named. */
 export function delta(messageID: string, words: string, more: Partial<Of<'delta'>> = {}): Of<'delta'> {
   return {
     type: 'delta',
@@ -148,16 +148,16 @@ export function closed(requestID: string, how: Of<'ask-closed'>['how'], sessionI
   return { type: 'ask-closed', at: 3000, sessionID, requestID, how }
 }
 
-/** A reading over REST of a session that is at work. */
+/** A REST snapshot of a busy session. */
 export function snapshot(more: Partial<Of<'snapshot'>> = {}): Of<'snapshot'> {
   const nothing = { session: {}, messages: [], asks: [], todos: [], children: [] } as const
   return { type: 'snapshot', at, sessionID: root, status: 'busy', gap: false, complete: false, ...nothing, ...more }
 }
 
-/** A prompt, and the model at work on its first step `m1`. */
+/** A prompt, and the model working on its first step `m1`. */
 export const running: readonly SessionScopedEvent[] = [session(), user('u1'), busy(), message('m1')]
 
-/** The same with a sub-agent, `child`, at work on its own step `c1`. */
+/** The same with a sub-agent, `child`, working on its own step `c1`. */
 export const delegated: readonly SessionScopedEvent[] = [
   ...running,
   task('m1', 'child'),
@@ -169,14 +169,14 @@ export const delegated: readonly SessionScopedEvent[] = [
 
 export interface Run {
   readonly state: TrackState
-  /** Every root reply as it was last, by session and run, in order of opening. */
+  /** The last state of every root reply, by session and run, in order of opening. */
   readonly opened: ReadonlyMap<string, Reply>
   readonly replies: readonly Reply[]
   /** The newest of them; an empty one if none was opened. */
   readonly reply: Reply
-  /** What these events changed, in all replies. */
+  /** The changes of these events, in all replies. */
   readonly changes: readonly Change[]
-  /** How many held events were given up so far. */
+  /** How many held events were dropped so far. */
   readonly dropped: number
 }
 
@@ -191,7 +191,7 @@ export function start(limits: Partial<TrackLimits> = {}): Run {
   }
 }
 
-/** Tracks the events in order, from nothing or from where another run ended. */
+/** Tracks the events in order, from nothing or from the end of another run. */
 export function run(events: readonly ReplyEvent[], from: Run = start()): Run {
   let { state, dropped } = from
   const changes: Change[] = []
@@ -218,7 +218,7 @@ export function typesOf(changes: readonly Change[]): readonly Change['type'][] {
   return changes.map((change) => change.type)
 }
 
-/** What `reduce` alone makes of the events, and all changes on the way. */
+/** The result of `reduce` alone, with all changes on the way. */
 export function reduced(events: readonly SessionScopedEvent[], from: Reply = emptyReply(root)) {
   const changes: Change[] = []
   let reply = from

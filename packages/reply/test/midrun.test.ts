@@ -1,7 +1,7 @@
 import { type Reply, reasoningOf, replay, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 
-/** A stream that was joined in mid-run, or that kept only some events: it tells no session, message or role. */
+/** A stream that was joined mid-run, or that kept only some events: it names no session, message or role. */
 const ids = { sessionID: 's', messageID: 'm1' }
 const event = (type: string, properties: object) => ({ type, properties: { sessionID: 's', ...properties } })
 const delta = (partID: string, text: string, more: object = {}) =>
@@ -34,7 +34,7 @@ describe('a stream that begins in mid-run gives a reply', () => {
     expect({ outcome: reply.outcome, text: textOf(reply) }).toEqual({ outcome: 'completed', text: 'All is green.' })
   })
 
-  test('of what the model thought and what it said, each by its kind', async () => {
+  test('of reasoning and text, each by its kind', async () => {
     const reply = await replayed(
       delta('r', 'Which tests', { field: 'reasoning' }),
       part('r', 'reasoning', { text: 'Which tests are there?' }),

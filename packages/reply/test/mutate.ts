@@ -1,6 +1,6 @@
 import type { Event } from '@opencode-ai/sdk/v2'
 
-/** One frame of a recorded stream: its text as it came, with the note of its time, and what it says. */
+/** One frame of a recorded stream: its original text, with its time comment, and the parsed event. */
 export interface Block {
   readonly text: string
   readonly frame: Event | undefined
@@ -21,14 +21,14 @@ export function joined(blocks: readonly Block[]): string {
   return blocks.map((block) => block.text).join('')
 }
 
-/** Whether a frame may come again at once, or any time later, without saying anything new. */
+/** Whether a frame may be repeated immediately, or at any later time, without adding anything new. */
 export function mayRepeat({ frame }: Block): 'later' | 'at once' | 'never' {
   if (!frame) return 'never'
   if ('id' in frame && typeof frame.id === 'string') return 'later'
   switch (frame.type) {
     case 'message.part.updated': {
       const { part } = frame.properties
-      // Of two running states of one call nothing tells which is the older.
+      // Two running states of one call have no order.
       return part.type === 'tool' && part.state.status === 'running' ? 'at once' : 'later'
     }
     case 'message.updated':
@@ -50,7 +50,7 @@ export function mayRepeat({ frame }: Block): 'later' | 'at once' | 'never' {
   }
 }
 
-/** The stream with some of its frames a second time. `repeats` says which, and how many frames later at most. */
+/** The stream with some of its frames repeated. `repeats` has their indexes, and the maximum distance in frames. */
 export function doubled(blocks: readonly Block[], repeats: ReadonlyMap<number, number>): readonly Block[] {
   const after = new Map<number, Block[]>()
   for (const [index, distance] of repeats) {
@@ -63,14 +63,14 @@ export function doubled(blocks: readonly Block[], repeats: ReadonlyMap<number, n
   return blocks.flatMap((block, index) => [block, ...(after.get(index) ?? [])])
 }
 
-/** What a server sent on one connection comes on no other, and a part that was removed does not come again. */
+/** A repetition stays within its connection, and a removed part is not repeated. */
 function lastPlace(blocks: readonly Block[], index: number): number {
   const barriers = ['server.connected', 'message.part.removed']
   const next = blocks.findIndex(({ frame }, at) => at > index && frame !== undefined && barriers.includes(frame.type))
   return next === -1 ? blocks.length - 1 : next - 1
 }
 
-/** Where the deltas are whose part is sealed later: all of them can be missed. */
+/** Indexes of the deltas whose part is sealed later: all of them can be missed. */
 export function spareDeltas(blocks: readonly Block[]): readonly number[] {
   const sealed = new Map<string, number>()
   for (const [index, { frame }] of blocks.entries()) {

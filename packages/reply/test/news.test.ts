@@ -10,15 +10,15 @@ const stalled = { type: 'stalled', at, sessionID: root, stalled: true } as const
 const todos = [{ content: 'Look', status: 'pending' }]
 const after = (...events: Parameters<typeof reduced>[0]) => reduced(events, reduced(running).reply)
 
-describe('news that are no part of a message', () => {
-  test("a session's title and directory are noted without a word", () => {
+describe('events outside of messages', () => {
+  test("a session's title and directory are stored without a change event", () => {
     const { reply, changes } = after(session(root, { title: 'A title', directory: '/project' }))
     expect(reply).toMatchObject({ title: 'A title', directory: '/project' })
     expect(changes).toEqual([])
     expect(reduced([session(root)], reply).reply).toBe(reply)
   })
 
-  test('a prompt that is announced stands until the server tells of it', () => {
+  test('an announced prompt stays until the server sends it', () => {
     const { reply, changes } = reduced([opened])
     expect(reply).toMatchObject({ phase: 'waiting', prompt: { text: 'Do it', parts: [] }, promptIDs: [] })
     expect(typesOf(changes)).toEqual(['replyStarted'])
@@ -26,12 +26,12 @@ describe('news that are no part of a message', () => {
     expect(told).toMatchObject({ promptIDs: ['u1'], prompt: { text: 'Do it now' } })
   })
 
-  test('a second prompt that is announced changes nothing', () => {
+  test('a second announced prompt changes nothing', () => {
     const { reply } = reduced([opened])
     expect(reduced([{ ...opened, text: 'And this' }], reply).reply).toBe(reply)
   })
 
-  test('an idle of the run before does not end what was announced', () => {
+  test('an idle of the previous run does not end the announced one', () => {
     expect(reduced([opened, idle(), idle()]).reply.phase).toBe('waiting')
   })
 
@@ -45,7 +45,7 @@ describe('news that are no part of a message', () => {
     expect(reduced([limit]).reply.startedAt).toBeUndefined()
   })
 
-  test('a lost connection and a stall are told once, and do not touch the phase', () => {
+  test('a lost connection and a stall are reported once, and do not affect the phase', () => {
     const { reply, changes } = after(lost, lost, stalled, stalled)
     expect(reply).toMatchObject({ connection: 'lost', stalled: true, phase: 'working' })
     expect(typesOf(changes)).toEqual(['connectionChanged', 'stalledChanged'])
@@ -57,7 +57,7 @@ describe('news that are no part of a message', () => {
     expect(changes).toContainEqual({ type: 'stalledChanged', stalled: false })
   })
 
-  test('the checklist is told when it changes', () => {
+  test('the checklist is reported when it changes', () => {
     const told = { type: 'todos', at, sessionID: root, todos } as const
     const { reply, changes } = after(told, { ...told, todos: [...todos] })
     expect(reply.todos).toEqual(todos)

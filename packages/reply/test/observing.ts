@@ -1,6 +1,6 @@
 import type { ChangeType, Observation, ReplyObserver } from '@reply/core'
 
-/** Every type of change there is. A new one doesn't compile until it is named here. */
+/** Every change type. A new one doesn't compile until it is listed here. */
 export const changeTypes = Object.keys({
   replyStarted: 1,
   phaseChanged: 1,

@@ -1,8 +1,8 @@
 import type { Reply } from '@reply/core'
 
 /**
- * How each scenario ends: its root replies in order of opening, each with its sub-agents' in brackets. `background` marks
- * one that outlives its parent's reply: it is `open` there, and goes on in the next.
+ * How each scenario ends: its root replies in order of opening, each with its sub-agents' in brackets. `background`
+ * marks one that outlives its parent's reply: it is `open` there, and continues in the next.
  */
 const outcomes: Readonly<Record<string, string>> = {
   'abort-before-text': 'aborted',
@@ -90,11 +90,11 @@ const outcomes: Readonly<Record<string, string>> = {
   'write-edit': 'completed',
 }
 
-/** Where a version's server behaves in another way. */
+/** Versions whose server behaves differently. */
 const exceptions: Readonly<Record<string, string>> = {
-  // It knows no compaction on overflow: the error is the end.
+  // It doesn't compact on overflow: the error is the end.
   '1.1.65/compaction-overflow': 'failed',
-  // The stream ends with the instance; how the run ended is told to nobody.
+  // The stream ends with the instance, before the end of the run.
   '1.1.65/disposed': 'lost',
   '1.2.27/disposed': 'lost',
   '1.14.41/disposed': 'lost',

@@ -8,7 +8,7 @@ function read(told: { readonly message: Head }, ...parts: { readonly part: Read[
   return { head: told.message, parts: parts.map(({ part }) => part) }
 }
 
-/** Turn n: the prompt `u<n>` and its answer `v<n>`, of the times 10n and 10n + 1. */
+/** Turn n: the prompt `u<n>` and its answer `v<n>`, with the times 10n and 10n + 1. */
 function turn(n: number): readonly Read[] {
   return [
     read(user(`u${n}`, { createdAt: 10 * n }), text(`u${n}`, `Ask ${n}`)),
@@ -22,8 +22,8 @@ function turn(n: number): readonly Read[] {
 const partial = (...turns: readonly number[]) =>
   snapshot({ status: 'idle', messages: turns.flatMap(turn), partial: true })
 
-describe('a reading that left older messages out', () => {
-  test('ignores them when the stream tells of them late', () => {
+describe('a snapshot without older messages', () => {
+  test('ignores them when the stream sends them late', () => {
     const before = run([session(), partial(8, 9)])
     expect(before.replies).toEqual([])
     const late = [
@@ -40,7 +40,7 @@ describe('a reading that left older messages out', () => {
     expect(state.waiting).toEqual([])
   })
 
-  test('ignores them when a later reading has them', () => {
+  test('ignores them when a later snapshot has them', () => {
     const before = run([
       session(),
       partial(8, 9),
@@ -57,7 +57,7 @@ describe('a reading that left older messages out', () => {
     expect(replies).toMatchObject([{ promptIDs: ['u91'], messages: [{ id: 'v91' }] }])
   })
 
-  test('opens the reply of a run at work as a whole reading does', () => {
+  test('opens the reply of a busy run as a complete snapshot does', () => {
     const working = [
       read(user('u91', { createdAt: 910 })),
       read(message('v91', { createdAt: 911 }), text('v91', 'Hel')),
@@ -68,7 +68,7 @@ describe('a reading that left older messages out', () => {
     expect(part.replies.map(textOf)).toEqual(['Hel'])
   })
 
-  test('still tells of a prompt that is newer than all that was read', () => {
+  test('still reports a prompt newer than everything read', () => {
     const after = run(
       [user('u91', { createdAt: 910 }), busy(), message('v91', { createdAt: 911 })],
       run([session(), partial(8, 9)]),

@@ -1,8 +1,8 @@
 import { type Ask, type Change, emptyReply, type OwnChange, type Part, type Reply } from '@reply/core'
 
 /**
- * What somebody who only hears the changes knows of a reply: the fold of all of them. `pictureOf` is the same taken from
- * the reply itself, so that the two can be compared.
+ * A reply as known from its changes alone: the fold of all of them. `pictureOf` derives the same from the reply itself,
+ * so that the two can be compared.
  */
 export interface Picture {
   readonly phase: string
@@ -10,7 +10,7 @@ export interface Picture {
   readonly connection: string
   readonly stalled: boolean
   readonly messages: ReadonlySet<string>
-  /** Parts that are shown, by id: their text or a call's status, and whether they are closed. */
+  /** Visible parts, by id: their text or a call's status, and whether they are closed. */
   readonly parts: ReadonlyMap<string, string>
   readonly asks: ReadonlyMap<string, string>
   readonly todos: unknown
@@ -28,7 +28,7 @@ export function pictureOf(reply: Reply, isRoot = true): Picture {
     stalled: reply.stalled,
     messages: new Set(reply.messages.map((message) => message.id)),
     parts: new Map(parts.map((part) => [part.id, tell(part, textIn(part))])),
-    // A descendant's ask is told by itself and by the root, not by those between them.
+    // A descendant's ask is reported by the descendant and by the root, not by those between them.
     asks: new Map(
       reply.asks
         .filter(({ path }) => isRoot || path.length === 1)
@@ -43,10 +43,10 @@ export function pictureOf(reply: Reply, isRoot = true): Picture {
   }
 }
 
-/** The picture after one change. Throws where a change doesn't fit what was told before. */
+/** The picture after one change. Throws if a change doesn't fit the previous ones. */
 export function withChange(before: Picture, change: Change): Picture {
   if (before.outcome !== undefined && change.type !== 'replyAmended') {
-    // A background sub-agent outlives the reply; its news are the next one's.
+    // A background sub-agent outlives the reply; its later events belong to the next one.
     throw new Error(`${change.type} after the end`)
   }
   switch (change.type) {
@@ -82,7 +82,7 @@ export function withChange(before: Picture, change: Change): Picture {
     case 'permissionReplied':
     case 'askWithdrawn': {
       const key = `${change.ask.path.join('/')} ${change.ask.requestID}`
-      // The end of one that nobody heard of may be told; nothing is told of one that has ended.
+      // The end of an unknown ask may be reported; a closed one gets no further changes.
       if ((before.asks.get(key) ?? 'pending').startsWith('pending') === false) throw new Error(`${key} was not pending`)
       return { ...before, asks: new Map(before.asks).set(key, tellAsk(change.ask)) }
     }
@@ -121,7 +121,7 @@ export function withChange(before: Picture, change: Change): Picture {
   }
 }
 
-/** The change goes to the newest run of the descendant's session, at whatever depth it is. */
+/** The change goes to the newest run of the descendant's session, at any depth. */
 function withBelow(before: Picture, reply: Reply, change: OwnChange): Picture {
   const at = before.below.findLastIndex(
     ({ sessionID, picture }) => sessionID === reply.sessionID || hasBelow(picture, reply),
@@ -157,7 +157,7 @@ function textIn(part: Part): string {
   return 'text' in part ? part.text : ''
 }
 
-/** The text that the part had by what was told. */
+/** The text of the part according to the changes so far. */
 function known(before: Picture, part: Part): string {
   const told = before.parts.get(part.id)
   if (told === undefined) throw new Error(`${part.id} was never added`)

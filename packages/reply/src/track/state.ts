@@ -204,7 +204,10 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
   } satisfies Whole<Cell>
 }
 
-/** How many levels of sessions form one tree. The cost of a reply rises with the depth; real trees stay below ten. */
+/**
+ * How many levels of sessions form one tree. The cost of a reply rises with the depth, and ten levels are more than
+ * enough.
+ */
 export const maxDepth = 64
 
 /**

@@ -21,14 +21,14 @@ describe('an answer to a permission', () => {
     expect(readPermissionAnswer(typed, { canAlways: true })).toEqual(read)
   })
 
-  test('has fixed numbers: 2 is an error where "always" is not offered', () => {
+  test('has fixed numbers: 2 is an error if "always" is not offered', () => {
     const error = { type: 'error', reason: 'always-not-offered' }
     expect(readPermissionAnswer('2', { canAlways: false })).toEqual(error)
     expect(readPermissionAnswer('always', { canAlways: false })).toEqual(error)
     expect(readPermissionAnswer('3', { canAlways: false })).toEqual({ type: 'reject' })
   })
 
-  test("may be in the host's words", () => {
+  test("may use the host's labels", () => {
     const labels = { once: 'Einmal erlauben', always: 'Immer', reject: 'Ablehnen' }
     const read = (typed: string) => readPermissionAnswer(typed, { canAlways: true, labels })
     expect(read('einmal  erlauben')).toEqual({ type: 'answer', answer: 'once' })

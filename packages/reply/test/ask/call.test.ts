@@ -28,14 +28,14 @@ const after = (...events: Parameters<typeof reduced>[0]) => reduced([...running,
 const callIn = (reply: Reply, at = 0) => (reply.asks[at]?.type === 'permission' ? reply.asks[at].call : undefined)
 
 describe("a permission's call", () => {
-  test('is told with the ask when the tool part came first', () => {
+  test('is in the ask if the tool part came first', () => {
     const { reply, changes } = after(runs, asked)
     expect(callIn(reply)).toEqual(call)
     expect(changes.find(({ type }) => type === 'permissionAsked')).toMatchObject({ ask: { call } })
     expect(typesOf(changes)).not.toContain('askChanged')
   })
 
-  test('is told as a change when the ask came first, as on servers up to 1.2', () => {
+  test('arrives as a change if the ask came first, as on servers up to 1.2', () => {
     const before = after(asked, tool('m1', { status: 'pending' }))
     expect(callIn(before.reply)).toBeUndefined()
     expect(typesOf(before.changes)).not.toContain('askChanged')
@@ -45,12 +45,12 @@ describe("a permission's call", () => {
     expect(reply.phase).toBe('blocked')
   })
 
-  test('is told once: what the tool says of its progress changes nothing', () => {
+  test("is reported once: the tool's progress changes nothing", () => {
     const { changes } = after(asked, runs, runs, tool('m1', { input, metadata: { output: 'a' } }))
     expect(changes.filter(({ type }) => type === 'askChanged')).toHaveLength(1)
   })
 
-  test('follows an input that changes while it is asked for', () => {
+  test('follows an input that changes while the ask is pending', () => {
     const other = { command: 'rm -r .' }
     const { reply, changes } = after(runs, asked, tool('m1', { input: other }))
     expect(callIn(reply)?.input).toEqual(other)
@@ -64,14 +64,14 @@ describe("a permission's call", () => {
     expect(typesOf(changes)).not.toContain('askChanged')
   })
 
-  test('is the one of its message: ids of calls may come again in the next step', () => {
+  test('is the one of its message: call ids may repeat in the next step', () => {
     const later = tool('m2', { input: { command: 'other' } })
     const { reply } = after(runs, ended('m1'), message('m2'), later, asked)
     expect(callIn(reply)).toEqual(call)
     expect(callIn(after(message('m2'), asked, later).reply)).toBeUndefined()
   })
 
-  test('is never known for an ask that names no call', () => {
+  test('stays absent for an ask that names no call', () => {
     expect(callIn(after(runs, permission('p1')).reply)).toBeUndefined()
     expect(callIn(after(permission('p1'), runs).reply)).toBeUndefined()
   })
@@ -110,7 +110,7 @@ describe("a permission's call", () => {
     expect(told.map(({ ask }) => ask.path)).toEqual([[root, 'child', 'deep']])
   })
 
-  test('is told by a reading over REST, for an ask that was known and for one that is new', () => {
+  test('comes with a REST snapshot, for known and for new asks', () => {
     const read = snapshot({
       messages: [{ head: message('m1').message, parts: [runs.part] }],
       asks: [asked.ask, permission('p2', root, { callID: 'call', messageID: 'm1' }).ask],
@@ -121,13 +121,13 @@ describe("a permission's call", () => {
   })
 })
 
-describe('a request that is told again', () => {
+describe('a request that arrives again', () => {
   test('changes nothing when it says the same', () => {
     const before = after(runs, asked).reply
     expect(reduced([{ ...asked, ask: { ...asked.ask, askedAt: 7 } }], before).reply).toBe(before)
   })
 
-  test('replaces what was known when it says something else, and tells so', () => {
+  test('replaces the ask if its content differs, and reports a change', () => {
     const other = permission('p1', root, { patterns: ['rm'], callID: 'call', messageID: 'm1' })
     const known = run([...running, runs, asked])
     const { reply, changes } = run([{ ...other, ask: { ...other.ask, askedAt: 7 } }], known)
@@ -153,7 +153,7 @@ describe('a request that is told again', () => {
 })
 
 describe('diff', () => {
-  test('tells of a call that became known in between', () => {
+  test('reports a call that became known in between', () => {
     const before = after(asked).reply
     const { reply } = reduced([runs], before)
     const changed = diff(before, reply).filter(({ type }) => type === 'askChanged')
@@ -186,12 +186,12 @@ describe('equal asks', () => {
     expect(pendingAsks(reply)).toHaveLength(2)
   })
 
-  test('are none while no call is known: equal patterns may hide different commands', () => {
+  test('do not exist while no call is known: equal patterns may hide different commands', () => {
     const reply = after(asked, permission('p2', root, { callID: 'second', messageID: 'm1' })).reply
     expect(pendingAsks(reply)).toHaveLength(2)
   })
 
-  test('of many are found in a time that does not grow with their square', () => {
+  test('among many are found in less than quadratic time', () => {
     const of = (count: number): Reply => {
       const asks = Array.from({ length: count }, (_, at) => ({
         ...asked.ask,

@@ -31,7 +31,7 @@ describe('the details of a permission', () => {
     ])
   })
 
-  test('tell what the metadata adds, and only that', () => {
+  test('contain what the metadata adds, and only that', () => {
     const details = detailsOf('bash', { command: 'ls' }, { metadata: { command: 'ls', risk: 'none', files: [] } })
     expect(details.map(({ label, text }) => [label, text])).toEqual([
       ['Command', 'ls'],
@@ -41,7 +41,7 @@ describe('the details of a permission', () => {
     expect(changed.map(({ text }) => text)).toEqual(['ls', 'rm -r .'])
   })
 
-  test('begin with the patterns that the rest does not have', () => {
+  test('begin with the patterns that no other text contains', () => {
     const outside = detailsOf(
       'bash',
       { command: 'ls /usr/bin' },
@@ -75,7 +75,7 @@ describe('the details of a permission', () => {
     expect(detailsOf('todoread', {})).toEqual([{ label: 'Tool', format: 'text', text: 'todoread' }])
   })
 
-  test('are not known where nothing so deep can be read', () => {
+  test('are unknown if values are nested too deeply', () => {
     let deep: unknown = 'x'
     for (let depth = 0; depth < 300; depth++) deep = [deep]
     expect(askDetails(askOf('any', { deep }))).toBeUndefined()
@@ -87,7 +87,7 @@ describe('the details of an edit', () => {
   const head = 'Index: /project/list.txt\n===\n--- /project/list.txt\n+++ /project/list.txt\n'
   const input = { filePath: '/project/list.txt', oldString: 'b', newString: 'B' }
 
-  test("are the server's diff when it has all of the input", () => {
+  test("are the server's diff if it has all of the input", () => {
     const diff = `${head}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n`
     const details = detailsOf('edit', input, { metadata: { filepath: '/project/list.txt', diff } })
     expect(details.map(({ label, format }) => [label, format])).toEqual([
@@ -97,7 +97,7 @@ describe('the details of an edit', () => {
     expect(details[1]?.text).toBe(diff)
   })
 
-  test('are made of the input when it does not have all, or there is none', () => {
+  test("are made from the input if the server's diff is absent or incomplete", () => {
     const more = { ...input, oldString: 'a\nb\nc', newString: 'a\nB\n  evil()\nc', replaceAll: true }
     const own = ' a\n-b\n+B\n+  evil()\n c'
     const diff = `${head}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n`
@@ -111,14 +111,14 @@ describe('the details of an edit', () => {
     }
   })
 
-  test("have both when the server's tells more: the places where all are replaced", () => {
+  test("have both if the server's diff has more: the places of replaceAll", () => {
     const diff = `${head}@@ -1,2 +1,2 @@\n-x = b;\n-y = b;\n+x = B;\n+y = B;\n`
     const indented = { ...input, oldString: '  b', newString: '  B' }
     const details = detailsOf('edit', { ...indented, replaceAll: true }, { metadata: { diff } })
     expect(details.map(({ label }) => label)).toEqual(['File', 'Change', "The server's diff", 'replaceAll'])
   })
 
-  test('have what a diff or another text of the metadata says beside the change', () => {
+  test('contain other diffs and texts of the metadata', () => {
     const edit = { ...input, oldString: 'a', newString: 'b' }
     const hunk = '@@ -1 +1 @@\n-a\n+b'
     const told = detailsOf('edit', edit, { metadata: { diff: hunk, note: hunk } })
@@ -129,14 +129,14 @@ describe('the details of an edit', () => {
     }
   })
 
-  test('of a file that is written are its lines, with the lines that it loses', () => {
+  test('of a written file are its lines, and the lines that it loses', () => {
     const diff = `${head}@@ -1,2 +1,1 @@\n keep\n-lost\n`
     const written = detailsOf('write', { filePath: 'a', content: 'keep\nmany\n' }, { metadata: { diff } })
     expect(written.map(({ text }) => text)).toEqual(['a', '+keep\n+many', diff])
     expect(detailsOf('write', { filePath: 'a', content: '' }).map(({ text }) => text)).toEqual(['a', '@@ empty @@'])
   })
 
-  test('of several tell each, where, and whether it is everywhere', () => {
+  test('of several edits list each, its place, and whether it replaces all', () => {
     const edits = [
       { oldString: 'a', newString: 'b', replaceAll: true },
       { filePath: 'other', oldString: 'c', newString: '' },
@@ -146,7 +146,7 @@ describe('the details of an edit', () => {
     expect(detailsOf('multiedit', { filePath: 'a', edits: [{ ...edits[0], mode: 'x' }] }).at(-1)?.label).toBe('edits')
   })
 
-  test('of a patch are the patch; whole files before and after are not told again', () => {
+  test('of a patch are the patch; whole files before and after are not repeated', () => {
     const patchText = '*** Begin Patch\n*** Update File: a\n@@\n-b\n+B\n*** End Patch'
     const file = {
       filePath: '/project/a',

@@ -4,7 +4,7 @@ import { toSettings } from '../../src/drive/options.ts'
 import { createRest } from '../../src/drive/rest.ts'
 import { systemClock } from '../../src/index.ts'
 
-/** A server that answers with a body without an end, and counts what was taken of it. */
+/** A server that answers with an endless body and counts the bytes read. */
 function endless(headers: Readonly<Record<string, string>> = {}) {
   const taken = { bytes: 0, isCancelled: false, requests: 0 }
   const answer = async (): Promise<Response> => {
@@ -34,7 +34,7 @@ function endless(headers: Readonly<Record<string, string>> = {}) {
 }
 
 describe('an answer over REST that is too large', () => {
-  test('is refused while it is read, once, and the rest of it is not', async () => {
+  test('is refused once while it is read, and its rest is not read', async () => {
     const { rest, taken } = endless()
     await expect(rest.health()).rejects.toMatchObject({
       type: 'too-large',

@@ -12,7 +12,7 @@ const calls = ['a', 'b', 'c'].map((callID) => tool('m1', { callID, input }))
 
 interface StageOptions {
   readonly post?: (requestID: string) => void
-  /** Called when an ask's place in the tree is looked up, which happens while something is being stopped. */
+  /** Called when an ask's ancestors are looked up, which happens while something is being stopped. */
   readonly lookUp?: () => void
 }
 
@@ -39,7 +39,7 @@ function stage({ post = () => {}, lookUp = () => {} }: StageOptions = {}) {
   return { engine, asks, sent, find, stopping }
 }
 
-test('an answer goes to all that would run the same, and to nothing else', async () => {
+test('an answer is sent to all equal asks, and to no others', async () => {
   const { engine, asks, sent, find } = stage()
   const other = tool('m1', { callID: 'd', input: { command: 'rm -r .' } })
   engine.apply([...calls, other, asked('p1', 'a'), asked('p2', 'b'), asked('p3', 'd'), asked('p4', 'unknown')])
@@ -49,7 +49,7 @@ test('an answer goes to all that would run the same, and to nothing else', async
   expect(pending.map(({ requestID }) => requestID)).toEqual(['p3', 'p4'])
 })
 
-test('what changed while the answer was on its way is not allowed with it', async () => {
+test('an ask that changed while the answer was being sent is not allowed', async () => {
   const { engine, asks, sent, find } = stage({
     post: () => engine.apply([asked('p2', 'b', { metadata: { risk: 'high' } })]),
   })
@@ -58,7 +58,7 @@ test('what changed while the answer was on its way is not allowed with it', asyn
   expect(sent).toEqual(['p1 always', 'p3 always'])
 })
 
-test('an ask that has changed since it was read is not allowed; it can be refused', async () => {
+test("an ask that changed since it was read can't be allowed, but can be rejected", async () => {
   const { engine, asks, sent, find } = stage()
   engine.apply([...calls, asked('p1', 'a')])
   const old = find('p1')
@@ -72,7 +72,7 @@ test('an ask that has changed since it was read is not allowed; it can be refuse
   expect(sent).toEqual(['p1 reject'])
 })
 
-test('a call that is another than the one that was read is not allowed', async () => {
+test('a call that differs from the one that was read is not allowed', async () => {
   const { engine, asks, sent, find } = stage()
   engine.apply([...calls, asked('p1', 'a')])
   const old = find('p1')
@@ -81,7 +81,7 @@ test('a call that is another than the one that was read is not allowed', async (
   expect(sent).toEqual([])
 })
 
-test('one that was read before its call was known is answered unseen, and for itself alone', async () => {
+test('an ask read before its call was known is answered unseen, and alone', async () => {
   const { engine, asks, sent, find } = stage()
   engine.apply([asked('p1', 'a'), asked('p2', 'b')])
   const unseen = find('p1')
@@ -90,7 +90,7 @@ test('one that was read before its call was known is answered unseen, and for it
   expect(sent).toEqual(['p1 once'])
 })
 
-test('a refusal goes to all that would run the same', async () => {
+test('a rejection is sent to all equal asks', async () => {
   const { engine, asks, sent, find } = stage()
   engine.apply([asked('p1', 'a'), asked('p2', 'b')])
   const unseen = find('p1')
@@ -99,7 +99,7 @@ test('a refusal goes to all that would run the same', async () => {
   expect(sent).toEqual(['p1 reject', 'p2 reject'])
 })
 
-test('one whose answer did not arrive with that of an equal one can be answered again', async () => {
+test("an ask can be answered again if an equal one's answer did not reach it", async () => {
   let isDown = true
   const post = (requestID: string): void => {
     if (requestID === 'p2' && isDown) throw new ReplyError('unreachable', 'No server answered.')
@@ -113,7 +113,7 @@ test('one whose answer did not arrive with that of an equal one can be answered 
   expect(find('p2').status).toBe('answered')
 })
 
-test('one that is asked again after an equal one settled it takes another answer', async () => {
+test('an ask that returns after an equal one settled it takes another answer', async () => {
   const { engine, asks, sent, find } = stage({
     post: (requestID) => {
       if (requestID === 'p2') throw new ReplyError('gone', 'There is none.')
@@ -125,7 +125,7 @@ test('one that is asked again after an equal one settled it takes another answer
   expect(sent).toEqual(['p1 once', 'p2 once', 'p2 once'])
 })
 
-test('what turns out to be something else while the place of an ask is looked up is not allowed', async () => {
+test('an ask that changes while its ancestors are looked up is not allowed', async () => {
   const { engine, asks, sent, find, stopping } = stage({
     lookUp: () => {
       const other = permission('p9', 'ses_new', { callID: 'a', patterns: ['rm *'] })

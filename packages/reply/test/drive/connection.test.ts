@@ -33,7 +33,7 @@ describe('the stream', () => {
   test.each([
     ['1.18.33', 25_000],
     ['1.1.65', 75_000],
-  ])('of %s that is silent for %d ms is made anew', async (version, silenceMs) => {
+  ])('of %s that is silent for %d ms reconnects', async (version, silenceMs) => {
     const { opened, errors, rest, advance, opencode } = setStage({ scenario: 'plain', version })
     await rest()
     await advance(silenceMs - 1)
@@ -64,7 +64,7 @@ describe('the stream', () => {
     await opencode.close()
   })
 
-  test('tells its owner when it is up, and when and why it is lost', async () => {
+  test('reports when it is up, and when and why it is lost', async () => {
     const told: string[] = []
     const onConnection = (connection: string, reason?: Error): number =>
       told.push(reason ? `${connection}: ${reason.message}` : connection)
@@ -77,7 +77,7 @@ describe('the stream', () => {
     expect(told).toHaveLength(3)
   })
 
-  test('is one, however many sessions run', async () => {
+  test('is shared by all sessions', async () => {
     const { server, rest, opencode } = setStage({ scenario: 'two-sessions' })
     const replies = watchAll(opencode)
     await rest()
@@ -89,8 +89,8 @@ describe('the stream', () => {
   })
 })
 
-describe('what happened while nobody listened', () => {
-  test('is told though it began and ended in a gap', async () => {
+describe('what happened while disconnected', () => {
+  test('is reported even if it began and ended in a gap', async () => {
     const { server, rest, advance, opencode } = setStage({ scenario: 'two-turns' })
     const replies = watchAll(opencode)
     await rest()
@@ -102,7 +102,7 @@ describe('what happened while nobody listened', () => {
     await opencode.close()
   })
 
-  test('before the first connection is no news, not even by its last events', async () => {
+  test('before the first connection is not news, not even its last events', async () => {
     const { server, rest, advance, opencode } = setStage({ scenario: 'plain', before: all })
     const replies = watchAll(opencode)
     await rest()
@@ -113,7 +113,7 @@ describe('what happened while nobody listened', () => {
     await opencode.close()
   })
 
-  test('and is still under way is told from its beginning', async () => {
+  test('and is still running is reported from its beginning', async () => {
     const { server, rest, opencode } = setStage({ scenario: 'tools-todos', before: 90 })
     const replies = watchAll(opencode)
     await rest()
@@ -124,7 +124,7 @@ describe('what happened while nobody listened', () => {
     await opencode.close()
   })
 
-  test('is a run lost with its server, when its session is gone for good', async () => {
+  test('is a run lost with its server, if its session was removed', async () => {
     const { server, rest, advance, opencode } = setStage({ scenario: 'killed' })
     const replies = watchAll(opencode)
     await rest()
@@ -137,7 +137,7 @@ describe('what happened while nobody listened', () => {
     await opencode.close()
   })
 
-  test('is nothing that five minutes can wait for: then it is lost', async () => {
+  test('is lost after five minutes', async () => {
     const { server, rest, advance, opencode } = setStage({ scenario: 'abort-text' })
     const replies = watchAll(opencode)
     await rest()
@@ -154,7 +154,7 @@ describe('what happened while nobody listened', () => {
 })
 
 describe('a run', () => {
-  test('whose end a stream that is up never tells is looked at once it stalls', async () => {
+  test('whose end the stream never sends is checked once it stalls', async () => {
     const connect = { silenceMs: 10_000_000, stalledAfterMs: { first: 60_000, later: 60_000 } }
     const { server, rest, advance, opencode } = setStage({ scenario: 'plain', connect })
     const replies = watchAll(opencode)
@@ -224,7 +224,7 @@ test('an ask that is being answered takes no second answer', async () => {
   await opencode.close()
 })
 
-test('an owner whose functions throw keeps the connection', async () => {
+test('callbacks that throw keep the connection', async () => {
   const fail = (): never => {
     throw new Error('Mine to fix.')
   }
@@ -241,7 +241,7 @@ test('an owner whose functions throw keeps the connection', async () => {
   await opencode.close()
 })
 
-test('observers that are none cost nobody the connection, and are told once a reply', async () => {
+test('invalid observers keep the connection, and are reported once per reply', async () => {
   const broken = {
     get partAdded(): never {
       throw new Error('Mine to fix.')
@@ -264,7 +264,7 @@ test('observers that are none cost nobody the connection, and are told once a re
   await opencode.close()
 })
 
-test('one session that cannot be read leaves the others their connection', async () => {
+test('one unreadable session keeps the connection for the others', async () => {
   const { rest, advance, opencode, server } = setStage({
     scenario: 'plain',
     between: async (request, answer) =>

@@ -19,7 +19,7 @@ function stage() {
   return { engine, directories, lose: () => (isLive = false) }
 }
 
-test('a directory is kept while a reply is open there, and forgotten after', () => {
+test('a directory is kept while a reply is open there, then dropped', () => {
   const { engine, directories } = stage()
   engine.apply([...runIn('/a', 's1'), ...runIn('/a', 's2'), ...runIn('/b', 's3')])
   expect(directories.list()).toEqual(['/home', '/a', '/b'])
@@ -29,7 +29,7 @@ test('a directory is kept while a reply is open there, and forgotten after', () 
   expect(directories.list()).toEqual(['/home'])
 })
 
-test('a directory is kept where a reply was given up without a connection', () => {
+test('a directory is kept if its reply was lost without a connection', () => {
   const { engine, directories, lose } = stage()
   engine.apply(runIn('/a', 's1'))
   lose()
@@ -37,13 +37,13 @@ test('a directory is kept where a reply was given up without a connection', () =
   expect(directories.list()).toEqual(['/home', '/a'])
 })
 
-test('a reconnect asks as much after runs in 1,000 directories as after one', async () => {
+test('a reconnect makes as many requests after runs in 1,000 directories as after one', async () => {
   const counts = [await requestsAfter(1), await requestsAfter(1000)]
   expect(counts[1]).toBe(counts[0])
   expect(counts[1]).toBeLessThan(20)
 })
 
-/** How many requests a reconnect makes after this many runs, each in a directory of its own. */
+/** The number of requests of a reconnect after this many runs, each in its own directory. */
 async function requestsAfter(count: number): Promise<number> {
   const streams: ReadableStreamDefaultController<Uint8Array>[] = []
   const clock = createHandClock()

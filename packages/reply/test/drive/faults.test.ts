@@ -23,7 +23,7 @@ afterAll(async () => await faulty.close())
 
 const touched = (): boolean => existsSync(join(faulty.server.directory, 'asked-for.txt'))
 
-/** Plays a plan and holds it against the server, and against the same without its faults. */
+/** Plays a plan and compares it with the server and with the same plan without faults. */
 async function same(plan: LivePlan, without: LivePlan): Promise<LivePlayed> {
   const expected = await playLive(faulty, without)
   await rm(join(faulty.server.directory, 'asked-for.txt'), { force: true })
@@ -37,7 +37,7 @@ test('an uncut run is what the server says', async () => {
   expect(whole.reply.outcome).toBe('completed')
 })
 
-test('a prompt that wants no reply makes one reply', async () => {
+test('a noReply prompt makes one reply', async () => {
   const opencode = connect({ url: faulty.server.url, directory: faulty.server.directory, ...quick })
   try {
     await opencode.prompt({ text: 'Go. [scenario:plain]' }).result
@@ -48,7 +48,7 @@ test('a prompt that wants no reply makes one reply', async () => {
     }
     opencode.watch({}, { observe })
     const { sessionID } = await opencode.prompt({ text: 'Just so you know.', noReply: true }).result
-    // What the server tells of it has been told when another turn is over.
+    // Its events have arrived once another turn is over.
     await opencode.prompt({ text: 'Go. [scenario:plain]' }).result
     expect(opened.filter((id) => id === sessionID)).toEqual([sessionID])
   } finally {
@@ -60,7 +60,7 @@ test('a run that is cut after every twelfth of its events is the same', async ()
   expect(await problemsOfCuts(faulty, { whole, first: 1, step: 12 })).toEqual([])
 })
 
-test.each([1, 5, 30])('a stream that falls silent after event %d is noticed and made anew', async (events) => {
+test.each([1, 5, 30])('a stream that falls silent after event %d is noticed and reconnects', async (events) => {
   const plan: LivePlan = {
     faults: [{ type: 'stall', at: { events }, connection: 1 }],
     connect: { silenceMs: 10_000 },
@@ -74,14 +74,14 @@ test.each([1, 5, 30])('a stream that falls silent after event %d is noticed and 
   expect(await problemsOfPlayed(faulty, { plan, played, whole })).toEqual([])
 })
 
-describe('what a server does while its stream says that it is connected and tells nothing yet', () => {
+describe('events after `connected` that the stream does not carry yet', () => {
   const lost = (event: string, times: number): Fault => ({ type: 'drop', event, times, connection: 1 })
   const missed = async (...faults: readonly Fault[]) =>
     expect(await problemsOfLive(faulty, { faults }, whole)).toEqual([])
 
-  test('is not missed when it is the making of the session', async () => await missed(lost('session.created', 1)))
+  test('is not missed if the session is created', async () => await missed(lost('session.created', 1)))
 
-  test('is not missed when it is the prompt', async () => await missed(lost('message.updated', 1)))
+  test('is not missed if the prompt arrives', async () => await missed(lost('message.updated', 1)))
 
   test('is told late when it is the prompt, and REST fails as long as the run takes', async () => {
     const faults: readonly Fault[] = [
@@ -107,7 +107,7 @@ describe('an ask', () => {
   }
 
   // When this passes, take the exception for it out of live-plans.ts as well.
-  test('that we have answered is answered, although the stream never tells', async () => {
+  test('that we have answered is answered, although the stream never says so', async () => {
     const faults: readonly Fault[] = [{ type: 'drop', event: 'question.replied', times: 1 }]
     const { reply } = await playLive(faulty, { ...answering, faults })
     expect(reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue']] }])
@@ -130,12 +130,12 @@ describe('an ask', () => {
     expect(typesOf(played.changes, 'questionAsked', 'questionReplied', 'askWithdrawn')).toHaveLength(2)
   })
 
-  test('that a sub-agent raises while nobody listens is heard after the reconnect', async () => {
+  test('that a sub-agent raises while disconnected arrives after the reconnect', async () => {
     const played = await same(
       {
         ...allowing,
         onFrame: ({ connection, data }, proxy) => {
-          // The task's session was made; what it asks is not told yet.
+          // The task's session exists; its ask has not been sent yet.
           if (connection > 1 || !data.includes('"session.created"') || !data.includes('"parentID"')) return
           void proxy
             .refuse()
@@ -166,7 +166,7 @@ describe('an ask', () => {
     expect([touched(), played.reply.asks[0]?.path.length]).toEqual([true, 2])
   })
 
-  test('that another client answers while nobody listens is over when the stream is back', async () => {
+  test('that another client answers while disconnected is closed when the stream is back', async () => {
     const played = await playLive(faulty, {
       script: 'child',
       act: async ({ stream, proxy }) => {
@@ -204,7 +204,7 @@ describe('an ask', () => {
 })
 
 describe('an abort', () => {
-  test('that races the end ends the reply once, one way or the other', async () => {
+  test('that races the end settles the reply once, either way', async () => {
     const plain = await playLive(faulty, { script: 'plain' })
     const outcomes: (string | undefined)[] = []
     for (let before = 12; before >= -1; before--) {
@@ -242,7 +242,7 @@ describe('an abort', () => {
       },
     })
     expect(await judge(faulty.server, played)).toEqual([])
-    // The child's permission was rejected, which may have ended it before the abort came to it.
+    // The child's permission was rejected, which may have ended it before the abort reached it.
     expect(['aborted', 'stopped']).toContain(played.reply.children[0]?.reply.outcome)
     expect(played.reply.outcome).toBe('aborted')
     const isIdle = async () =>
@@ -250,11 +250,11 @@ describe('an abort', () => {
     await eventually(60_000, isIdle)
   })
 
-  test.each([1, 2, 3, 4, 5])('makes an approval that comes late mean nothing (%d)', async (nth) => {
+  test.each([1, 2, 3, 4, 5])('makes a late approval ineffective (%d)', async (nth) => {
     expect(await approveLate(faulty, nth % 2 === 0 ? 'late' : 'lateChild')).toEqual([])
   })
 })
 
-test('5 plans by chance from seed 36 on, 2 of which restart the server, lose and double nothing', async () => {
+test('5 random plans from seed 36 on, 2 with a server restart, lose and duplicate nothing', async () => {
   expect(await problemsOfSeeds(faulty, { whole, first: 36, count: 5, restarts: 2 })).toEqual([])
 })

@@ -40,7 +40,7 @@ const task = (script: string) =>
   tool('task', { description: 'Do a part', prompt: `Do it. ${scenarioToken(script)}`, subagent_type: 'general' })
 const colours = ['Red', 'Blue'].map((label) => ({ label, description: '' }))
 
-/** What is played behind the proxy. Commands that touch something need a permission. */
+/** The scripts behind the proxy. Commands that touch something need a permission. */
 const scripts: Scripts = {
   rich: {
     steps: [
@@ -79,13 +79,13 @@ export interface Faulty {
   close(): Promise<void>
 }
 
-/** A real server that has done a turn already: the first one in a directory takes seconds. */
+/** A real server that has already done a turn: the first one in a directory takes seconds. */
 export async function openFaulty(version?: string): Promise<Faulty> {
   const model = await startModel({ scripts, fallback: 'plain' })
   const server = await launchOpencode({
     model,
     files: { 'notes.txt': 'one\ntwo\nthree\n' },
-    // The snapshots are git's work, most of what a turn takes; no event depends on them.
+    // Git snapshots take most of a turn's time; no event depends on them.
     config: { extra: { snapshot: false }, permission: { bash: { '*': 'allow', 'touch *': 'ask' } } },
     ...(version !== undefined && { version }),
   })
@@ -103,7 +103,7 @@ export async function openFaulty(version?: string): Promise<Faulty> {
   return { server, model, restart, close }
 }
 
-/** Ten times as fast as the real one, so that what waits for seconds waits for tenths. */
+/** Ten times as fast as the real clock, so that waits of seconds take tenths. */
 export const quickClock = {
   now: () => Date.now(),
   after: (delayMs: number, run: () => void) => {
@@ -113,7 +113,7 @@ export const quickClock = {
 }
 
 /**
- * Durations of the quick clock. Heartbeats come by the server's, every 100 s of this one. What waits for the server waits
+ * Durations on the quick clock. Heartbeats follow the server's clock, every 100 s of this one. Waits for the server are
  * as long as a busy machine may need.
  */
 export const quick = {
@@ -131,7 +131,7 @@ export const quick = {
 /** Longer than a run takes on a busy machine. */
 const hangsAfterMs = 120_000
 
-/** How long what differs at first may take to become equal, where the plan's own judgement tells whether it did. */
+/** How long initial differences may take to disappear, if the plan's own judgement decides that. */
 const settlesWithinMs = 10_000
 
 export interface LivePlan {
@@ -139,9 +139,9 @@ export interface LivePlan {
   readonly script?: string
   readonly faults?: readonly Fault[]
   readonly connect?: Partial<ConnectOptions>
-  /** Told of each frame after it went out. */
+  /** Called with each frame after it went out. */
   readonly onFrame?: ((frame: PassedFrame, proxy: FaultProxy) => void) | undefined
-  /** The server is restarted meanwhile, so that the reply may end as lost. */
+  /** Whether the server is restarted meanwhile, so that the reply may end as lost. */
   readonly restarts?: boolean
   /** What a person does while it runs. */
   readonly act?: (scene: Scene) => Promise<void>
@@ -151,18 +151,18 @@ export interface Scene {
   readonly stream: ReplyStream
   readonly proxy: FaultProxy
   readonly opencode: OpenCode
-  /** What `onError` was told so far. */
+  /** The errors passed to `onError` so far. */
   readonly errors: readonly ReplyError[]
 }
 
 export interface LivePlayed extends Judged {
   /** Events on the first connection. */
   readonly events: number
-  /** What the prompt's stream told, in order. */
+  /** The changes of the prompt's stream, in order. */
   readonly changes: readonly Change[]
 }
 
-/** Sends one prompt through a proxy of its own to the warm server, in a new session, and waits for its end. */
+/** Sends one prompt through its own proxy to the warm server, in a new session, and waits for its end. */
 export async function playLive({ server }: Faulty, plan: LivePlan): Promise<LivePlayed> {
   let events = 0
   const onFrame = (frame: PassedFrame): void => {
@@ -201,7 +201,7 @@ export async function playLive({ server }: Faulty, plan: LivePlan): Promise<Live
       within(hangsAfterMs, stream.result, words),
       plan.act?.({ stream, proxy, opencode, errors }),
     ])
-    // What an aborted run is told of after its end amends the reply, and so does what REST could not tell before it.
+    // Events after an aborted run's end amend the reply, and so does what REST could not return before it.
     await eventually(settlesWithinMs, async () => {
       const newest = own.heard.newest ?? reply
       const found = await differences(server, newest)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createFeed } from '../../src/drive/feed.ts'
 import type { ReplyError } from '../../src/index.ts'
 
-test('a feed goes on although what is told of its loss throws', async () => {
+test('a feed continues although its onLost throws', async () => {
   const clock = createHandClock()
   const errors: ReplyError[] = []
   let attempts = 0

@@ -7,7 +7,7 @@ type Wire = { readonly info: object; readonly parts: readonly object[] }
 const sessionID = 'ses_1'
 const id = (at: number): string => `msg_${String(at).padStart(6, '0')}`
 
-/** Turns of a prompt and one answer. Message n is of the time n. */
+/** Turns of a prompt and one answer. Message n has the time n. */
 function turns(count: number): readonly Wire[] {
   return Array.from({ length: count }, (_, turn) => [asked(2 * turn), answered(2 * turn + 1)]).flat()
 }
@@ -27,7 +27,7 @@ interface Page {
   readonly before?: string | undefined
 }
 
-/** Servers from 1.2 on give pages, older ones the newest messages up to a limit, some always everything. */
+/** Servers from 1.2 on return pages, older ones the newest messages up to a limit, some always everything. */
 function serve(kind: 'pages' | 'limit' | 'all', all: readonly Wire[]) {
   const asks: Page[] = []
   const messages = async (_: object, { limit, before }: Page) => {
@@ -74,7 +74,7 @@ describe('the history of a session', () => {
     expect(server.asks.length).toBeLessThan(6)
   })
 
-  test('reaches back to a time, with the run that holds it', async () => {
+  test('reaches back to a time, with the run that contains it', async () => {
     const { ids } = await read(serve('pages', turns(10_000)), { since: 19_901 })
     expect(ids).toContain(id(19_900))
     expect(ids.length).toBeLessThan(200)
@@ -85,22 +85,19 @@ describe('the history of a session', () => {
     expect(ids).toEqual(expect.arrayContaining([id(19_799), id(19_800)]))
   })
 
-  test('is read whole where a message that it should hold is gone', async () => {
+  test('is read whole if an expected message is gone', async () => {
     expect(await read(serve('pages', turns(500)), { messageIDs: ['msg_gone'] })).toMatchObject({ isWhole: true })
   })
 
-  test.each([20, 40, 80])(
-    'of exactly %i messages is read whole where a run goes back to its beginning',
-    async (count) => {
-      const steps = Array.from({ length: count - 1 }, (_, at) => answered(1 + at, 'tool-calls'))
-      for (const kind of ['pages', 'limit', 'all'] as const) {
-        const { ids, isWhole } = await read(serve(kind, [asked(0), ...steps]))
-        expect([ids.length, isWhole]).toEqual([count, true])
-      }
-    },
-  )
+  test.each([20, 40, 80])('of exactly %i messages is read whole if a run goes back to its beginning', async (count) => {
+    const steps = Array.from({ length: count - 1 }, (_, at) => answered(1 + at, 'tool-calls'))
+    for (const kind of ['pages', 'limit', 'all'] as const) {
+      const { ids, isWhole } = await read(serve(kind, [asked(0), ...steps]))
+      expect([ids.length, isWhole]).toEqual([count, true])
+    }
+  })
 
-  test('lets others have their turn where a server gives all at once', async () => {
+  test('yields to other work if a server returns everything at once', async () => {
     let turnsTaken = 0
     let isOver = false
     const count = (): void => {

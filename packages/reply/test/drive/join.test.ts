@@ -6,7 +6,7 @@ import { setStage } from './stage.ts'
 
 const scenario = 'second-prompt'
 
-/** A recorded server can't take ids that a client makes. */
+/** A recorded server can't accept ids made by a client. */
 const tells = '1.18.3'
 const { types } = createRecordedServer({ bytes: readRecording({ version: '1.18.33', scenario }).bytes })
 
@@ -25,7 +25,7 @@ function secondWords(): string {
 
 const sessionID = Object.keys(readRecording({ version: '1.18.33', scenario }).truth.sessions)[0] ?? ''
 
-/** The recorded server has no route for one message: it is told from all of them. */
+/** The recorded server has no route for a single message: it is picked from the list. */
 const withMessages = async (request: Request, answer: (request: Request) => Promise<Response>): Promise<Response> => {
   const [, path, id, query = ''] = /^(.*\/message)\/(msg_\w+)(\?.*)?$/.exec(request.url) ?? []
   if (path === undefined) return await answer(request)
@@ -33,7 +33,7 @@ const withMessages = async (request: Request, answer: (request: Request) => Prom
   return Response.json(all.find((message) => message.info.id === id))
 }
 
-test('a prompt that joins across a gap is told of everything once', async () => {
+test('a prompt that joins across a gap receives everything once', async () => {
   const { server, opencode, rest, advance } = setStage({ scenario, tells, between: withMessages })
   opencode.watch({}, { observe: () => [] })
   await rest()
@@ -52,7 +52,7 @@ test('a prompt that joins across a gap is told of everything once', async () => 
   await opencode.close()
 })
 
-test("a prompt of somebody else's that comes meanwhile is not taken for ours", async () => {
+test("another client's prompt in the meantime is not taken for ours", async () => {
   const { server, opencode, rest, advance } = setStage({ scenario, tells, between: withMessages })
   opencode.watch({}, { observe: () => [] })
   await rest()
@@ -67,7 +67,7 @@ test("a prompt of somebody else's that comes meanwhile is not taken for ours", a
   await opencode.close()
 })
 
-test('a prompt that is aborted before it is found ends what is under way', async () => {
+test('a prompt that is aborted before it is found ends the running reply', async () => {
   const { server, opencode, rest, advance } = setStage({ scenario, tells, between: withMessages })
   opencode.watch({}, { observe: () => [] })
   await rest()
@@ -84,7 +84,7 @@ test('a prompt that is aborted before it is found ends what is under way', async
   await opencode.close()
 })
 
-test('a server that answers nothing any more holds an abort up for half a minute at most', async () => {
+test('a server that stops answering delays an abort by half a minute at most', async () => {
   let isHanging = false
   const { server, opencode, rest, advance, clock } = setStage({
     scenario,
@@ -110,7 +110,7 @@ test('a server that answers nothing any more holds an abort up for half a minute
   await opencode.close()
 })
 
-test('an iterator that waits for its next change can be left, and so can a stream', async () => {
+test('an iterator that waits for its next change can be closed, and so can a stream', async () => {
   const { opencode } = setStage({ scenario })
   const stream = opencode.prompt({ sessionID, text: 'Hello.' })
   const iterator = stream[Symbol.asyncIterator]()

@@ -7,13 +7,16 @@ import type { Faulty } from './faulty.ts'
 import { ask } from './live-truth.ts'
 import { approve, firstAsk, pendingAt } from './scenes.ts'
 
-/** Whose permission waits when Stop is pressed. `unheard`: a sub-agent's that the stream doesn't tell of. */
+/** Which permission is pending when Stop is pressed. `unheard`: a sub-agent's that the stream doesn't send. */
 const kinds = ['late', 'lateChild', 'unheard'] as const
 
 /** The latest moment after Stop at which a person presses Allow. */
 const lastPressMs = 50
 
-/** Presses Allow after Stop, `count` times, in this program and then as another client. Gives what is wrong; empty when nothing is. */
+/**
+ * Presses Allow after Stop, `count` times, in this program and then as another client. Returns the problems; empty if
+ * there are none.
+ */
 export async function allowAfterStop(faulty: Faulty, count: number): Promise<readonly string[]> {
   const found: string[] = []
   for (let nth = 0; nth < count; nth++) {
@@ -66,7 +69,7 @@ async function allowOnceAfterStop(faulty: Faulty, kind: (typeof kinds)[number], 
   }
 }
 
-/** A whole further turn: were the command to start, it would have by then. */
+/** A further turn: if the command were to start, it would have started by its end. */
 async function another({ server }: Faulty): Promise<void> {
   const opencode = connect({ url: server.url, directory: server.directory })
   const stream: ReplyStream = opencode.prompt({ text: scenarioToken('plain') })

@@ -3,11 +3,11 @@ import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.
 import { judge, timelessPicture } from './live-truth.ts'
 
 export interface SeededPlan extends LivePlan {
-  /** In words, for the report of a failure. */
+  /** A description for the report of a failure. */
   readonly words: string
 }
 
-/** What is wrong with how a plan was played; empty when nothing is. */
+/** Problems of a played plan; empty if there are none. */
 export async function problemsOfLive(faulty: Faulty, plan: LivePlan, whole: LivePlayed): Promise<string[]> {
   let played: LivePlayed
   try {
@@ -18,7 +18,7 @@ export async function problemsOfLive(faulty: Faulty, plan: LivePlan, whole: Live
   return await problemsOfPlayed(faulty, { plan, played, whole })
 }
 
-/** What is wrong with a run that was played: against the server, and against the same without faults. */
+/** Problems of a played run, compared with the server and with the same run without faults. */
 export async function problemsOfPlayed(
   faulty: Faulty,
   run: { readonly plan: LivePlan; readonly played: LivePlayed; readonly whole: LivePlayed },
@@ -29,7 +29,7 @@ export async function problemsOfPlayed(
   return [...found, ...unequal(timelessPicture(played.reply), timelessPicture(whole.reply), 'reply')]
 }
 
-/** Where two values of plain data differ, the first few places. */
+/** The first few places where two values of plain data differ. */
 function unequal(mine: unknown, wanted: unknown, path: string): string[] {
   if (typeof mine !== 'object' || typeof wanted !== 'object' || mine === null || wanted === null) {
     return mine === wanted ? [] : [`${path} is ${JSON.stringify(mine)}, uncut ${JSON.stringify(wanted)}`]
@@ -39,7 +39,7 @@ function unequal(mine: unknown, wanted: unknown, path: string): string[] {
   return keys.flatMap((key) => unequal(ours.get(key), theirs.get(key), `${path}.${key}`)).slice(0, 4)
 }
 
-/** A run that died with its server has said a beginning of what it would have said. */
+/** A run that died with its server has said a prefix of its full answer. */
 function lostProblems({ reply }: LivePlayed, whole: LivePlayed): string[] {
   const all = whole.reply.messages.flatMap((message) => message.parts)
   const said = reply.messages.flatMap((message) => message.parts)
@@ -51,7 +51,7 @@ function lostProblems({ reply }: LivePlayed, whole: LivePlayed): string[] {
   })
 }
 
-/** Plans by chance: the same seed makes the same one. `events` is how long an uncut run is. */
+/** Random plans: the same seed gives the same plan. `events` is the length of an uncut run. */
 export function livePlanBySeed(
   seed: number,
   options: { readonly events: number; readonly restart?: () => Promise<void> },
@@ -70,9 +70,9 @@ export function livePlanBySeed(
     words: JSON.stringify({ faults, ...times }, (_, value) => (value instanceof RegExp ? String(value) : value)),
     faults,
     restarts: restart !== undefined,
-    // Silence is noticed after a second: a server on a busy machine is silent for some tenths of one.
+    // Silence is noticed after a second of real time: a busy server is silent for some tenths of one.
     ...(hasStall && { connect: { silenceMs: 10_000 } }),
-    // A server that is just starting (1.18.33) takes requests that it never answers.
+    // A server that is just starting (1.18.33) accepts requests that it never answers.
     ...(restart && { connect: { firstFrameMs: 5000, silenceMs: 30_000, deadlineMs: 30_000 } }),
     onFrame: (frame: PassedFrame, proxy: FaultProxy) => {
       if (frame.connection > 1) return
@@ -110,7 +110,7 @@ function refuseFor(proxy: FaultProxy, durationMs: number): void {
   void proxy.refuse().then(() => setTimeout(() => void proxy.resume(), durationMs))
 }
 
-/** Cuts a run after every so-manieth of its events, each in a run of its own. */
+/** Cuts a run after every nth of its events, each in its own run. */
 export async function problemsOfCuts(
   faulty: Faulty,
   { whole, first, step }: { readonly whole: LivePlayed; readonly first: number; readonly step: number },

@@ -5,7 +5,7 @@ import type { Heard } from '../recorded/picture.ts'
 import type { Told } from '../recorded.ts'
 import { ourMessage, toldMessage, toldMessages } from '../truth.ts'
 
-/** What a server says over REST, asked without the proxy. */
+/** The server's REST response, read without the proxy. */
 export async function ask<T>(server: Pick<Opencode, 'url' | 'directory'>, path: string): Promise<T> {
   const url = `${server.url}${path}?directory=${encodeURIComponent(server.directory)}`
   // The first request on a kept-alive socket fails once after a restart.
@@ -23,7 +23,7 @@ export async function tellSession(server: Pick<Opencode, 'url' | 'directory'>, i
   return { id, info, messages, todos, children: children.map((child) => child.id) }
 }
 
-/** A reply without what differs from run to run: ids, times, tokens of hashes. */
+/** A reply without what differs from run to run: ids, times, hashes. */
 export function timelessPicture(reply: Reply): unknown {
   return JSON.parse(JSON.stringify(picture(reply)).replaceAll(/\b(ses|msg|prt|call|que|per)_\w+/g, '$1_'))
 }
@@ -54,7 +54,10 @@ function picturePart(part: OurPart): unknown {
   return [type, status, 'text' in part ? part.text : undefined, ...hole]
 }
 
-/** Where our messages differ from the server's own; empty when nowhere. Of a run that died with its server the sealed parts alone are known to both. */
+/**
+ * Where our messages differ from the server's; empty if nowhere. For a run that died with its server, compares only
+ * sealed parts.
+ */
 export async function differences(server: Pick<Opencode, 'url' | 'directory'>, reply: Reply): Promise<string[]> {
   const told = await tellSession(server, reply.sessionID)
   const theirs = toldMessages(told).map(({ head, parts }) => toldMessage(head, parts))
@@ -70,7 +73,7 @@ export async function differences(server: Pick<Opencode, 'url' | 'directory'>, r
   return [...found, ...(await Promise.all(children)).flat()]
 }
 
-/** The same words whatever the order of the keys. */
+/** Independent of the order of keys. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -80,16 +83,16 @@ function sorted(value: unknown): unknown {
 
 export interface Judged {
   readonly reply: Reply
-  /** What the prompt's observer and the watcher were told. */
+  /** What the prompt's observer and the watcher received. */
   readonly heard: readonly Heard[]
   /** How many ends the iterator saw. */
   readonly ends: number
   readonly errors: readonly ReplyError[]
-  /** Prompts that the server got. */
+  /** Prompts that reached the server. */
   readonly posts: number
 }
 
-/** What is wrong with a run, beside what its own test looks at; empty when nothing is. */
+/** Problems of a run, besides its own test's checks; empty if there are none. */
 export async function judge(
   server: Pick<Opencode, 'url' | 'directory'>,
   { reply, heard, ends, errors, posts }: Judged,

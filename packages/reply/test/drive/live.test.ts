@@ -28,7 +28,7 @@ async function firstAsk(stream: ReplyStream): Promise<Ask> {
   throw new Error('The reply settled without an ask.')
 }
 
-/** The permission as soon as what it would run is known. */
+/** The permission once it is known what it would run. */
 async function seenPermission(stream: ReplyStream): Promise<PermissionAsk> {
   for await (const { ask } of stream.filter(['permissionAsked', 'askChanged'])) {
     if (ask.type === 'permission' && ask.call) return ask
@@ -36,7 +36,7 @@ async function seenPermission(stream: ReplyStream): Promise<PermissionAsk> {
   throw new Error('The reply settled before that.')
 }
 
-/** The text has come so far. */
+/** Waits until the text has come this far. */
 async function until(stream: ReplyStream, isThere: (reply: Reply) => boolean): Promise<void> {
   for await (const _ of stream) if (stream.reply && isThere(stream.reply)) return
   throw new Error('The reply settled before that.')
@@ -62,7 +62,7 @@ describe('a prompt', () => {
     expect([second.promptIDs.length, second.messages.length]).toEqual([1, 1])
   })
 
-  test('on a busy session joins the reply that is under way', async () => {
+  test('on a busy session joins the running reply', async () => {
     const one = prompt('pause')
     await until(one, (reply) => textOf(reply).startsWith('One'))
     const two = prompt('plain', { sessionID: one.reply?.sessionID })
@@ -87,7 +87,7 @@ describe('a prompt', () => {
     }
   })
 
-  test('that wants no reply settles at once', async () => {
+  test('with noReply settles at once', async () => {
     const reply = await prompt('plain', { noReply: true }).result
     expect([reply.outcome, reply.messages.length]).toEqual(['completed', 0])
   })
@@ -196,7 +196,7 @@ describe('an abort', () => {
 })
 
 describe('watching', () => {
-  test('sees what another client starts, and what is under way', async () => {
+  test('sees what another client starts, and running replies', async () => {
     const mine = prompt('watched')
     await until(mine, (reply) => textOf(reply).startsWith('One'))
     const other = stage.open()
@@ -214,7 +214,7 @@ describe('watching', () => {
         { observe: () => [{ replyStarted, replySettled: ({ reply }) => resolve(reply) }] },
       )
     })
-    // What is over before it was read is nobody's news.
+    // A run that was over before it was read is not news.
     await begun
     stage.model.release('watched')
     const seen = await settled

@@ -1,4 +1,4 @@
-/** A promise that must come true; otherwise the words say what was there instead. */
+/** Awaits a promise with a limit; on timeout the error contains the current state. */
 export async function within<T>(patienceMs: number, promise: Promise<T>, words: () => string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
@@ -11,7 +11,7 @@ export async function within<T>(patienceMs: number, promise: Promise<T>, words: 
   }
 }
 
-/** Looks again and again until it is so. For what only REST tells. */
+/** Polls until `look` returns a value. For state that only REST has. */
 export async function eventually<T>(patienceMs: number, look: () => Promise<T | undefined>): Promise<T> {
   const until = Date.now() + patienceMs
   for (;;) {

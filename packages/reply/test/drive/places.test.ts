@@ -4,7 +4,7 @@ import { ReplyError } from '../../src/index.ts'
 
 const gone = () => new ReplyError('gone', 'It is gone.')
 
-/** Servers before 1.2 know a session in its own project alone, and give directories back as they are given. */
+/** Servers before 1.2 find a session only in its own project, and return directories as given. */
 function server(version: string, { sessions = {}, link }: { sessions?: Record<string, string>; link?: string } = {}) {
   const asked: string[] = []
   const rest = {
@@ -32,7 +32,7 @@ describe('a session known only by its id', () => {
     expect(await places.session(place)).toEqual({ id: 'ses_1', directory: '/b' })
   })
 
-  test.each(['1.1.65', '1.18.33'])('is gone where no project has it (%s)', async (version) => {
+  test.each(['1.1.65', '1.18.33'])('is gone if no project has it (%s)', async (version) => {
     await expect(server(version).places.session(place)).rejects.toMatchObject({ type: 'gone' })
   })
 

@@ -15,6 +15,6 @@ afterAll(async () => await faulty.close())
 
 const firstSeed = Number(process.env.REPLY_SEED ?? 1)
 
-test(`40 plans by chance from seed ${firstSeed} on, 5 of which restart the server, lose and double nothing`, async () => {
+test(`40 random plans from seed ${firstSeed} on, 5 with a server restart, lose and duplicate nothing`, async () => {
   expect(await problemsOfSeeds(faulty, { whole, first: firstSeed, count: 40, restarts: 5 })).toEqual([])
 })

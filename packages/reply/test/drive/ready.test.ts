@@ -42,7 +42,7 @@ test('ready outlives streams that break off at once', async () => {
   expect(await readyAfter(breaking(3), 9000)).toBe('ready')
 })
 
-test('ready rejects when streams only break off', async () => {
+test('ready rejects if streams keep breaking off', async () => {
   expect(await readyAfter(breaking(Number.POSITIVE_INFINITY), 11_000)).toBe('The event stream of http://server ended.')
 })
 

@@ -3,7 +3,7 @@ import { createReplies } from '../../src/drive/replies.ts'
 import { emptyTrack, track } from '../../src/index.ts'
 import { busy, message, root, session, text, user } from '../make.ts'
 
-test('an observer that comes while a step is told hears of that step once', () => {
+test('an observer added during a step receives that step once', () => {
   const replies = createReplies({ onError: () => {}, keepSettled: 10 })
   const told: string[] = []
   let state = emptyTrack()

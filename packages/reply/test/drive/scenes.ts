@@ -10,7 +10,7 @@ export async function firstAsk(stream: ReplyStream): Promise<Ask> {
   throw new Error('The reply settled without an ask.')
 }
 
-/** The stream was lost and is up again. */
+/** Waits until the stream was lost and is up again. */
 export async function restored(stream: ReplyStream): Promise<void> {
   let wasLost = false
   for await (const change of stream) {
@@ -24,7 +24,7 @@ export async function restored(stream: ReplyStream): Promise<void> {
 export const typesOf = (changes: readonly Change[], ...types: readonly Change['type'][]): readonly string[] =>
   changes.map((change) => change.type).filter((type) => types.includes(type))
 
-/** Waits until the server, asked without the proxy, has something pending, or nothing. */
+/** Waits until the server, read without the proxy, has something pending, or nothing. */
 export async function pendingAt(
   { server }: Faulty,
   path: '/permission' | '/question',
@@ -36,7 +36,7 @@ export async function pendingAt(
   })
 }
 
-/** Allows a permission by hand, as another client would. Gives the status of the answer. */
+/** Allows a permission as another client would. Returns the response status. */
 export async function approve({ server }: Faulty, requestID: string): Promise<number> {
   const url = `${server.url}/permission/${requestID}/reply?directory=${encodeURIComponent(server.directory)}`
   const headers = { 'content-type': 'application/json' }
@@ -44,8 +44,8 @@ export async function approve({ server }: Faulty, requestID: string): Promise<nu
 }
 
 /**
- * Aborts while a command waits for its permission, and allows it by hand as soon as the abort is through. Gives what is
- * wrong afterwards; empty when nothing is.
+ * Aborts while a command waits for its permission, and allows it as another client right after the abort. Returns the
+ * problems; empty if there are none.
  */
 export async function approveLate(faulty: Faulty, script: 'late' | 'lateChild'): Promise<string[]> {
   const { server } = faulty
@@ -58,7 +58,7 @@ export async function approveLate(faulty: Faulty, script: 'late' | 'lateChild'):
       status = await approve(faulty, requestID)
     },
   })
-  // A whole further turn: were the command to start, it would have by now.
+  // A further turn: if the command were to start, it would have started by now.
   await playLive(faulty, { script: 'plain' })
   const found = await judge(server, played)
   if (status !== 404 && status !== 200) found.push(`the late approval got ${status}`)

@@ -15,7 +15,7 @@ import { type ConnectOptions, connect, type OpenCode, type ReplyError } from '..
 const scripts: Scripts = {
   plain: { steps: [[reasoning('Hm.'), text('Hello there.')]] },
   pause: { steps: [[text('One '), hold('pause'), text('two.')]] },
-  // A gate that was released stays open.
+  // A released gate stays open.
   watched: { steps: [[text('One '), hold('watched'), text('two.')]] },
   forever: { steps: [[text('This never ends, '), hold('forever'), text('never.')]] },
   question: {
@@ -38,7 +38,7 @@ const scripts: Scripts = {
     ],
   },
   permission: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
-  // OpenCode's patterns for it are `ls` alone, and it makes a file.
+  // OpenCode's pattern for it is only `ls`, but it creates a file.
   hidden: {
     steps: [
       [tool('bash', { command: "[[ -v 'a[$(touch hidden.txt)]' ]]; ls", description: 'List' })],
@@ -59,7 +59,7 @@ export interface Stage {
   readonly model: Model
   readonly opencode: OpenCode
   readonly errors: readonly ReplyError[]
-  /** A second client, as another person's. */
+  /** A second client, such as another person's. */
   open(options?: Partial<ConnectOptions>): OpenCode
   close(): Promise<void>
 }

@@ -12,9 +12,9 @@ export interface Stage {
   readonly clock: HandClock
   readonly opencode: OpenCode
   readonly errors: readonly ReplyError[]
-  /** When each event stream was asked for, in ms since the beginning. */
+  /** When each event stream was requested, in ms since the beginning. */
   readonly opened: readonly number[]
-  /** Until nothing moves any more. */
+  /** Waits until nothing moves any more. */
   readonly rest: () => Promise<void>
   readonly advance: (durationMs: number) => Promise<void>
 }
@@ -22,18 +22,18 @@ export interface Stage {
 export interface StageOptions {
   readonly scenario: string
   readonly version?: string
-  /** The version that the server tells. Default: the recording's. */
+  /** The version that the server reports. Default: the recording's. */
   readonly tells?: string
   readonly connect?: Partial<ConnectOptions>
-  /** Stands between the client and the server. */
+  /** Intercepts requests between the client and the server. */
   readonly between?: (request: Request, answer: (request: Request) => Promise<Response>) => Promise<Response>
-  /** So many events happened before anybody came. */
+  /** How many events happened before the client connects. */
   readonly before?: number
-  /** Changes what was recorded. */
+  /** Edits the recording. */
   readonly edit?: (text: string) => string
 }
 
-/** A real client before a recorded server, on a clock that is moved by hand. */
+/** A real client connected to a recorded server, on a hand clock. */
 export function setStage({
   scenario,
   version = '1.18.33',
@@ -74,7 +74,7 @@ export function setStage({
   return { server, clock, opencode, errors, opened, rest, advance: (durationMs) => clock.advance(durationMs, rest) }
 }
 
-/** The newest state of every reply that a watcher is told of. */
+/** The newest state of every reply that a watcher receives. */
 export function watchAll(opencode: OpenCode): Reply[] {
   const replies: Reply[] = []
   opencode.watch(

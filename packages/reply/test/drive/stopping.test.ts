@@ -48,7 +48,7 @@ test('nothing is answered from the moment a stop begins, also in the same tick',
   expect(sent).toEqual([])
 })
 
-test('an ask of a sub-agent that only REST knows is not answered either', async () => {
+test('an ask of a sub-agent known only to REST is not answered either', async () => {
   const { asks, sent, stopping, known } = stage()
   stopping.begin([root])
   const unheard: Ask = { ...known, requestID: 'p2', sessionID: 'ses_deep', path: ['ses_deep'] }
@@ -57,7 +57,7 @@ test('an ask of a sub-agent that only REST knows is not answered either', async 
   expect(sent).toEqual(['p3'])
 })
 
-test('after a stop that worked what it rejected stays closed, and a new run can be answered', async () => {
+test('after a successful stop, rejected asks stay closed, and a new run can be answered', async () => {
   const { asks, sent, stopping, known } = stage()
   const stop = stopping.begin([root])
   stop.close('p0')
@@ -67,7 +67,7 @@ test('after a stop that worked what it rejected stays closed, and a new run can 
   expect(sent).toEqual(['p1'])
 })
 
-test('after a stop that did not work nothing is answered until a new prompt', async () => {
+test('after a failed stop nothing is answered until a new prompt', async () => {
   const { asks, sent, stopping, known } = stage()
   stopping.begin([root]).end(false)
   await expect(asks.answer(known, 'once')).rejects.toMatchObject(resolved)

@@ -8,7 +8,7 @@ import { closed, delegated, permission, root, running, tool } from '../make.ts'
 const asked = permission('p1', root, { callID: 'call', messageID: 'm1' })
 const input = { command: '[[ -v a ]]; ls' }
 
-/** The message as servers give it over REST. */
+/** The message as REST returns it. */
 const stored = (state: object) => ({
   info: { id: 'm1', sessionID: root, role: 'assistant', time: { created: 1 } },
   parts: [{ id: 'm1.call', sessionID: root, messageID: 'm1', type: 'tool', tool: 'bash', callID: 'call', state }],
@@ -37,7 +37,7 @@ function permissionIn(reply: Reply | undefined): PermissionAsk {
   return ask?.type === 'permission' ? ask : expect.fail('It is a permission.')
 }
 
-test('what a permission would run is read after a second when the stream does not tell', async () => {
+test("a permission's call is read after a second if the stream does not send it", async () => {
   const { reads, advance, ask, engine } = stage(() => stored({ status: 'running', input }))
   await advance(unseenMs - 1)
   expect(reads).toEqual([])
@@ -49,7 +49,7 @@ test('what a permission would run is read after a second when the stream does no
   expect(reads).toHaveLength(1)
 })
 
-test('it is read again, after ever longer waits, until the server has it', async () => {
+test('it is read again, with growing delays, until the server has it', async () => {
   let state: object = { status: 'pending', input: {} }
   const { reads, advance, ask } = stage(() => stored(state))
   await advance(40_000)
@@ -60,7 +60,7 @@ test('it is read again, after ever longer waits, until the server has it', async
   expect(ask().call).toEqual({ tool: 'bash', input })
 })
 
-test('nothing is read once the stream told it, the ask is closed, or it names no call', async () => {
+test('nothing is read once the stream sent it, the ask is closed, or it names no call', async () => {
   const told = stage(() => expect.fail('Nothing has to be read.'))
   told.engine.apply([tool('m1', { input })])
   await told.advance(60_000)
@@ -73,7 +73,7 @@ test('nothing is read once the stream told it, the ask is closed, or it names no
   expect([told.reads, over.reads, stopped.reads]).toEqual([[], [], []])
 })
 
-test('without a stream nothing is read, and with it the reading goes on', async () => {
+test('without a stream nothing is read, and reading continues with it', async () => {
   let isLive = false
   const { reads, advance } = stage(
     () => stored({ status: 'running', input }),

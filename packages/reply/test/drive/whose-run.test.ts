@@ -10,7 +10,7 @@ const sessionID = Object.keys(recording.truth.sessions)[0] ?? ''
 /** After the first delta, and before the second prompt's message. */
 const begun = types.indexOf('message.part.delta') + 1
 
-/** A session at work, on a server that lets prompts without words be told by their arrival. */
+/** A busy session, on a server where prompts without words are recognized by their arrival. */
 async function working() {
   const stage = setStage({ scenario, tells: '1.18.3' })
   stage.opencode.watch({}, { observe: () => [] })

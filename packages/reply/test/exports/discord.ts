@@ -1,4 +1,4 @@
-/** What the channel for Discord makes public. */
+/** The public names of the Discord channel. */
 export const discordNames: readonly string[] = [
   'Actor',
   'AnswerOptions',
@@ -30,7 +30,7 @@ export const discordNames: readonly string[] = [
   'renderDiscord',
 ]
 
-/** And the Discord that it is tested against. */
+/** The public names of its fake. */
 export const fakeDiscordNames: readonly string[] = [
   'DiscordAllowance',
   'DiscordBucket',

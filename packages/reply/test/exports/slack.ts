@@ -28,7 +28,7 @@ export const slackNames: readonly string[] = [
   'slackSink',
 ]
 
-/** And of its fake, which are the testing package's. */
+/** The public names of its fake, in the testing package. */
 export const fakeSlackNames: readonly string[] = [
   'FakeSlack',
   'SlackCall',

@@ -47,7 +47,7 @@ export const whatsappNames: readonly string[] = [
   'whatsappSink',
 ]
 
-/** Those of its fakes, in @reply/testing. */
+/** The public names of its fakes, in @reply/testing. */
 export const whatsappFakeNames: readonly string[] = [
   'BaileysCall',
   'BaileysMessage',

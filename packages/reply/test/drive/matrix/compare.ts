@@ -14,7 +14,7 @@ import {
 } from '../../truth.ts'
 import type { MatrixRun, Observed } from './play.ts'
 
-/** What is wrong with a run; empty when nothing is. */
+/** Problems of a run; empty if there are none. */
 export function compare(version: string, scenario: string, run: MatrixRun): string[] {
   const { watched, prompted } = run
   const outcomes = tellOutcomes(watched.map(({ reply }) => reply))
@@ -28,7 +28,7 @@ export function compare(version: string, scenario: string, run: MatrixRun): stri
   ]
 }
 
-/** The live stream survives an instance's end; that of the recordings does not. */
+/** The live stream survives an instance's end; the recordings' stream doesn't. */
 function liveOutcomes(version: string, scenario: string): string | undefined {
   return scenario === 'disposed' ? 'aborted' : outcomesOf(version, scenario)
 }
@@ -37,7 +37,7 @@ function once(who: string, observed: readonly Observed[]): string[] {
   return observed.flatMap(({ ends }, index) => (ends === 1 ? [] : [`${who}: reply ${index} ended ${ends} times`]))
 }
 
-/** Every message, part, text and checklist as the server has it. */
+/** Compares every message, part, text and checklist with the server's. */
 function asServed({ watched, sessions, frames }: MatrixRun): string[] {
   const all = allReplies(watched.map(({ reply }) => reply))
   return sessions.flatMap((told) => {
@@ -70,8 +70,8 @@ function asServed({ watched, sessions, frames }: MatrixRun): string[] {
 }
 
 /**
- * Each reply of `prompt()` is one that `watch()` saw. What the person said is known here in other words, as a command. A
- * prompt that wants no reply is settled before the server tells its id, and watchers can't tell it from another.
+ * Each reply of `prompt()` must be one that `watch()` saw. The prompt's text may differ here, such as for a command. A
+ * `noReply` prompt settles before the server sends its id, and watchers can't tell it from another.
  */
 function alike(watched: readonly Observed[], prompted: readonly Observed[]): string[] {
   return prompted.flatMap(({ reply }) => {
@@ -80,7 +80,7 @@ function alike(watched: readonly Observed[], prompted: readonly Observed[]): str
     const same = watched.find((other) => isSameRun(other.reply, reply))
     if (!same) return [`watch() saw nothing of the reply to ${JSON.stringify(reply.prompt?.text)}`]
     if (wantsNoReply && same.reply.promptIDs.includes(reply.promptIDs[0] ?? '')) return []
-    // A watcher cannot know that a prompt wanted no reply: to it that one joined the next.
+    // A watcher can't know that a prompt had `noReply`: to it, that prompt joined the next.
     const [mine, theirs] = [reply, same.reply].map((each) =>
       lasting({ ...each, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),
     )
@@ -92,7 +92,7 @@ function isSameRun(one: Reply, other: Reply): boolean {
   return one.sessionID === other.sessionID && one.promptIDs.some((id) => other.promptIDs.includes(id))
 }
 
-/** Where two values of plain data differ, the first places. */
+/** The first places where two values of plain data differ. */
 export function unlike(mine: unknown, wanted: unknown, path: string): string[] {
   if (typeof mine !== 'object' || typeof wanted !== 'object' || mine === null || wanted === null) {
     return mine === wanted ? [] : [`${path} is ${JSON.stringify(mine)}, not ${JSON.stringify(wanted)}`]

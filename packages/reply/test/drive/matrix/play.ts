@@ -10,21 +10,21 @@ import { eventually, within } from '../patience.ts'
 
 export interface Observed {
   readonly reply: Reply
-  /** How often it was told as settled. */
+  /** How often it settled. */
   readonly ends: number
 }
 
 export interface MatrixRun {
-  /** What `watch()` came to, in order of opening. */
+  /** The replies of `watch()`, in order of opening. */
   readonly watched: readonly Observed[]
-  /** What `prompt()` and `command()` came to. */
+  /** The replies of `prompt()` and `command()`. */
   readonly prompted: readonly Observed[]
   readonly sessions: readonly Told[]
   /** What a plain reader of `/event` saw. */
   readonly frames: readonly Event[]
 }
 
-/** Plays a scenario on a server of its own, prompted through `prompt()`, watched by another client's `watch()`. */
+/** Plays a scenario on its own server, prompted through `prompt()`, watched by another client's `watch()`. */
 export async function playScenario(version: string, scenario: Scenario): Promise<MatrixRun> {
   const { config, files, env, keepAlive = true } = scenario
   const model = await startModel({ scripts: scenario.scripts, fallback: scenario.name, keepAlive })
@@ -41,7 +41,8 @@ export async function playScenario(version: string, scenario: Scenario): Promise
     const { url, directory } = opencode
     const tape = await startTape(`${url}/event?directory=${encodeURIComponent(directory)}`)
     undo.unshift(tape.stop)
-    // A server that is just starting takes connections that it never answers: after a kill that must not take minutes.
+    // A server that is just starting accepts connections that it never answers: after a kill that must not take
+    // minutes.
     const patience = scenario.name.startsWith('killed') ? { silenceMs: 3000, deadlineMs: 5000 } : {}
     const options = { url, directory, backOff: { minMs: 50, maxMs: 500 }, ...patience }
     const watcher = connect(options)
@@ -71,11 +72,11 @@ export async function playScenario(version: string, scenario: Scenario): Promise
 
 async function allSettled(observed: () => readonly Observed[]): Promise<void> {
   await eventually(60_000, async () => (observed().every(({ ends }) => ends > 0) ? true : undefined)).catch(() => {})
-  // Late news amend.
+  // Late events amend.
   await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
-/** Keeps the newest of each reply. */
+/** Keeps the newest state of each reply. */
 function keep(list: Observed[], first: Reply) {
   const index = list.push({ reply: first, ends: 0 }) - 1
   return observing(({ type, reply }) => {
@@ -92,7 +93,7 @@ function watchAll(opencode: OpenCode): () => readonly Observed[] {
 
 interface Posts {
   readonly fetch: typeof fetch
-  /** Resolves when so many prompts have been answered by the server. */
+  /** Resolves when the server has answered this many prompts. */
   answered(count: number): Promise<void>
 }
 

@@ -17,7 +17,7 @@ import { observing } from './observing.ts'
 import { type Picture, pictureOf, withChange } from './picture.ts'
 import { recorded } from './recorded.ts'
 
-/** Any of the recordings but the largest, which are left to the truth test. */
+/** The recordings except the largest, which are left to the truth test. */
 const tapes = new Map<string, Uint8Array>()
 const small = fc
   .constantFrom(...recorded)
@@ -31,8 +31,8 @@ const runs = { numRuns: 60 }
 const place = fc.double({ min: 0, max: 1, noNaN: true })
 
 /**
- * Without the stamps, which tell when something came, and without what a reply left to the next one: a sub-agent in the
- * background is there as it was when the reply ended.
+ * Drops receive times, and what a reply left to the next one: a background sub-agent is there as it was when the reply
+ * ended.
  */
 function settledOf(replies: readonly Reply[]): unknown {
   return JSON.parse(JSON.stringify(replies), (key, value) => {
@@ -47,7 +47,7 @@ function inPieces(bytes: Uint8Array, cuts: readonly number[]): readonly Uint8Arr
 }
 const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 200 })
 
-describe('the same replies come of a stream', () => {
+describe('a stream gives the same replies', () => {
   test('in any chunks', async () => {
     await fc.assert(
       fc.asyncProperty(small, cuts, async ({ bytes }, places) => {
@@ -69,7 +69,7 @@ describe('the same replies come of a stream', () => {
     ).toEqual(await replay(bytes))
   })
 
-  test('with frames doubled, at once or later', async () => {
+  test('with duplicate frames, at once or later', async () => {
     const repeats = fc.array(fc.tuple(fc.nat(10_000), fc.nat(30)), { minLength: 1, maxLength: 300 })
     await fc.assert(
       fc.asyncProperty(small, repeats, async ({ bytes }, picks) => {
@@ -81,7 +81,7 @@ describe('the same replies come of a stream', () => {
     )
   })
 
-  test('with every frame doubled that may be', async () => {
+  test('with every permitted frame duplicated', async () => {
     await fc.assert(
       fc.asyncProperty(small, fc.nat(30), async ({ bytes }, distance) => {
         const blocks = blocksOf(bytes)
@@ -123,14 +123,14 @@ describe('several sessions', () => {
     )
   })
 
-  test('of which it is told late whose they are come to the same end', async () => {
+  test('whose parents arrive late end the same', async () => {
     const told = small.filter((one) => isOneConnection(one) && !one.name.includes('session-deleted'))
     await fc.assert(
       fc.asyncProperty(told, place, async ({ bytes }, at) => {
         const blocks = blocksOf(bytes)
         const late = Math.floor(at * blocks.length)
         const early = blocks.slice(0, late)
-        // The roots last: nothing can go on before they are known.
+        // The roots last: nothing can continue before they are known.
         const told = [
           ...early.filter((block) => tellsOf(block) === 'child'),
           ...early.filter((block) => tellsOf(block) === 'root'),
@@ -148,19 +148,19 @@ function tellsOf({ frame }: Block): 'root' | 'child' | undefined {
   return frame.properties.info.parentID === undefined ? 'root' : 'child'
 }
 
-/** Which reply has which title hangs on when the session was told of. */
+/** Drops titles: which reply has which title depends on when the session arrived. */
 function untitled(replies: readonly Reply[]): unknown {
   return JSON.parse(JSON.stringify(settledOf(replies)), (_, value) =>
     typeof value === 'object' && value !== null && 'promptIDs' in value ? { ...value, title: undefined } : value,
   )
 }
 
-/** As if each frame had come in a millisecond of its own. */
+/** As if each frame had arrived in its own millisecond. */
 function stamped(block: Block, at: number): Block {
   return { ...block, text: `: at ${at + 1}\n${block.text.replace(/^: at \d+\n/, '')}` }
 }
 
-/** The second stream's greeting is left out: it would be a new connection. */
+/** Leaves out the second stream's greeting: it would be a new connection. */
 function interleaved(one: readonly Block[], two: readonly Block[], isFirst: Iterator<boolean>): readonly Block[] {
   const [first, second] = [[...one], two.filter(({ frame }) => frame?.type !== 'server.connected')]
   const all = first.splice(0, 1)
@@ -176,7 +176,7 @@ function bySession(replies: readonly Reply[]): unknown {
 }
 
 describe('an observer', () => {
-  test('hears each reply from its start to its end, which comes once, and can tell it from that', async () => {
+  test('receives each reply from start to a single end, and can rebuild it from its changes', async () => {
     await fc.assert(
       fc.asyncProperty(small, cuts, async ({ bytes }, places) => {
         const heard: { picture: Picture; reply: Reply }[] = []
@@ -209,7 +209,7 @@ describe('an observer', () => {
   })
 })
 
-/** A recording's events, and each root reply's states with what led from one to the next. */
+/** A recording's events, and each root reply's states with the changes between them. */
 function livesOf(bytes: Uint8Array) {
   const events = createEventReader().push(bytes, 1000)
   const lives = new Map<string, { readonly reply: Reply; readonly changes: readonly Change[] }[]>()
@@ -229,7 +229,7 @@ const lives = small
   .filter((one) => one.lives.length > 0)
 
 describe('diff', () => {
-  test('between any two states of a reply tells what was told live', () => {
+  test('between any two states of a reply gives what live changes gave', () => {
     fc.assert(
       fc.property(lives, place, place, place, (one, which, from, to) => {
         const life = one.lives[Math.floor(which * one.lives.length)] ?? one.lives[0] ?? expect.fail()
@@ -267,7 +267,7 @@ describe('a reply', () => {
     )
   })
 
-  test('is the same object after an event that is told again', () => {
+  test('is the same object after a repeated event', () => {
     fc.assert(
       fc.property(lives, ({ events }) => {
         let state = emptyTrack()
@@ -286,7 +286,7 @@ describe('a reply', () => {
 })
 
 describe('track', () => {
-  test('changes nothing that it was given, and gives the same again', () => {
+  test('does not mutate its input, and is deterministic', () => {
     fc.assert(
       fc.property(lives, fc.nat(), ({ events }, seed) => {
         let state = frozen(emptyTrack())
@@ -301,7 +301,7 @@ describe('track', () => {
   })
 })
 
-/** Frozen to its leaves, maps included. What is frozen already is left alone. */
+/** Deep-freezes a value, maps included. Skips what is frozen already. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   if (value instanceof Map) {

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const readmes = ['README.md', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
 
-/** Blocks that connect to a server are whole programs; the others are parts of one. */
+/** Blocks that connect to a server are complete programs; the others are fragments. */
 const programs = readmes.flatMap((path) => {
   const blocks = [...readFileSync(join(root, path), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
     ([, text = '']) => text,
@@ -16,8 +16,8 @@ const programs = readmes.flatMap((path) => {
   return whole.map((text, at) => ({ name: `${path.replaceAll('/', '-')}-${at + 1}.ts`, text }))
 })
 
-test('every program of a README type-checks as it stands', () => {
-  // Inside the repository, so that imports are resolved as they are for its packages.
+test('every complete program in a README type-checks', () => {
+  // Inside the repository, so that imports resolve as they do for its packages.
   const folder = mkdtempSync(join(root, 'node_modules/.readmes-'))
   try {
     for (const { name, text } of programs) writeFileSync(join(folder, name), text)

@@ -53,14 +53,14 @@ const recordOf = (...frames: readonly object[]): string => {
   return written()
 }
 
-/** Without its last line, or at any other place. */
+/** The text cut before its last line, or at the given places. */
 const pieces = (text: string, places: readonly number[]): readonly string[] => {
   const sorted = [0, ...places.map((place) => place % text.length).toSorted((a, b) => a - b), text.length]
   return sorted.slice(1).map((to, at) => text.slice(sorted[at], to))
 }
 
 describe('deltas', () => {
-  test('never bring a secret into a recording, however they cut it, and end as the whole text does', async () => {
+  test('never write a secret in any split, and end as the whole text does', async () => {
     const words = fc.constantFrom('', 'Here: ', 'a ghost and ', '`', '/home/jane/x and https://me:pass@host/ ')
     const check = async (
       before: string,
@@ -81,13 +81,13 @@ describe('deltas', () => {
     await fc.assert(fc.asyncProperty(words, words, places, fc.boolean(), check), { numRuns: 60 })
   })
 
-  test('come out as they went in without a secret', () => {
+  test('without a secret stay unchanged', () => {
     const { push, deltas } = recorder()
     push(...begin, delta('Hello'), delta(' wor'), delta('ld.'))
     expect(deltas()).toEqual(['Hello', ' wor', 'ld.'])
   })
 
-  test('wait only while a secret may be growing, and other frames do not wait for them', () => {
+  test('are held back only while a secret may be growing, and other frames do not wait for them', () => {
     const { push, deltas, written } = recorder()
     push(...begin, delta('see gh'))
     expect(deltas()).toEqual(['see '])
@@ -97,14 +97,14 @@ describe('deltas', () => {
     expect(deltas()).toEqual(['see ', 'ghosts'])
   })
 
-  test('what waits is written before the run ends, and by end()', async () => {
+  test('held-back text is written before the run ends, and by end()', async () => {
     for (const last of [[idle], [event('session.idle', { sessionID: 's' })], []]) {
       const [reply] = await replay(recordOf(...begin, delta('see gh'), ...last))
       expect(reply && textOf(reply)).toBe('see gh')
     }
   })
 
-  test('of several parts at once, or wrapped, are each a text of their own', () => {
+  test('of several parts at once, or wrapped, are separate texts', () => {
     const { push, written, end } = recorder()
     const wrapped = (frame: object) => ({ directory: '/home/jane/work', payload: frame })
     for (const at of [0, 9, 18, 27, 36]) {
@@ -116,14 +116,14 @@ describe('deltas', () => {
     expect(written().match(/\[redacted\]/g)).toHaveLength(2)
   })
 
-  test('of a dialect that is not read yet are redacted as well', () => {
+  test('of an unknown dialect are redacted too', () => {
     const next = (piece: string) => event('session.next.text.delta', { sessionID: 's', textID: 't', delta: piece })
     expect(recordOf(next(secret.slice(0, 20)), next(secret.slice(20)))).not.toMatch(/9UiOp2/)
   })
 })
 
 describe('snapshots', () => {
-  test('of a text that grows lack what may be the beginning of a secret, and so do their deltas', async () => {
+  test('of a growing text lack a possible beginning of a secret, and so do their deltas', async () => {
     let frames: readonly object[] = []
     for (let at = 1; at <= secret.length; at++)
       frames = [...frames, partFrame(`see ${secret.slice(0, at)}`, undefined, { delta: secret[at - 1] })]
@@ -132,7 +132,7 @@ describe('snapshots', () => {
     expect((await replay(written)).map(textOf)).toEqual(['see [redacted]'])
   })
 
-  test('are gone on with by deltas', () => {
+  test('are continued by deltas', () => {
     const written = recordOf(
       ...begin,
       partFrame(`see ${secret.slice(0, 12)}`),
@@ -160,7 +160,7 @@ describe('snapshots', () => {
   })
 })
 
-/** All that a reply says, without times and without what the wire repeats. */
+/** The content of replies, without times and repetitions of the wire. */
 const said = (replies: readonly Reply[]) =>
   JSON.stringify(replies, (key, value) => (/^(?:raw|\w+At)$/.test(key) ? undefined : value))
 

@@ -1,7 +1,7 @@
 import type { Event, Message, Part, Session, Todo } from '@opencode-ai/sdk/v2'
 import { listRecordings, readRecording } from '@reply/testing'
 
-/** One recorded stream. A scenario that was recorded over `/global/event` as well is two of them. */
+/** One recorded stream. A scenario that was also recorded over `/global/event` gives two of them. */
 export interface Recorded {
   readonly name: string
   readonly version: string
@@ -9,13 +9,13 @@ export interface Recorded {
   readonly read: () => Tape
 }
 
-/** The bytes that a server sent, and what it answered over REST when all was over. */
+/** The bytes that a server sent, and its final REST responses. */
 export interface Tape {
   readonly bytes: Uint8Array
   readonly sessions: readonly Told[]
 }
 
-/** A session as its server tells of it in the end. */
+/** A session's final state according to its server. */
 export interface Told {
   readonly id: string
   readonly info: Session
@@ -38,7 +38,7 @@ function readTape(wanted: { version: string; scenario: string; global: boolean }
   return { bytes, sessions: Object.entries(truth.sessions).map(([id, told]) => ({ id, ...told }) as unknown as Told) }
 }
 
-/** The recorded frames, parsed and unwrapped, without the second copies of `/global/event`. */
+/** The recorded frames, parsed and unwrapped, without the second copies on `/global/event`. */
 export function framesOf(bytes: Uint8Array): readonly Event[] {
   const lines = new TextDecoder().decode(bytes).split('\n')
   const frames = lines.filter((line) => line.startsWith('data:')).map((line) => JSON.parse(line.slice(5)))

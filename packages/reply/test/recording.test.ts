@@ -36,7 +36,7 @@ function inPieces(all: Uint8Array, size: number): readonly Uint8Array[] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
 }
 
-/** The replies without what the source sent, and what went wrong. */
+/** The replies without the source's events, and the errors. */
 async function replayed(recording: Parameters<typeof replay>[0]) {
   const errors: ReplyError[] = []
   const replies = await replay(recording, { onError: (error) => errors.push(error) })
@@ -69,13 +69,13 @@ describe('a recording', () => {
     }
   })
 
-  test('of something else gives no reply, and says so', async () => {
+  test('of something else gives no reply, and an error', async () => {
     const { replies, errors } = await replayed('<!doctype html>\n<p>\n')
     expect(replies).toEqual([])
     expect(errors[0]).toMatchObject({ type: 'malformed' })
   })
 
-  test('with a broken line goes on after it', async () => {
+  test('with a broken line continues after it', async () => {
     const broken = [...frames.slice(0, 4), 'x', ...frames.slice(4)].map((frame) => JSON.stringify(frame)).join('\n')
     const { replies, errors } = await replayed(broken.replace('"x"', '{"type":'))
     expect(replies.map(textOf)).toEqual(['Hello, 漢'])
@@ -91,7 +91,7 @@ describe('a recording', () => {
     expect((await replayed(idled)).replies).toMatchObject([{ outcome: 'aborted' }])
   })
 
-  test('that never told of a session, or of its parent, takes it for a root at the end', async () => {
+  test("without a session's event, or its parent's, treats it as a root at the end", async () => {
     const orphan = { ...session, properties: { info: { id: 's', parentID: 'gone' } } }
     const without = [frames.slice(1), [orphan, ...frames.slice(1)]]
     for (const some of without) {
@@ -100,7 +100,7 @@ describe('a recording', () => {
     }
   })
 
-  test('of a line of 50 MB takes it for too large and goes on after it', async () => {
+  test('of a line of 50 MB reports it as too large and continues after it', async () => {
     const piece = bytes('x'.repeat(64 * 1024))
     function* huge() {
       yield bytes(`${lines}\n{"type":"`)
@@ -114,12 +114,12 @@ describe('a recording', () => {
 })
 
 describe('times', () => {
-  test('are those that the recording notes', async () => {
+  test("are those in the recording's comments", async () => {
     const noted = frames.map((frame, index) => `: at ${1000 + index}\ndata: ${JSON.stringify(frame)}\n\n`).join('')
     expect((await replayed(noted)).replies).toMatchObject([{ startedAt: 1001, settledAt: 1006 }])
   })
 
-  test("are the server's own where nothing is noted", async () => {
+  test("are the server's own without comments", async () => {
     expect((await replayed(sse)).replies).toMatchObject([{ startedAt: 100, settledAt: 300 }])
   })
 
@@ -131,7 +131,7 @@ describe('times', () => {
     expect((await replayed(cut)).replies).toMatchObject([{ outcome: 'lost', settledAt: 250 }])
   })
 
-  test('are told to the pace, which is waited for', async () => {
+  test('are passed to the pace, which is awaited', async () => {
     const noted = frames.map((frame, index) => `: at ${1000 + index}\ndata: ${JSON.stringify(frame)}\n\n`).join('')
     const order: (number | string)[] = []
     const pace = async (at: number) => {
@@ -144,7 +144,7 @@ describe('times', () => {
 })
 
 describe('observers', () => {
-  test('are asked for once a reply, and hear all of it', async () => {
+  test('are requested once per reply, and receive all of it', async () => {
     const asked: Reply[] = []
     const heard: Change['type'][] = []
     const observe = (reply: Reply) => {
@@ -167,15 +167,15 @@ describe('observers', () => {
   })
 })
 
-describe('observers that are none', () => {
+describe('invalid observers', () => {
   const throwing = (): never => {
     throw new Error('broken')
   }
   test.each([
     ['are left out', () => [null as never, undefined as never]],
-    ['are no list', () => 7 as never],
+    ['are not a list', () => 7 as never],
     ['cannot be had', throwing],
-  ])('%s: that is reported, and the replay goes on', async (_, observe) => {
+  ])('%s: that is reported, and the replay continues', async (_, observe) => {
     const errors: ReplyError[] = []
     const replies = await replay(sse, { observe, onError: (error) => errors.push(error) })
     expect(replies).toMatchObject([{ outcome: 'completed' }])
@@ -200,7 +200,7 @@ describe('record', () => {
     expect(replies).toMatchObject([{ startedAt: 1001, settledAt: 1006 }])
   })
 
-  test('writes a real stream so that it gives the same replies but for the times', async () => {
+  test('writes a real stream so that it gives the same replies except for times', async () => {
     const { bytes: real } = recorded.find((one) => one.scenario === 'subagent-nested')?.read() ?? expect.fail()
     const data = new TextDecoder()
       .decode(real)
@@ -217,7 +217,7 @@ describe('record', () => {
     expect(timeless(replies)).toBe(timeless(await replay(real)))
   })
 
-  test('keeps no secret and no home, unless it is told to', () => {
+  test('keeps no secret and no home, unless redaction is turned off', () => {
     const secret = JSON.stringify({ apiKey: 'hunter2', text: 'sk-abcdefghijklmnop1234 in /home/jane/x' })
     expect(written([secret])).not.toMatch(/hunter2|sk-abc|jane/)
     expect(written([secret], (data) => data)).toMatch(/hunter2.*sk-abc.*jane/)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { redacted } from '../src/recording/redact.ts'
 import { createRedactor, redactText } from '../src/recording/redactor.ts'
 
-/** Random, but always the same: no secret in this file is real. */
+/** Random but fixed: no secret in this file is real. */
 const letters = 'Q7wErTy9UiOp2AsDfGh4JkLzXcV6bNm1'
 const chars = (count: number, from = letters): string =>
   Array.from({ length: count }, (_, at) => from[(at * 7 + count) % from.length]).join('')
@@ -12,7 +12,7 @@ const lower = (count: number): string => chars(count, 'abcdefghijklmnopqrstuvwxy
 const lines = (count: number): string => Array.from({ length: count }, () => `${chars(64)}\n`).join('')
 const pem = (kind: string, count: number): string => `-----BEGIN ${kind}-----\n${lines(count)}-----END ${kind}-----`
 
-/** A text, and what of it may not be left. */
+/** A text, and the part of it that must be redacted. */
 const secrets: readonly (readonly [kind: string, text: string, secret: string])[] = [
   ['OpenAI', `sk-proj-${chars(48)}`, chars(48)],
   ['GitHub', `ghp_${chars(36)}`, chars(36)],
@@ -67,7 +67,7 @@ const secrets: readonly (readonly [kind: string, text: string, secret: string])[
   ['key that is cut after its beginning', '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN', 'MIIEvQIBADAN'],
 ]
 
-/** What a text is that comes in these pieces. */
+/** The output for a text in these pieces. */
 const streamed = (pieces: readonly string[]): string => {
   const redactor = createRedactor()
   return pieces.map((piece) => redactor.push(piece)).join('') + redactor.end()
@@ -82,13 +82,13 @@ const prose = fc.stringMatching(/^[a-z .,\n]{0,40}$/)
 const splits = fc.array(fc.nat(100_000), { maxLength: 12 })
 
 describe.each(secrets)('%s', (_, text, secret) => {
-  test('is not left in a text, wherever it stands', () => {
+  test('is removed at any position', () => {
     expect(redactText(text)).not.toContain(secret)
     for (const around of ['"', '`', '(', '\n', String.raw`\n`, '=', ': ', '漢'])
       expect(redactText(`see ${around}${text}${around} there`)).not.toContain(secret)
   })
 
-  test('is not left when it comes in pieces, and the pieces make what the whole makes', () => {
+  test('is removed in any pieces, with the same result as for the whole', () => {
     const check = (before: string, after: string, places: readonly number[]): void => {
       const all = `${before} ${text}${after}`
       const out = streamed(cutAt(all, places))
@@ -107,7 +107,7 @@ describe.each(secrets)('%s', (_, text, secret) => {
   })
 })
 
-test('every way of cutting in two, and single letters, make what the whole makes', () => {
+test('every way of cutting in two, and single letters, give the same result as the whole', () => {
   for (const [, text] of secrets.filter(([, one]) => one.length < 300)) {
     const all = `so: ${text} and so on`
     for (let at = 0; at <= all.length; at++) expect(streamed([all.slice(0, at), all.slice(at)])).toBe(redactText(all))
@@ -115,7 +115,7 @@ test('every way of cutting in two, and single letters, make what the whole makes
   }
 })
 
-describe('a text without secrets comes out as it went in', () => {
+describe('a text without secrets stays unchanged', () => {
   const plain = [
     'Basic authentication and basic information; Bearer tokens; the task-list, an sk-learn model, hf_hub.',
     'npm_config_registry npm_lifecycle_event EAAE 12:30:45 1234567890: 10.0.0.1:8080 2026-01-02T03:04:05Z',
@@ -141,7 +141,7 @@ describe('a text without secrets comes out as it went in', () => {
   })
 })
 
-describe('what waits', () => {
+describe('held-back text', () => {
   test('is only what may become a secret', () => {
     const redactor = createRedactor()
     expect(redactor.push('Hello wor')).toBe('Hello wor')
@@ -154,7 +154,7 @@ describe('what waits', () => {
     expect(redactor.end()).toBe('')
   })
 
-  test('is never more than some thousand units, whatever comes', () => {
+  test('is never more than a few thousand units', () => {
     const endless = [
       'eyJ-',
       '//user:',

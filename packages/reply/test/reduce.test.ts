@@ -31,12 +31,12 @@ describe('text', () => {
     expect(changes.at(-1)).toMatchObject({ type: 'partChanged', delta: 'lo', index: 0, part: { text: 'Hello' } })
   })
 
-  test('deltas that overlap are not taken for repetitions', () => {
+  test('overlapping deltas are not treated as repetitions', () => {
     expect(textOf(after(text('m1', ''), delta('m1', 'reset'), delta('m1', 'ting')).reply)).toBe('resetting')
     expect(textOf(after(text('m1', ''), delta('m1', 'ha'), delta('m1', 'ha')).reply)).toBe('haha')
   })
 
-  test('a seal replaces the text, also when it is shorter', () => {
+  test('a seal replaces the text, even if it is shorter', () => {
     const { reply, changes } = after(text('m1', ''), delta('m1', 'Hello  \n'), text('m1', 'Hello', sealed))
     expect(textOf(reply)).toBe('Hello')
     expect(changes.slice(-2)).toMatchObject([
@@ -134,11 +134,11 @@ describe('nothing new', () => {
     ['a finished step', stepFinish('m1', 5)],
     ['busy', busy()],
     ['an empty delta', delta('m1', '')],
-    ['a delta of a message that nobody knows', delta('m9', 'x')],
-    ['a part of a message that nobody knows', text('m9', 'x')],
+    ['a delta of an unknown message', delta('m9', 'x')],
+    ['a part of an unknown message', text('m9', 'x')],
     ['todos', { type: 'todos', at: 1, sessionID: root, todos: [] } as const],
     ['an event of a session that is not in the tree', idle('ses_other')],
-  ])('%s that is told again gives the same object and no change', (_, event) => {
+  ])('%s that arrives again gives the same object and no change', (_, event) => {
     const step = reduced([event], full)
     expect(step.reply).toBe(full)
     expect(step.changes).toEqual([])
@@ -148,7 +148,7 @@ describe('nothing new', () => {
 describe('tool calls', () => {
   const states = (reply: Reply) => toolsOf(reply).map(({ state }) => state.status)
 
-  test('each status is told, and what else changes as payload', () => {
+  test('each status is reported, and other changes as payload', () => {
     const { changes } = after(
       tool('m1', { status: 'pending' }),
       tool('m1', { status: 'running', title: 'one' }),
@@ -165,7 +165,7 @@ describe('tool calls', () => {
     expect(changes.at(-1)?.type).toBe('partFinalized')
   })
 
-  test('a late running does not take a completed call back', () => {
+  test('a late running does not reopen a completed call', () => {
     const { reply, changes } = after(
       tool('m1', { status: 'completed', output: 'x' }),
       tool('m1', { status: 'running' }),
@@ -174,7 +174,7 @@ describe('tool calls', () => {
     expect(changes.at(-1)?.type).toBe('partFinalized')
   })
 
-  test('a late pending does not take a running call back', () => {
+  test('a late pending does not reset a running call', () => {
     expect(states(after(tool('m1'), tool('m1', { status: 'pending' })).reply)).toEqual(['running'])
   })
 
@@ -184,7 +184,7 @@ describe('tool calls', () => {
     expect(toolsOf(reply)).toMatchObject([{ tool: 'frobnicate', state: { status: 'error' } }])
   })
 
-  test('a call that was interrupted at the end stays so when it is told again', () => {
+  test('a call that was interrupted at the end stays so when it arrives again', () => {
     const { reply } = reduced([idle(), settleLost, tool('m1', { status: 'running' })], after(tool('m1')).reply)
     expect(toolsOf(reply)[0]).toMatchObject({ status: 'sealed', state: { status: 'running', interrupted: true } })
   })
@@ -193,13 +193,13 @@ describe('tool calls', () => {
 const settleLost = { type: 'settle', at: 1, sessionID: root, by: 'lost' } as const
 
 describe('steps and usage', () => {
-  test('a step that is told twice counts once', () => {
+  test('a step that arrives twice counts once', () => {
     const { reply, changes } = after(stepFinish('m1', 5), stepFinish('m1', 5))
     expect(reply.usage).toMatchObject({ input: 5, output: 1, cost: 0.5, steps: 1, contextTokens: 6 })
     expect(typesOf(changes).filter((type) => type === 'stepFinished')).toHaveLength(1)
   })
 
-  test('the last that is told of a step counts', () => {
+  test('the last event of a step counts', () => {
     expect(after(stepFinish('m1', 5), stepFinish('m1', 7)).reply.usage).toMatchObject({ input: 7, steps: 1 })
   })
 
@@ -208,7 +208,7 @@ describe('steps and usage', () => {
     expect(reply.usage).toMatchObject({ input: 13, output: 2, cost: 1, steps: 2, contextTokens: 9 })
   })
 
-  test('a step that is removed counts no more', () => {
+  test('a step that is removed no longer counts', () => {
     const removed = { type: 'message-removed', at: 1, sessionID: root, messageID: 'm1' } as const
     const { reply, changes } = after(text('m1', 'a'), stepFinish('m1', 5), removed)
     expect(reply.usage).toMatchObject({ input: 0, steps: 0 })
@@ -218,7 +218,7 @@ describe('steps and usage', () => {
 })
 
 describe('messages', () => {
-  test('stand by creation time, not by id', () => {
+  test('are ordered by creation time, not by id', () => {
     const { reply } = after(
       message('zz', { createdAt: 5 }),
       message('aa', { createdAt: 9 }),
@@ -227,12 +227,12 @@ describe('messages', () => {
     expect(reply.messages.map(({ id }) => id)).toEqual(['m1', 'zz', 'mm', 'aa'])
   })
 
-  test('of one time stand by arrival', () => {
+  test('of the same time are ordered by arrival', () => {
     const { reply } = after(message('b', { createdAt: 5 }), message('a', { createdAt: 5 }))
     expect(reply.messages.map(({ id }) => id)).toEqual(['m1', 'b', 'a'])
   })
 
-  test('are not taken back to before they ended', () => {
+  test('do not reopen after they ended', () => {
     const error = { name: 'APIError', message: 'no', raw: undefined }
     const ends = [ended('m1'), message('m1', { error }), message('m1', { finish: 'stop' })]
     for (const end of ends) {
@@ -241,7 +241,7 @@ describe('messages', () => {
     }
   })
 
-  test("a summary is none of the reply's, nor its model and agent", () => {
+  test('a summary does not belong to the reply, nor do its model and agent', () => {
     const model = { providerID: 'p', modelID: 'small' }
     const { reply } = after(message('s1', { summary: true, agent: 'compaction', model }))
     expect(reply.messages.map(({ id }) => id)).toEqual(['m1'])
@@ -282,18 +282,18 @@ describe('a retry', () => {
     expect(reduced([busy()], waiting.reply).reply).toMatchObject({ phase: 'working', retry: undefined })
   })
 
-  test('is told once', () => {
+  test('is reported once', () => {
     expect(typesOf(after(retry, retry).changes).filter((type) => type === 'sessionRetried')).toHaveLength(1)
   })
 
-  test('that begins the step anew takes the text back', () => {
+  test('that restarts the step abandons its text', () => {
     const { reply, changes } = after(stepStart('m1', 's1'), text('m1', 'Half a', { id: 'a' }), stepStart('m1', 's2'))
     expect(partsOf(reply)[1]).toMatchObject({ status: 'abandoned', text: 'Half a' })
     expect(textOf(reply)).toBe('')
     expect(changes.find((change) => change.type === 'partRemoved')).toMatchObject({ reason: 'abandoned', index: 1 })
   })
 
-  test('does not take back what was sealed, nor another message', () => {
+  test('does not abandon what was sealed, nor another message', () => {
     const { reply } = after(
       text('m1', 'Whole', sealed),
       message('m2'),
@@ -303,18 +303,18 @@ describe('a retry', () => {
     expect(textOf(reply)).toBe('Whole\n\nOpen')
   })
 
-  test('that took a part back does not give it again for a late delta', () => {
+  test('that abandoned a part does not restore it for a late delta', () => {
     const { reply } = after(text('m1', 'Half'), stepStart('m1', 's2'), delta('m1', ' of it'))
     expect(textOf(reply)).toBe('')
   })
 
-  test('that seals the part it took back makes it whole again, unless the seal is empty', () => {
+  test('that seals the part it abandoned restores it, unless the seal is empty', () => {
     const half = [text('m1', 'Half'), stepStart('m1', 's2')] as const
     expect(textOf(after(...half, text('m1', 'Half and half', sealed)).reply)).toBe('Half and half')
     expect(textOf(after(...half, text('m1', '', sealed)).reply)).toBe('')
   })
 
-  test('a step-start told twice takes nothing back', () => {
+  test('a repeated step-start abandons nothing', () => {
     expect(textOf(after(stepStart('m1'), text('m1', 'Hello'), stepStart('m1')).reply)).toBe('Hello')
   })
 })
@@ -336,7 +336,7 @@ describe('compaction and errors', () => {
     expect(done).toMatchObject({ outcome: 'completed', error: undefined, compaction: { state: 'done', auto: true } })
   })
 
-  test('a compaction ends with its summary, told once, though the server says so again', () => {
+  test('a compaction ends with its summary, reported once although the server repeats it', () => {
     const summary = (more: object = {}) => message('s1', { summary: true, ...more })
     const { reply, changes } = after(user('u2'), compacting, summary(), idle())
     expect(reply).toMatchObject({ phase: 'working', compaction: { state: 'running', partID: 'u2.c' } })
@@ -350,12 +350,12 @@ describe('compaction and errors', () => {
     expect(after(user('u2'), compacting, failedSummary).reply.compaction).toMatchObject({ state: 'running' })
   })
 
-  test('a compaction notes the tokens that the context had', () => {
+  test('a compaction records the tokens in the context', () => {
     const { reply } = after(stepFinish('m1', 5), user('u2'), compacting)
     expect(reply.compaction).toMatchObject({ tokensBefore: 6, startedAt: 1000 })
   })
 
-  test('an error is told once, though the session and the message both carry it', () => {
+  test('an error is reported once, although the session and the message both carry it', () => {
     const { changes } = after(
       failed('APIError', 'no'),
       ended('m1', { error: { name: 'APIError', message: 'no', raw: 1 } }),

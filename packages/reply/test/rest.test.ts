@@ -17,13 +17,13 @@ const junk = [undefined, null, 0, 'text', [], {}, [null], [{}], { a: 1 }, { a: n
 const head = wireEvents['message.updated'].info
 const seen = { at: 7, directory: '/project' }
 
-/** Messages as they are read, and what was complained of. */
+/** The messages read, and the errors. */
 function messages(value: unknown) {
   const errors: ReplyError[] = []
   return { read: toReadMessages(value, (error) => errors.push(error)), errors }
 }
 
-describe('what REST gives', () => {
+describe('a REST response', () => {
   test.each([
     ['a session', toReadSession, undefined],
     ['todos', toReadTodos, []],
@@ -33,11 +33,11 @@ describe('what REST gives', () => {
     ['a version', toReadVersion, undefined],
     ['context windows', toReadLimits, new Map()],
     ['messages', (value: unknown) => messages(value).read, []],
-  ])('is nothing where %s should be and something else is', (_, read, nothing) => {
+  ])('is empty if %s are something else', (_, read, nothing) => {
     for (const value of junk) expect(read(value)).toEqual(nothing)
   })
 
-  test('of a list keeps what is whole, and tells of the rest', () => {
+  test('with a list keeps valid items, and reports the others', () => {
     const { text, tool } = wireParts
     const { read, errors } = messages([
       { info: head, parts: [text, { ...tool, state: 5 }, { ...text, id: 'prt_2', type: 'hologram' }] },
@@ -63,18 +63,18 @@ describe('what REST gives', () => {
     ])
   })
 
-  test('of models tells the context windows that they have', () => {
+  test('with models gives their context windows', () => {
     const models = { one: { limit: { context: 1000 } }, two: {}, three: { limit: { context: 0 } } }
     expect([...toReadLimits({ providers: [{ id: 'p', models }] })]).toEqual([['p/one', 1000]])
   })
 
-  test('of asks is what the stream says of them', () => {
+  test("with asks equals the stream's", () => {
     const told = { askedAt: 7, directory: '/project' }
     expect(toReadQuestions([wireEvents['question.asked']], seen)).toMatchObject([{ requestID: 'que_1', ...told }])
     expect(toReadPermissions([wireEvents['permission.asked']], seen)).toMatchObject([{ requestID: 'per_1', ...told }])
   })
 
-  test('is whole in every recording', () => {
+  test('is valid in every recording', () => {
     for (const { read: readTape } of recorded) {
       for (const told of readTape().sessions) {
         const { read, errors } = messages(told.messages)

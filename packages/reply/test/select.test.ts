@@ -60,19 +60,19 @@ describe('textOf', () => {
 })
 
 describe('answerOf', () => {
-  test('is the text of the last step that said anything', () => {
+  test('is the text of the last step with text', () => {
     const two = [text('m1', 'I look.', sealed), ended('m1'), message('m2'), text('m2', 'Found.')]
     expect(answerOf(after(...two))).toBe('Found.')
     expect(answerOf(after(...two, message('m3'), tool('m3')))).toBe('Found.')
   })
 
-  test('is empty when nothing was said', () => {
+  test('is empty if there is no text', () => {
     expect(answerOf(after(tool('m1')))).toBe('')
   })
 })
 
 describe('reasoningOf and toolsOf', () => {
-  test('give what was thought and called, without what was taken back', () => {
+  test('give reasoning and calls, without abandoned ones', () => {
     const reply = after(
       ...[reasoning('m1', 'Lost'), stepStart('m1'), reasoning('m1', 'Hm', { id: 'r2' })],
       ...[tool('m1'), tool('m1', { callID: 'c2', tool: 'read' }), text('m1', 'Text')],
@@ -110,7 +110,7 @@ describe('currentActivity', () => {
 })
 
 describe('pendingAsks and totalUsage', () => {
-  test('give what waits for a person, descendants included, the oldest first', () => {
+  test("give pending asks, descendants' included, oldest first", () => {
     const { reply } = run([...delegated, permission('p2', 'child'), question('q1')])
     expect(pendingAsks(reply).map(({ requestID }) => requestID)).toEqual(['p2', 'q1'])
     expect(pendingAsks(run([settle('lost')], run([session(), permission('p1')])).reply)).toEqual([])

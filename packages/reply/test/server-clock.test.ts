@@ -23,7 +23,7 @@ describe('when the clock of the server is set back', () => {
     expect([answerOf(reply), textOf(reply)]).toEqual(['All green.', 'Let me look.\n\nAll green.'])
   })
 
-  test('a run that is older than its session by that clock shows its answer, and is not taken for the copy in a fork', () => {
+  test('a run that is older than its session by that clock shows its answer, and is not treated as a copy in a fork', () => {
     const { replies } = run([
       session(root, { createdAt: 9000 }),
       user('u1', { createdAt: 400 }),
@@ -36,7 +36,7 @@ describe('when the clock of the server is set back', () => {
     expect(replies.map((reply) => [reply.outcome, answerOf(reply)])).toEqual([['completed', 'All green.']])
   })
 
-  test('a run in a session from before the listening shows its answer', () => {
+  test('a run in a session from before we listened shows its answer', () => {
     const { replies } = run([
       { type: 'listening', from: 9000, at: 1 },
       session(root, { createdAt: 8000 }),
@@ -59,7 +59,7 @@ describe('when the clock of the server is set back', () => {
     expect(replies).toEqual([])
   })
 
-  test('a prompt after it begins a run of its own where a session is read back', () => {
+  test('a later prompt begins its own run when a session is read', () => {
     const heads = [
       user('u1', { createdAt: 8000 }),
       ended('m1', { createdAt: 9000, completedAt: 9100 }),

@@ -38,7 +38,7 @@ describe('idle', () => {
     expect(reduced([user('u1'), idle()]).reply.phase).toBe('waiting')
   })
 
-  test('ends nothing that is being aborted: its sub-agents may go on', () => {
+  test('ends nothing that is being aborted: its sub-agents may continue', () => {
     expect(after(aborting, ended('m1'), idle()).reply.phase).toBe('working')
   })
 
@@ -103,12 +103,12 @@ describe('the outcome is the first that applies', () => {
     expect(after(failed('APIError'), message('m2'), ended('m1'), ended('m2'), idle()).reply.outcome).toBe('completed')
   })
 
-  test('a prompt that wants no reply is completed', () => {
+  test('a noReply prompt is completed', () => {
     expect(reduced([user('u1'), settle('none')]).reply).toMatchObject({ phase: 'settled', outcome: 'completed' })
     expect(reduced([user('u1'), settle('end')]).reply).toMatchObject({ phase: 'settled', outcome: 'completed' })
   })
 
-  test('of a session that is deleted it is lost', () => {
+  test('it is lost if the session is deleted', () => {
     expect(after({ type: 'session-removed', at: 1, sessionID: root }).reply.outcome).toBe('lost')
   })
 })
@@ -128,7 +128,7 @@ describe('settling', () => {
     expect(reply).toMatchObject({ phase: 'settled', outcome: 'lost', retry: undefined, stalled: false })
   })
 
-  test('marks a call that was still running, and keeps what its state was', () => {
+  test('marks a call that was still running, and keeps its state', () => {
     expect(toolsOf(reduced([settle('lost')], busyRun).reply)[0]?.state).toMatchObject({
       status: 'running',
       interrupted: true,
@@ -151,13 +151,13 @@ describe('after settling', () => {
   const settled = after(text('m1', 'Half'), ended('m1'), idle()).reply
   const late = (...events: Parameters<typeof reduced>[0]) => reduced(events, settled)
 
-  test('late news change the data and tell only that', () => {
+  test('late events change the data and report only an amendment', () => {
     const { reply, changes } = late(text('m1', 'Half and half', sealed))
     expect(textOf(reply)).toBe('Half and half')
     expect(changes).toEqual([{ type: 'replyAmended' }])
   })
 
-  test('late news that say nothing new tell nothing', () => {
+  test('repeated events report nothing', () => {
     expect(late(ended('m1'), text('m1', 'Half', sealed), delta('m1', ' x')).changes).toEqual([])
   })
 
@@ -175,7 +175,7 @@ describe('after settling', () => {
     expect(late(event).reply).toBe(settled)
   })
 
-  test('a part that comes late is closed at once, and stays so', () => {
+  test('a late part is closed at once, and stays so', () => {
     const { reply } = late(text('m1', 'More', { id: 'late' }), tool('m1'), delta('m1', '!', { partID: 'late' }))
     expect(partsOf(reply).map(({ status }) => status)).toEqual(['sealed', 'sealed', 'sealed'])
     expect(toolsOf(reply)[0]?.state.interrupted).toBe(true)
@@ -204,7 +204,7 @@ describe('the phase is the strongest that applies', () => {
     expect(phase(permission('p1'), { ...answer, how: { type: 'permission', reply: 'once' } })).toBe('working')
   })
 
-  test('each change of it is told once, with what it was', () => {
+  test('each change of it is reported once, with its former value', () => {
     const told = (...events: Parameters<typeof reduced>[0]) =>
       reduced([user('u1'), ...events]).changes.flatMap((change) =>
         change.type === 'phaseChanged' ? [`${change.before} ${change.phase}`] : [],

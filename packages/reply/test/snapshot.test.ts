@@ -25,13 +25,13 @@ import {
 const sealed = { status: 'sealed' } as const
 type Read = SnapshotEvent['messages'][number]
 
-/** A message as REST gives it, of the events that would tell of it. */
+/** A message as REST returns it, built from its events. */
 function read(told: { readonly message: Head }, ...parts: { readonly part: Read['parts'][number] }[]): Read {
   return { head: told.message, parts: parts.map(({ part }) => part) }
 }
 const prompt = read(user('u1'), text('u1', 'Do it', sealed))
 
-describe('a reading over REST', () => {
+describe('a REST snapshot', () => {
   test('of a session at work opens its reply, with what the run has so far', () => {
     const messages = [prompt, read(message('m1'), text('m1', 'Hel'))]
     const { replies } = run([snapshot({ session: { title: 'A title' }, messages })])
@@ -41,7 +41,7 @@ describe('a reading over REST', () => {
     expect(replies.map(textOf)).toEqual(['Hel'])
   })
 
-  test('takes no older run for part of this one', () => {
+  test('does not include older runs in this one', () => {
     const older = [prompt, read(ended('m1'), text('m1', 'Old', sealed))]
     const newer = [read(user('u2'), text('u2', 'More', sealed)), read(message('m2'), text('m2', 'New'))]
     const { replies } = run([snapshot({ messages: [...older, ...newer] })])
@@ -62,7 +62,7 @@ describe('a reading over REST', () => {
         read(user('s1'), text('s1', 'Go on', { ...sealed, synthetic: true })),
       ],
     ],
-  ])('goes on with the run over %s', (_, messages) => {
+  ])('continues the run past %s', (_, messages) => {
     const { reply } = run([snapshot({ messages: [prompt, ...messages, read(message('m9'))] })])
     expect(reply.promptIDs[0]).toBe('u1')
     expect(reply.messages.map(({ id }) => id)).toContain('m1')
@@ -72,7 +72,7 @@ describe('a reading over REST', () => {
     expect(run([session(), snapshot({ status: 'idle', messages: [prompt, read(ended('m1'))] })]).replies).toEqual([])
   })
 
-  test('shortens no text that was heard, and seals what is sealed', () => {
+  test('does not shorten a received text, and seals what is sealed', () => {
     const live = [...running, text('m1', ''), delta('m1', 'Hello')]
     const empty = snapshot({ messages: [prompt, read(message('m1'), text('m1', ''))] })
     const whole = snapshot({ messages: [prompt, read(message('m1'), text('m1', 'Hey', sealed))] })
@@ -80,13 +80,13 @@ describe('a reading over REST', () => {
     expect(textOf(run([...live, whole]).reply)).toBe('Hey')
   })
 
-  test('takes no call back that has ended', () => {
+  test('does not reopen a call that has ended', () => {
     const live = [...running, tool('m1', { status: 'completed', output: 'x' })]
     const { reply } = run([...live, snapshot({ messages: [prompt, read(message('m1'), tool('m1'))] })])
     expect(toolsOf(reply)).toMatchObject([{ state: { status: 'completed', output: 'x' } }])
   })
 
-  test('after a gap marks an open text, until its seal heals it', () => {
+  test('after a gap marks an open text, until it is sealed', () => {
     const live = [...running, text('m1', ''), delta('m1', 'Hel')]
     const { reply } = run([
       ...live,
@@ -116,7 +116,7 @@ describe('a reading over REST', () => {
     expect(run([...live, snapshot({ messages: [prompt], complete: true })]).reply.messages).toEqual([])
   })
 
-  test('tells what it brought, and nothing that was known', () => {
+  test('reports what is new, and nothing that was known', () => {
     const live = run([...running, text('m1', 'Hel'), permission('p1')])
     const asks = [permission('p1').ask]
     const known = snapshot({ asks, messages: [prompt, read(message('m1'), text('m1', 'Hel'))] })
@@ -125,7 +125,7 @@ describe('a reading over REST', () => {
     expect(typesOf(run([more], live).changes)).toEqual(['partChanged', 'partAdded', 'toolProgressed'])
   })
 
-  test('brings asks, also of sub-agents, and drops those that nobody waits for any more', () => {
+  test("brings asks, including sub-agents', and drops those no longer pending", () => {
     const child = snapshot({ sessionID: 'child', session: { parentID: root }, asks: [permission('p2', 'child').ask] })
     const { reply } = run([
       ...delegated,
@@ -138,7 +138,7 @@ describe('a reading over REST', () => {
     ])
   })
 
-  test('lets go on what had waited for it', () => {
+  test('releases the events that were held for it', () => {
     const held = run([text('m1', 'Hel'), delta('m1', 'lo')])
     expect(held.replies).toEqual([])
     const told = snapshot({ messages: [prompt, read(message('m1'))] })
@@ -157,7 +157,7 @@ describe('a reading over REST', () => {
   })
 })
 
-describe('a stream that is behind what REST told', () => {
+describe('a stream that is behind REST', () => {
   test('takes nothing back', () => {
     const ahead = run([
       snapshot({

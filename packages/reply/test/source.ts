@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The repository's own TypeScript, read as text, for the rules that a compiler doesn't know. */
+/** The repository's own TypeScript as text, for rules that a compiler doesn't have. */
 export interface SourceFile {
   /** From the repository's root: `packages/reply/src/track/hold.ts`. */
   readonly path: string
   readonly package: string
   readonly text: string
-  /** The code alone, for words that must not be in it. */
+  /** The code alone, to search for forbidden words. */
   readonly code: string
   readonly lines: number
 }
@@ -37,7 +37,7 @@ function read(path: string, name: string): SourceFile {
   return { path, package: name, text, code: codeOf(text), lines: text.trimEnd().split('\n').length }
 }
 
-/** What a file imports, or exports from elsewhere, and whether it is types alone. */
+/** A file's imports and re-exports, and whether they are types only. */
 export function importsOf({ text }: SourceFile): readonly { readonly from: string; readonly isType: boolean }[] {
   const code = text.replace(token, (found) => (/^['"]/.test(found) ? found : blank(found)))
   const statements = code.matchAll(/^(?:import|export) (type )?(?:[^'"`;]*? from )?'([^']+)'/gm)
@@ -45,13 +45,13 @@ export function importsOf({ text }: SourceFile): readonly { readonly from: strin
   return [...statements, ...calls].map(([, type, from = '']) => ({ from, isType: type !== undefined }))
 }
 
-/** The code without comments, texts, patterns and imports, so that their words are not taken for its own. */
+/** The code without comments, strings, patterns and imports, so that their words don't count. */
 function codeOf(text: string): string {
   const code = text.replace(token, (found) => (found.startsWith('`') ? `(${inserted(found)})` : blank(found)))
   return code.replace(/^(import|export) [^;=(]*? from\s*$/gm, blank)
 }
 
-/** A comment, a text, a template or a pattern. */
+/** A comment, a string, a template or a pattern. */
 const token =
   /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=[=(,:[!&|?{};\n]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g
 
@@ -59,7 +59,7 @@ function blank(text: string): string {
   return text.replace(/[^\n]/g, ' ')
 }
 
-/** What a template inserts is code. */
+/** The expressions in a template are code. */
 function inserted(template: string): string {
   return [...template.matchAll(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g)].map(([, code]) => code).join(', ')
 }

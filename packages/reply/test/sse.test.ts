@@ -5,7 +5,7 @@ import { createSseReader } from '../src/sse.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-/** The data, comments and complaints that some chunks lead to. */
+/** The data, comments and errors for some chunks. */
 function read(chunks: readonly (string | Uint8Array)[], maxFrame?: number) {
   const data: string[] = []
   const comments: string[] = []
@@ -30,7 +30,7 @@ describe('frames', () => {
     ])
   })
 
-  test('come out the same in any split, also within a line end and a character', () => {
+  test('come out the same in any split, even within a line end or a character', () => {
     const all = bytes('data: {"a":"é漢👍🏽"}\r\n\r\n: note\ndata: two\n\n')
     for (let size = 1; size < 12; size++) {
       const chunks = Array.from({ length: Math.ceil(all.length / size) }, (_, at) =>
@@ -65,7 +65,7 @@ describe('frames', () => {
     expect(data).toEqual(['one'])
   })
 
-  test('that a source left unfinished are forgotten at the next', () => {
+  test('that a source left unfinished are dropped at the next', () => {
     const { data, reader } = read([bytes('data: é').slice(0, -1)])
     reader.reset()
     reader.push('data: two\n\n')
@@ -77,21 +77,21 @@ describe('frames', () => {
   })
 })
 
-describe('what is no event stream', () => {
-  test('is told line by line, with how it begins', () => {
+describe("input that isn't an event stream", () => {
+  test('is reported line by line, with its beginning', () => {
     const { errors, data } = read(['<!doctype html>\n<title>OpenCode</title>\n\ndata: one\n\n'])
     expect(data).toEqual(['one'])
     expect(errors).toMatchObject([{ type: 'malformed' }, { type: 'malformed' }])
     expect(errors[0]?.message).toContain('<!doctype html>')
   })
 
-  test('is told shortened, and without secrets', () => {
+  test('is reported shortened and redacted', () => {
     const [error] = read([`GET https://user:hunter2@host/ ${'x'.repeat(5000)}\n\n`]).errors
     expect(error?.message.length).toBeLessThan(300)
     expect(error?.message).not.toContain('hunter2')
   })
 
-  test('is passed over when it is bytes at random', () => {
+  test('is skipped if it is random bytes', () => {
     let seed = 7
     const random = () => {
       seed = (seed * 1103515245 + 12345) & 0x7fffffff
@@ -108,7 +108,7 @@ describe('a frame that is too large', () => {
   const chunksOf = (text: string, size: number) =>
     Array.from({ length: Math.ceil(text.length / size) }, (_, at) => text.slice(at * size, (at + 1) * size))
 
-  test('is dropped and told, once, and the reading goes on after it', () => {
+  test('is dropped and reported once, and reading continues after it', () => {
     const stream = `data: one\n\ndata: ${'x'.repeat(5000)}\n\ndata: two\n\n`
     for (const size of [1, 7, 100, 999]) {
       const { data, errors } = read(chunksOf(stream, size), 1000)
@@ -140,7 +140,7 @@ describe('a frame that is too large', () => {
     expect(errors).toHaveLength(2)
   })
 
-  test('of 50 MB takes no more memory than the bound, and is passed over in little time', () => {
+  test('of 50 MB takes no more memory than the limit, and is skipped quickly', () => {
     const piece = bytes('x'.repeat(64 * 1024))
     const { data, errors, reader } = read(['data: '])
     const before = process.memoryUsage().heapUsed
@@ -156,7 +156,7 @@ describe('a frame that is too large', () => {
   })
 })
 
-describe('deltas that follow on each other in one chunk', () => {
+describe('consecutive deltas in one chunk', () => {
   const frame = (delta: string, partID = 'p') =>
     `data: ${JSON.stringify({ type: 'message.part.delta', properties: { sessionID: 's', messageID: 'm', partID, field: 'text', delta } })}\n\n`
   const part = `data: ${JSON.stringify({ type: 'message.part.updated', properties: { part: { id: 'p', sessionID: 's', messageID: 'm', type: 'text', text: 'ab' } } })}\n\n`

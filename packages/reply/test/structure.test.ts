@@ -5,7 +5,7 @@ import { importsOf, packages, type SourceFile, sourcesIn } from './source.ts'
 const sources = sourcesIn('src')
 const tests = sourcesIn('test')
 
-/** Which packages of ours a package may import. `types`: their types alone. */
+/** The workspace packages that a package may import. `types`: type imports only. */
 const mayImport: Readonly<Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }>> =
   {
     reply: { values: [] },
@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, { readonly values: readonly string[]; r
     },
   }
 
-/** The files that may know a dependency. Everything else goes through them. */
+/** The files that may import a dependency. All other code goes through them. */
 const homes: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
@@ -53,10 +53,10 @@ const homes: Readonly<Record<string, RegExp>> = {
   '@chat-adapter/state-memory': /^packages\/bench\/src\/delivery\/peer\.ts$/,
 }
 
-/** Where the outside world is let in, and a cast says what was checked, or what it is trusted to be. */
+/** Where outside input enters, and a cast states what was checked or is trusted. */
 const isEdge = ({ path }: SourceFile): boolean => /\/src\/(\w+\/)?(decode|config|inbound)(\/|\.)/.test(path)
 
-/** Casts beyond the edge, by file, each with its reason. */
+/** Casts beyond the edge, by file, with their reasons. */
 const castsElsewhere: Readonly<Record<string, string>> = {
   'packages/bench/src/delivery/peer.ts': "the peer's own types do not fit each other under exactOptionalPropertyTypes",
   'packages/bench/src/delivery/fast.ts': 'a Date takes its arguments in many ways, and all are passed on',
@@ -93,12 +93,12 @@ describe('imports', () => {
     }
   })
 
-  test('the testing package is known to the benchmarks and the demo alone', () => {
+  test('the testing package is only imported by the benchmarks and the demo', () => {
     const knowing = sources.filter((file) => importsOf(file).some(({ from }) => from.startsWith('@reply/testing')))
     for (const path of where(knowing)) expect(path).toMatch(/^packages\/(bench\/|console\/src\/commands\/demo\.ts$)/)
   })
 
-  test('what the console has beside the core and the sink is loaded when it is needed', () => {
+  test('the console loads everything except the core and the sink on demand', () => {
     const ours = sources.filter((file) => file.package === 'console')
     const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!(core|sink)')/m.test(text))
     expect(where(early)).toEqual([])

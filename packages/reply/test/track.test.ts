@@ -76,17 +76,17 @@ describe('opening', () => {
     expect(replies[0]?.messages).toHaveLength(2)
   })
 
-  test('late news of an old message open nothing', () => {
+  test('late events of an old message open nothing', () => {
     const before = run([session(), ...turn(1)])
     expect(run([user('u1'), ended('m1'), text('m1', 'Late', sealed)], before).replies).toHaveLength(1)
   })
 
-  test('late news of an older run that say nothing new are no step', () => {
+  test('repeated events of an older run make no step', () => {
     const before = run([session(), ...turn(1), ...turn(2)])
     expect(track(before.state, ended('m1')).steps).toEqual([])
   })
 
-  test("late news of an older run amend that run's reply", () => {
+  test("late events of an older run amend that run's reply", () => {
     const { replies, changes } = run([text('m1', 'Late', sealed)], run([session(), ...turn(1), ...turn(2)]))
     expect(replies.map(textOf)).toEqual(['Late', ''])
     expect(typesOf(changes)).toEqual(['replyAmended'])
@@ -106,14 +106,14 @@ describe('opening', () => {
     expect(replies.map((reply) => reply.messages)).toEqual([[]])
   })
 
-  test('a fork begins with copies that are no news', () => {
+  test('copies at the beginning of a fork are not news', () => {
     const copies = [user('u0', { createdAt: 5 }), ended('m0', { createdAt: 6 }), text('m0', 'Old', sealed)]
     const fresh = [user('u1', { createdAt: 20 }), busy(), message('m1', { createdAt: 21 })]
     const { replies } = run([session(root, { createdAt: 10 }), ...copies, ...fresh])
     expect(replies).toMatchObject([{ promptIDs: ['u1'], messages: [{ id: 'm1' }] }])
   })
 
-  test('the checklist and the title go over to the next run', () => {
+  test('the checklist and the title carry over to the next run', () => {
     const todos = [{ content: 'Look', status: 'pending' }]
     const told = { type: 'todos', at: 1, sessionID: root, todos } as const
     const { reply } = run([
@@ -133,7 +133,7 @@ describe('opening', () => {
     expect(reply).toMatchObject({ title: 'New', promptIDs: ['u2'] })
   })
 
-  test('what nobody knows cannot be removed', () => {
+  test('removing unknown messages and parts changes nothing', () => {
     const known = run(running)
     const places = { at: 1, sessionID: root, messageID: 'm9', partID: 'p9' }
     const removals = [{ type: 'message-removed', ...places } as const, { type: 'part-removed', ...places } as const]
@@ -145,25 +145,25 @@ describe('opening', () => {
     expect(replies).toMatchObject([{ outcome: 'lost' }])
   })
 
-  test('a session that REST does not know is lost, and opens another reply as soon as the stream tells of it', () => {
+  test('a session that REST does not know is lost, and opens another reply at its next stream event', () => {
     const unknown = { type: 'session-removed', at: 1, sessionID: root, by: 'rest' } as const
     const { replies } = run([...running, unknown, user('u9'), busy(), message('m9')])
     expect(replies).toMatchObject([{ outcome: 'lost' }, { phase: 'working', promptIDs: ['u9'] }])
   })
 
-  test('a busy that only trails an end which was found by looking opens nothing', () => {
+  test('a trailing busy after an end that REST confirmed opens nothing', () => {
     const found = run([...running, text('m1', 'Half'), settle('lost')])
     expect(run([busy()], found).replies).toHaveLength(1)
     expect(run([busy(), idle(), busy()], found).replies).toHaveLength(2)
     expect(run([user('u2')], found).replies).toHaveLength(2)
   })
 
-  test('a prompt after a restart of the server ends the run that it stranded', () => {
+  test('a prompt after a restart of the server ends the run that the restart interrupted', () => {
     const { replies } = run([connected, ...running, text('m1', 'Half'), connected, ...turn(2)])
     expect(replies.map(({ outcome }) => outcome)).toEqual(['lost', 'completed'])
   })
 
-  test('a prompt on a new connection joins a run that was heard of on it', () => {
+  test('a prompt on a new connection joins a run that had events on it', () => {
     const { replies } = run([connected, ...running, connected, text('m1', 'Half'), user('u2')])
     expect(replies).toHaveLength(1)
   })
@@ -175,7 +175,7 @@ describe('opening', () => {
   })
 })
 
-describe('what comes too early is held', () => {
+describe('early events are held', () => {
   test('a delta before its part', () => {
     const held = run([...running, delta('m1', 'Hel'), delta('m1', 'lo')])
     expect(partsOf(held.reply)).toEqual([])
@@ -214,21 +214,21 @@ describe('what comes too early is held', () => {
     expect(partsOf(reply)).toEqual([])
   })
 
-  test('a session whose parent is unknown, never taken for a root', () => {
+  test('a session whose parent is unknown, never treated as a root', () => {
     const orphan = run([session('child', { parentID: 'unknown' }), user('cu', { sessionID: 'child' }), busy('child')])
     expect(orphan.replies).toEqual([])
     expect(new Set(unknownSessions(orphan.state))).toEqual(new Set(['unknown']))
     expect(run([session('unknown')], orphan).reply).toMatchObject({ sessionID: 'unknown', children: [{}] })
   })
 
-  test('a session that was never told of', () => {
+  test('a session without an event of its own', () => {
     const held = run([user('u1'), busy(), message('m1'), text('m1', 'Hello')])
     expect(held.replies).toEqual([])
     expect(unknownSessions(held.state)).toEqual([root])
     expect(textOf(run([session()], held).reply)).toBe('Hello')
   })
 
-  test('what several sessions told goes on in the order in which they told it', () => {
+  test('events of several sessions continue in their order of arrival', () => {
     const ofChild = { sessionID: 'child' }
     const early: readonly ReplyEvent[] = [
       ...[user('u1'), busy(), message('m1'), task('m1', 'child'), user('cu', ofChild), busy('child')],
@@ -246,7 +246,7 @@ describe('what comes too early is held', () => {
     expect(replies).toMatchObject([{ outcome: 'completed', children: [{ reply: { outcome: 'completed' } }] }])
   })
 
-  test('a session that turns out to be gone is forgotten', () => {
+  test('a session that turns out to be gone is dropped', () => {
     const { state } = run([user('u1'), busy(), { type: 'session-removed', at: 1, sessionID: root }])
     expect(state).toMatchObject({ waiting: [], heldUnits: 0, cells: { size: 0 } })
   })
@@ -258,11 +258,11 @@ describe('what comes too early is held', () => {
   })
 })
 
-describe('at the end, what never learned what it is', () => {
+describe('at the end, a message or part whose kind is unknown', () => {
   const early = run([...running, ended('m1'), reasoning('m9', 'Hm'), delta('m9', 'Hello'), text('x9', 'Whose?')])
   const idled = run([idle()], early)
 
-  test.each(['grace', 'end'] as const)('is taken for the assistant, after an idle that nothing explains (%s)', (by) => {
+  test.each(['grace', 'end'] as const)('is treated as the assistant's after an unexplained idle (%s)', (by) => {
     const { reply, state } = run([settle(by)], idled)
     expect(reply.phase).toBe('settled')
     expect(textOf(reply)).toBe('Hello')
@@ -276,7 +276,7 @@ describe('at the end, what never learned what it is', () => {
     expect(textOf(reply)).toBe('')
   })
 
-  test("a message with nothing but a text of its own is nobody's", () => {
+  test("a message with only a text is not assigned to anyone", () => {
     const { reply } = run([
       ...running,
       ended('m1', { completedAt: undefined }),
@@ -299,7 +299,7 @@ describe('at the end, what never learned what it is', () => {
 describe('bounds', () => {
   const limits = { maxHeld: 50_000, keepSettled: 3, maxQuiet: 20 }
 
-  test('held events are given up, the longest waiting first, and it is told', () => {
+  test('held events are dropped, longest waiting first, and that is reported', () => {
     const events = Array.from({ length: 100 }, (_, n) => busy(`s${n}`))
     const { state, dropped } = run(events, start(limits))
     expect(state.heldUnits).toBeLessThanOrEqual(limits.maxHeld)
@@ -331,13 +331,13 @@ describe('bounds', () => {
       'a file',
       part({ id: 'f', messageID: 'm1', raw: 0, status: 'sealed', type: 'file', mime: '', url: 'x'.repeat(90_000) }),
     ],
-  ])('%s that is larger than all the room is given up', (_, event) => {
+  ])('%s that exceeds the whole limit is dropped', (_, event) => {
     const { state, dropped } = run([event], start(limits))
     expect(state.heldUnits).toBe(0)
     expect(dropped).toBe(1)
   })
 
-  test('settled replies are forgotten, the oldest first, with what they held', () => {
+  test('settled replies are dropped, oldest first, with their sessions', () => {
     const sessions = Array.from({ length: 10 }, (_, n) => `s${n}`)
     const events = sessions.flatMap((id) => [
       ...[session(id), user(`${id}u`, { sessionID: id }), message(`${id}m`, { sessionID: id })],
@@ -353,7 +353,7 @@ describe('bounds', () => {
     expect(state.heldUnits).toBeLessThan(3 * 3000)
   })
 
-  test('a session that is at work again is not forgotten', () => {
+  test('a session that is at work again is not dropped', () => {
     const other = (id: string) => [session(id), user(`${id}u`, { sessionID: id }), settle('none', id)]
     const again = [...running, ended('m1'), idle(), user('u2'), busy(), message('m2'), text('m2', 'Hel')]
     const { state, reply } = run([...again, ...['a', 'b', 'c', 'd'].flatMap(other)], start(limits))
@@ -361,7 +361,7 @@ describe('bounds', () => {
     expect(textOf(run([delta('m2', 'lo')], { ...start(), state, reply }).reply)).toBe('Hello')
   })
 
-  test('quiet sessions are forgotten, those at work are not', () => {
+  test('quiet sessions are dropped, busy ones are not', () => {
     const quiet = Array.from({ length: 100 }, (_, n) => session(`quiet${n}`))
     const { state, reply } = run([...running, ...quiet, text('m1', 'Here')], start(limits))
     expect(state.cells.size).toBeLessThan(45)

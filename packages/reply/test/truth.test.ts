@@ -16,7 +16,7 @@ import {
 } from './truth.ts'
 import { hiddenWords, wordsOf } from './words.ts'
 
-/** The scenarios of which both streams were recorded. */
+/** The scenarios with recordings of both streams. */
 const bothStreams = recorded.flatMap((all) => {
   const own = recorded.find((one) => `${one.name} global` === all.name)
   return own ? [[own.name, own, all] as const] : []
@@ -36,7 +36,7 @@ test.each(bothStreams)('%s gives the same replies over /event and /global/event'
   expect(theirs).toEqual(ours)
 })
 
-/** Without what tells when something was received: the two streams have clocks of their own. */
+/** Drops receive times: the two streams have separate clocks. */
 function timeless(replies: readonly Reply[]): unknown {
   const isStamp = /^(raw|(started|settled|asked|closed|ended)At)$/
   return JSON.parse(JSON.stringify(replies), (key, value) => (isStamp.test(key) ? undefined : value))
@@ -70,7 +70,7 @@ describe.each(recorded)('$name', ({ version, scenario, read }) => {
     expect(ends).toEqual(replies.map(() => 1))
   })
 
-  test('every message and part is as the server has it', () => {
+  test("every message and part equals the server's", () => {
     for (const { told, ours } of pairs()) {
       expect(ours.map(({ message }) => message.id)).toEqual(toldMessages(told).map(({ head }) => head.id))
       for (const [index, { head, parts }] of toldMessages(told).entries()) {
@@ -81,13 +81,13 @@ describe.each(recorded)('$name', ({ version, scenario, read }) => {
     }
   })
 
-  test('it knows no session that the server does not know', () => {
+  test('it has no session that the server does not have', () => {
     const deleted = frames.filter((frame) => frame.type === 'session.deleted').map((frame) => frame.properties.info.id)
     const known = [...tape.sessions.map((told) => told.id), ...deleted]
     for (const reply of allReplies(replies)) expect(known).toContain(reply.sessionID)
   })
 
-  test('exactly what a retry wrote anew is abandoned', () => {
+  test('exactly the parts that a retry replaced are abandoned', () => {
     const parts = allReplies(replies).flatMap((reply) => reply.messages.flatMap((message) => message.parts))
     const abandoned = parts.filter((part) => part.status === 'abandoned').map((part) => part.id)
     const expected = tape.sessions.flatMap((told) => toldMessages(told).flatMap(({ parts }) => takenBack(parts)))
@@ -116,7 +116,7 @@ describe.each(recorded)('$name', ({ version, scenario, read }) => {
     }
   })
 
-  /** Each session of the server with our replies of it and the messages in them. */
+  /** Each session of the server with our replies of it and their messages. */
   function pairs() {
     const all = allReplies(replies)
     return tape.sessions.map((told) => {

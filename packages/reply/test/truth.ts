@@ -3,11 +3,11 @@ import type { Message, Part, Reply } from '@reply/core'
 import type { Told } from './recorded.ts'
 
 /**
- * The server's answer and ours in one form, so that a plain comparison says everything. Written from the server's types,
- * not with the decoder: what the decoder gets wrong must show.
+ * The server's state and ours in one format, so that a plain comparison finds every difference. Written from the
+ * server's types without the decoder, so that decoder bugs show.
  */
 
-/** A session's assistant messages as they must be in the replies: no summaries, and nothing that a fork copied. */
+/** A session's assistant messages that the replies must contain: no summaries, and no copies from a fork. */
 export function toldMessages({ info, messages }: Told) {
   return messages.flatMap(({ info: head, parts }) =>
     head.role === 'assistant' && head.summary !== true && head.time.created >= info.time.created
@@ -55,7 +55,7 @@ function toldPart(part: WirePart) {
   return {
     id,
     type,
-    // An unknown tool is renamed by the server; the reply keeps the name that the model used.
+    // The server renames an unknown tool; the reply keeps the name that the model used.
     tool: tool === 'invalid' ? input.tool : tool,
     callID,
     status: state.status,
@@ -74,7 +74,7 @@ function ourPart(part: Part) {
   return { id, type, tool, callID, status, input, output, error, title }
 }
 
-/** All that a part says, in the fields that the server and the model name alike. */
+/** A part's content, in the fields that have the same name in the server and in the model. */
 function contentOf(part: Exclude<Part | WirePart, { type: 'tool' }>): object {
   switch (part.type) {
     case 'text':
@@ -108,7 +108,7 @@ function contentOf(part: Exclude<Part | WirePart, { type: 'tool' }>): object {
   }
 }
 
-/** What the server has of the model's own words. */
+/** The model's own text according to the server. */
 export function toldText(parts: readonly WirePart[]): string {
   const abandoned = takenBack(parts)
   const shown = parts.filter((part) => part.type === 'text' && !part.synthetic && !part.ignored)
@@ -116,14 +116,14 @@ export function toldText(parts: readonly WirePart[]): string {
   return texts.filter((text) => text.trim() !== '').join('\n\n')
 }
 
-/** Every reply there is, roots and descendants, in order of opening. */
+/** All replies, roots and descendants, in order of opening. */
 export function allReplies(replies: readonly Reply[]): readonly Reply[] {
   return replies.flatMap((reply) => [reply, ...allReplies(reply.children.map((child) => child.reply))])
 }
 
 /**
- * The replies of one session in order. A background sub-agent that outlived its parent's reply is in that one unfinished
- * and goes on in the next; the last counts.
+ * The replies of one session in order. A background sub-agent that outlived its parent's reply is unfinished there and
+ * continues in the next; the last one counts.
  */
 export function repliesIn(all: readonly Reply[], sessionID: string): readonly Reply[] {
   const own = all.filter((reply) => reply.sessionID === sessionID)
@@ -134,9 +134,9 @@ export function repliesIn(all: readonly Reply[], sessionID: string): readonly Re
 }
 
 /**
- * The part as it must be in our message: the server's; except where the server forgot its text, having never sealed the
- * part and stored "". Then what was streamed is all there is, and it is kept if the reply ended in the middle of it or
- * took it back.
+ * The part that our message must contain: the server's, unless the server lost its text because it never sealed the
+ * part and stored "". Then only the streamed text exists, and it is kept if the reply ended in the middle of it or a
+ * retry abandoned it.
  */
 export function remembered(part: WirePart, ours: Message, reply: Reply, frames: readonly Event[]): WirePart {
   if (!isUnsealed(part) || part.text !== '') return part
@@ -145,7 +145,10 @@ export function remembered(part: WirePart, ours: Message, reply: Reply, frames: 
   return endedInIt || isAbandoned ? { ...part, text: heardOf(part.id, frames) } : part
 }
 
-/** The ids of what was begun, never sealed, and followed by another beginning of the same step: a retry wrote it anew. */
+/**
+ * Ids of parts that were begun, never sealed, and followed by another beginning of the same step: a retry replaced
+ * them.
+ */
 export function takenBack(parts: readonly WirePart[]): readonly string[] {
   const lastStart = parts.findLastIndex((part) => part.type === 'step-start')
   return parts
@@ -155,8 +158,8 @@ export function takenBack(parts: readonly WirePart[]): readonly string[] {
 }
 
 /**
- * The message as the stream told of it last. That is not the server's last word only where the stream of `/event` ended
- * before the run did: a server up to 1.14 drops the instance, and with it the stream, before it ends what ran there.
+ * The message as the stream last sent it. It differs from the server's final state only if `/event` ended before the
+ * run: a server up to 1.14 drops the instance, and with it the stream, before it ends the run.
  */
 export function lastTold(head: AssistantMessage, reply: Reply, frames: readonly Event[]): AssistantMessage {
   if (reply.outcome !== 'lost' || frames.every((frame) => frame.type !== 'server.instance.disposed')) return head
@@ -168,7 +171,7 @@ function isUnsealed(part: WirePart): part is Extract<WirePart, { type: 'text' | 
   return (part.type === 'text' || part.type === 'reasoning') && part.time !== undefined && part.time.end === undefined
 }
 
-/** The longest that the stream told of a part's text. */
+/** The longest text of a part on the stream. */
 function heardOf(partID: string, frames: readonly Event[]): string {
   let heard = ''
   for (const frame of frames) {

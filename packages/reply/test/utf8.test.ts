@@ -28,7 +28,7 @@ test('any bytes in any pieces give what the streaming TextDecoder gives', () => 
     fc.property(fc.array(chunk, { maxLength: 6 }), (chunks) => {
       const reader = createUtf8Reader()
       const decoder = new TextDecoder()
-      // The whole stream is told of once it goes on: both keep an unfinished character back.
+      // Compared after more input: both decoders hold back an incomplete character.
       const all = [...chunks, bytesOf('end')]
       expect(all.map((bytes) => reader.read(bytes)).join('')).toBe(
         all.map((bytes) => decoder.decode(bytes, { stream: true })).join(''),
@@ -38,13 +38,13 @@ test('any bytes in any pieces give what the streaming TextDecoder gives', () => 
   )
 })
 
-test('a character in four pieces comes when it is whole', () => {
+test('a character in four pieces is returned when it is complete', () => {
   const reader = createUtf8Reader()
   const [a, b, c, d] = bytesOf('😀')
   expect([a, b, c, d].map((byte) => reader.read(Uint8Array.from([byte ?? 0])))).toEqual(['', '', '', '😀'])
 })
 
-test('only the mark at the beginning is left out', () => {
+test('only a byte order mark at the beginning is dropped', () => {
   const reader = createUtf8Reader()
   expect([reader.read(bytesOf('\uFEFFone')), reader.read(bytesOf('\uFEFFtwo'))]).toEqual(['one', '\uFEFFtwo'])
   reader.reset()

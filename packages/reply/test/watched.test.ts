@@ -2,17 +2,18 @@ import { lasting, listRecordings, readRecording, recordedVersions } from '@reply
 import { describe, expect, test } from 'vitest'
 import { replay } from '../src/index.ts'
 
-/** While a recording was made, a live `watch` on the same server came to replies of its own. */
+/** The replies of a live `watch` on the same server during a recording. */
 const watched = listRecordings()
   .map(({ version, scenario }) => readRecording({ version, scenario }))
   .filter((recording) => recording.watched !== undefined)
-  // `/event` ends with its instance. Up to 1.14 the end of a run comes after that, and only `/global/event`, which the watch heard, tells it.
+  // `/event` ends with its instance. Up to 1.14 the end of a run comes later, and only on `/global/event`, which the
+  // watch used.
   .filter(({ bytes, scenario }) => scenario !== 'disposed' || tellsAbort(bytes))
 
-test('what a live watch saw was stored with every version', () =>
+test('the replies of a live watch are stored for every version', () =>
   expect([...new Set(watched.map(({ version }) => version))]).toEqual([...recordedVersions]))
 
-describe('replay comes to the same replies as the live watch', () => {
+describe('replay gives the same replies as the live watch', () => {
   test.each(watched.map((recording) => [`${recording.version}/${recording.scenario}`, recording] as const))(
     '%s',
     async (_, recording) => {

@@ -1,10 +1,10 @@
 import { createDecoder, type ReplyError, type ReplyEvent } from '@reply/core'
 
-/** Frames as servers send them, for what stands before the decoder. */
+/** Frames as servers send them, as input for the decoder. */
 
 const ids = { sessionID: 'ses_1', messageID: 'msg_1' }
 
-/** A part on the wire, as small as it may be. */
+/** Minimal parts on the wire. */
 export const wireParts = {
   text: { id: 'prt_1', ...ids, type: 'text', text: 'Hello' },
   reasoning: { id: 'prt_1', ...ids, type: 'reasoning', text: 'Hm', time: { start: 1 } },
@@ -23,7 +23,7 @@ export const wireParts = {
   compaction: { id: 'prt_1', ...ids, type: 'compaction', auto: true },
 } as const
 
-/** The properties of each known event, as small as they may be. */
+/** Minimal properties of each known event. */
 export const wireEvents = {
   'session.created': { info: { id: 'ses_1' } },
   'session.updated': { info: { id: 'ses_1', parentID: 'ses_0', title: 'A title' } },
@@ -55,7 +55,7 @@ export const wireEvents = {
 
 export type WireType = keyof typeof wireEvents
 
-/** One frame through a decoder of its own, and what it complained of. */
+/** Decodes one frame with a new decoder; returns the event and the errors. */
 export function decoded(frame: unknown): {
   readonly event: ReplyEvent | undefined
   readonly errors: readonly ReplyError[]

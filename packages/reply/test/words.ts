@@ -2,8 +2,8 @@ import type { Event, Part } from '@opencode-ai/sdk/v2'
 import type { Told } from './recorded.ts'
 
 /**
- * The words that no reply's text may hold: the user's, the server's own, a summary's, those of reasoning. What the
- * assistant says as well is not among them.
+ * Words that no reply's text may contain: the user's, the server's own, a summary's, those of reasoning. Excludes words
+ * that the assistant says too.
  */
 export function hiddenWords(sessions: readonly Told[], frames: readonly Event[]): ReadonlySet<string> {
   const all = sessions.flatMap((told) => told.messages)
@@ -27,7 +27,7 @@ export function hiddenWords(sessions: readonly Told[], frames: readonly Event[])
   return new Set([...hidden].filter((word) => !shown.has(word)))
 }
 
-/** Words of four letters and more: shorter ones are pieces that a delta cut off. */
+/** Words of four letters and more: shorter ones may be pieces cut off by a delta. */
 export function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/\p{L}{4,}/gu) ?? []
 }

@@ -1,6 +1,9 @@
 import type { Change, Observation, Part, Reply, ReplyObserver } from '../../src/index.ts'
 
-/** What of a reply must be the same whether or not its stream was whole. Times, asks that came and went, and what a retry took back are not. */
+/**
+ * The parts of a reply that must be the same with and without faults. Excludes times, closed asks, and what a retry
+ * replaced.
+ */
 export function comparable(reply: Reply): Picture {
   const isOfChildren = reply.messages.length === 0 && reply.children.length > 0
   return {
@@ -15,14 +18,14 @@ export function comparable(reply: Reply): Picture {
       parts: message.parts.filter((part) => part.status !== 'abandoned').map(comparablePart),
     })),
     isOfChildren,
-    // Which reply a background sub-agent's work is told in depends on who heard of its end when.
+    // Which reply contains a background sub-agent's work depends on when its end arrived.
     children: reply.children
       .filter(
         (child) =>
           child.reply.phase === 'settled' && !child.background && !(isOfChildren && child.callID === undefined),
       )
       .map((child) => ({ callID: child.callID, title: child.title, reply: comparable(child.reply) }))
-      // In the order of their calls: who came late heard of them in another.
+      // In the order of their calls, because a late client receives them in another order.
       .toSorted((a, b) => ((a.callID ?? '~') < (b.callID ?? '~') ? -1 : 1)),
   }
 }
@@ -33,7 +36,7 @@ export interface Picture {
   readonly todos: unknown
   readonly steps: number
   readonly messages: readonly MessagePicture[]
-  /** Only sub-agents worked in it. */
+  /** Whether only sub-agents worked in it. */
   readonly isOfChildren: boolean
   readonly children: readonly ChildPicture[]
 }
@@ -71,18 +74,18 @@ function comparablePart(part: Part): PartPicture {
 
 interface Known {
   readonly got: Picture | undefined
-  /** The parts whose whole text the server has. */
+  /** Ids of the parts whose whole text the server has. */
   readonly sealed: ReadonlySet<string>
 }
 
 /**
- * What was expected, as far as anybody could know it who missed a stretch. A text that its server never stored is known
- * only to those who listened: it may lack what they missed, and says so by its hole. Of a run that was lost with its
- * server, or deleted, even whole parts may be missing.
+ * The expected picture, reduced to what a client that missed events can know. Only listeners know a text that its
+ * server never stored: it may lack the missed part, and its hole says so. In a run that was lost with its server, or
+ * deleted, even whole parts may be missing.
  */
 export function knowable(expected: Picture, { got, sealed }: Known): Picture {
   if (!got) return expected
-  // An idle that fell into the gap, and nothing stored: an abort then looks like the end of a server.
+  // An idle in the gap and nothing stored: an abort then looks like the end of a server.
   const isUntold = expected.outcome === 'aborted' && got.outcome === 'lost' && !expected.messages.some(hasEnded)
   return {
     ...expected,
@@ -107,7 +110,7 @@ export function knowable(expected: Picture, { got, sealed }: Known): Picture {
   }
 }
 
-/** Which call started a background sub-agent was told in a reply that was over before anybody listened. */
+/** The call of a background sub-agent was in a reply that was over before the client listened. */
 function knowableChild(
   child: ChildPicture,
   { got, sealed }: { readonly got: ChildPicture | undefined; readonly sealed: ReadonlySet<string> },
@@ -125,7 +128,7 @@ function knowablePart(part: PartPicture, seen: PartPicture | undefined, isForgot
   return seen && isForgiven && isPieceOf(seen.text ?? '', part.text ?? '') ? seen : part
 }
 
-/** It is a few stretches of the whole, in order: nothing doubled, nothing foreign. */
+/** Whether the piece consists of a few stretches of the whole, in order: nothing duplicated, nothing foreign. */
 function isPieceOf(piece: string, whole: string): boolean {
   let [from, rest, stretches] = [0, piece, 0]
   while (rest !== '' && stretches < 6) {
@@ -139,14 +142,14 @@ function isPieceOf(piece: string, whole: string): boolean {
   return rest === ''
 }
 
-/** What one observer was told of one reply, and what was wrong with the telling. */
+/** What one observer received of one reply, and the errors in it. */
 export interface Heard {
   newest: Reply | undefined
   settled: number
   readonly problems: string[]
 }
 
-/** An observer that believes nothing: it follows each part by what it is told alone. */
+/** An observer that trusts nothing: it follows each part by its changes alone. */
 export function createListener(): { readonly heard: Heard; readonly observer: ReplyObserver } {
   const heard: Heard = { newest: undefined, settled: 0, problems: [] }
   const texts = new Map<string, string | undefined>()

@@ -3,17 +3,20 @@ import { expect, test } from 'vitest'
 import { type Expected, expectedOf } from './play.ts'
 import { planBySeed, problemsOf } from './sweep.ts'
 
-/** The burst is one part's deltas over and over; the sweeps have it. */
+/** Leaves out the burst, one part's deltas over and over; the sweeps include it. */
 const recordings = listRecordings().filter(({ scenario }) => scenario !== 'burst')
 
 export interface PlansOptions {
   readonly first: number
   readonly count: number
-  /** Told of what it came to. */
+  /** Called with the result. */
   readonly note?: (result: { readonly runs: number; readonly failed: number; readonly firstSeed: number }) => void
 }
 
-/** Plans by chance, one a seed. What fails names its seed: `REPLY_SEED=<seed> REPLY_PLANS=1 npm run test:nightly` plays it again. */
+/**
+ * Random plans, one per seed. A failure names its seed: `REPLY_SEED=<seed> REPLY_PLANS=1 npm run test:nightly` replays
+ * it.
+ */
 export function playPlans({ first, count, note }: PlansOptions): void {
   test(`${count} plans by chance from seed ${first} on lose nothing, double nothing and end once`, {
     timeout: 3_600_000,

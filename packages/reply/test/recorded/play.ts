@@ -8,27 +8,27 @@ import {
 import { connect, type Reply, type ReplyError, type ReplyObserver } from '../../src/index.ts'
 import { comparable, createListener, type Heard, knowable, type Picture } from './picture.ts'
 
-/** What happens to the stream while a recording is played. `at` counts events. */
+/** A fault of the stream while a recording is played. `at` counts events. */
 export type Fault =
-  /** The connection ends, so many events are missed, and it comes back. */
+  /** The connection ends, misses `missed` events, and reconnects. */
   | { readonly at: number; readonly type: 'cut'; readonly how: 'end' | 'error'; readonly missed: number }
   /** Events are lost on an open connection, until its silence is noticed. */
   | { readonly at: number; readonly type: 'stall'; readonly missed: number }
   /** The last event is sent again. */
   | { readonly at: number; readonly type: 'double' }
-  /** Bytes that are no event. */
+  /** Bytes that are not an event. */
   | { readonly at: number; readonly type: 'garbage' }
-  /** A cut after which the next requests fail. */
+  /** A cut after which the next `count` requests fail. */
   | { readonly at: number; readonly type: 'refuse'; readonly how: 500 | 'html' | 'refused'; readonly count: number }
 
 export interface Plan {
   readonly recording: RecordingName
-  /** So many events have happened before anybody listens. Default 0. */
+  /** How many events happened before the client listens. Default 0. */
   readonly attachAt?: number
-  /** So many events is REST ahead of the stream. Default 0. */
+  /** How many events REST is ahead of the stream. Default 0. */
   readonly ahead?: number
   readonly faults?: readonly Fault[]
-  /** One event at a time, so that `endedAt` is exact. */
+  /** Plays one event at a time, so that `endedAt` is exact. */
   readonly stepwise?: boolean
 }
 
@@ -36,13 +36,13 @@ export interface Played {
   readonly replies: readonly Reply[]
   readonly heard: readonly Heard[]
   readonly errors: readonly ReplyError[]
-  /** After how many events nothing was at work any more; undefined where that never was. */
+  /** The number of events after which nothing was at work any more; undefined if that never happened. */
   readonly endedAt: readonly (number | undefined)[]
 }
 
 const bytesOf = new Map<string, Uint8Array>()
 
-/** Plays a recording with a plan's faults to a real `connect`, on a clock that is moved by hand. */
+/** Plays a recording with a plan's faults to a real `connect`, on a hand clock. */
 export async function play(plan: Plan): Promise<Played> {
   const { recording, attachAt = 0, ahead = 0, faults = [], stepwise = false } = plan
   const key = `${recording.version}/${recording.scenario}`
@@ -110,7 +110,10 @@ export async function play(plan: Plan): Promise<Played> {
     if (!server.isHeard) throw new Error(`${key}: nobody came back.`)
   }
 
-  /** Seconds will pass: no run stands still at its beginning or in the midst of its end for so long. */
+  /**
+   * Publishes through passing states, because seconds will pass: no real run stays at its beginning or in the middle of
+   * its end that long.
+   */
   function passOn(): void {
     while (server.isPassing && server.published < server.length) server.publish()
   }
@@ -144,7 +147,7 @@ export async function play(plan: Plan): Promise<Played> {
   }
 }
 
-/** Until nothing moves any more: no request is being answered, and what was sent has been read. */
+/** Waits until nothing moves: no request is being answered, and everything sent has been read. */
 function restOf(server: RecordedServer): () => Promise<void> {
   return async () => {
     let calm = 0
@@ -155,7 +158,7 @@ function restOf(server: RecordedServer): () => Promise<void> {
   }
 }
 
-/** What an uncut play came to. */
+/** The result of an uncut play. */
 export interface Expected {
   readonly pictures: readonly Picture[]
   readonly endedAt: readonly (number | undefined)[]
@@ -166,14 +169,14 @@ export async function expectedOf(recording: RecordingName): Promise<Expected> {
   return { pictures: replies.map(comparable), endedAt }
 }
 
-/** What no server calls busy, or what only an event told, is not told to who comes late; nor is what sub-agents did alone. */
+/** Late clients don't see what no server calls busy, what only an event reported, or what sub-agents did alone. */
 function isUntellable({ recording: { scenario } }: Plan): boolean {
   return ['no-reply', 'shell', 'unknown-model', 'subagent-background', 'session-deleted'].includes(scenario)
 }
 
 const sealedOf = new Map<string, ReadonlySet<string>>()
 
-/** The parts whose whole text the server said at last: whatever was missed, their seal or REST has it. */
+/** Ids of the parts whose whole text the server sent in the end: whatever was missed, their seal or REST has it. */
 function sealedIn(recording: RecordingName): ReadonlySet<string> {
   const key = `${recording.version}/${recording.scenario}`
   const known = sealedOf.get(key) ?? new Set(sealedParts(recording))
@@ -191,7 +194,7 @@ function partsWithEnd({ parts }: { parts: readonly { id: string; time?: { end?: 
   return parts.flatMap(({ id, time }) => (time?.end === undefined ? [] : [id]))
 }
 
-/** What a play must come to: the same replies, told in a way that can be followed, each ended once. */
+/** Checks a play: the same replies, consistent changes, and each reply ended once. */
 export function judge(
   played: Played,
   { plan, expected }: { readonly plan: Plan; readonly expected: Expected },
@@ -211,30 +214,33 @@ export function judge(
   return problems
 }
 
-/** Who comes late cannot know which sub-agents work in the background, and in whose reply their work is told. */
+/** A late client can't know which sub-agents work in the background, and which reply contains their work. */
 function ofLateComer({ attachAt = 0, recording }: Plan, pictures: readonly Picture[]): readonly Picture[] {
   if (attachAt === 0 || recording.scenario !== 'subagent-background') return pictures
   return pictures.filter(({ isOfChildren }) => !isOfChildren).map((one) => ({ ...one, children: [] }))
 }
 
-/** Who comes late hears only of what was under way by then; the last reply of a recording is always among it, unless that had ended. */
+/**
+ * A late client receives only replies that were still running; always including the recording's last one, unless that
+ * had ended.
+ */
 function expectedFor(
   plan: Plan,
   { got, expected }: { got: readonly Picture[]; expected: readonly Picture[] },
 ): readonly Picture[] {
   const { scenario } = plan.recording
-  // Why nothing ran for a prompt only its error told: who missed that sees a prompt without an answer, or nothing.
-  // What nothing answers is no news to who comes when it is there already. Nor is what a person runs by hand: servers
-  // don't call that busy.
+  // If nothing ran for a prompt, only its error says why: a client that missed it sees a prompt without an answer, or
+  // nothing. An unanswered prompt is not news to a client that arrives later. Nor is a shell command that a person ran:
+  // servers don't call that busy.
   if ((scenario === 'no-reply' || scenario === 'shell') && got.length === 0) return []
-  // Nor can anybody be told of a session that was deleted before he could ask.
+  // A session that was deleted before the client could ask for it is unknowable.
   if (
     scenario === 'session-deleted' &&
     (plan.faults?.length ?? 0) > 0 &&
     got.every(({ messages }) => messages.length === 0)
   )
     return expected.slice(0, got.length).map((one): Picture => ({ ...one, messages: [] }))
-  // Nor is a prompt that was reverted before anybody could ask.
+  // So is a prompt that was reverted before the client could ask.
   if (scenario === 'revert' && (plan.attachAt ?? 0) === 0 && got.length < expected.length)
     return expected.filter(({ messages }) => messages.length > 0)
   const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')

@@ -2,15 +2,15 @@ import { createRecordedServer, listRecordings, type RecordingName, randomBy, rea
 import { describe, expect, test } from 'vitest'
 import { type Expected, expectedOf, type Fault, judge, type Plan, type Played, play } from './play.ts'
 
-/** A recording in which thousands of deltas of one part follow on each other: a cut among them is like its neighbours. */
+/** A recording with thousands of consecutive deltas of one part: neighbouring cuts among them are equivalent. */
 const burstStep = 97
 
-/** Every recording of a version, cut after each of its events and attached to after each of them, or after every so-manieth. */
+/** Every recording of a version, cut after and attached to after each of its events, or after every nth. */
 export function sweepVersion(version: string, { every }: { readonly every: number }): void {
   const recordings = listRecordings().filter((recording) => recording.version === version)
   describe(`every recording of ${version}`, () => {
     test.each(recordings.map((recording) => [recording.scenario, recording] as const))(
-      '%s is the same whenever it is cut, and whenever somebody comes',
+      '%s is the same whenever it is cut, and whenever a client attaches',
       { timeout: 120_000 },
       async (_, recording) => expect(await sweep(recording, every)).toEqual([]),
     )
@@ -37,7 +37,7 @@ async function sweep(recording: RecordingName, every: number): Promise<string[]>
   return problems
 }
 
-/** After each event that says anything to us: what the decoder passes over changes nothing. */
+/** After each event that the decoder doesn't skip: skipped ones change nothing. */
 function placesIn(recording: RecordingName): number[] {
   const { types } = createRecordedServer({ bytes: readRecording(recording).bytes })
   const places = [
@@ -51,7 +51,7 @@ function isKnownType(type: string): boolean {
   return /^(session|message|permission|question|todo|server)\./.test(type) && type !== 'session.diff'
 }
 
-/** What is wrong with how a plan was played; empty when nothing is. */
+/** Problems of a played plan; empty if there are none. */
 export async function problemsOf(plan: Plan, expected: Expected): Promise<string[]> {
   let played: Played
   try {
@@ -62,7 +62,7 @@ export async function problemsOf(plan: Plan, expected: Expected): Promise<string
   return judge(played, { plan, expected })
 }
 
-/** Plans by chance: the same seed makes the same ones. */
+/** Random plans: the same seed gives the same ones. */
 export function planBySeed(seed: number, recordings: readonly RecordingName[]): Plan {
   const random = randomBy(seed)
   const pick = (below: number): number => Math.floor(random() * below)

@@ -4,7 +4,10 @@ import type { z } from 'zod'
 import type { eventSchemas, partSchemas } from '../../src/decode/schema.ts'
 import type { Expect, Same } from './same.ts'
 
-/** What the decoder does with each event of the SDK. A bump that adds or drops one doesn't compile until this says so. */
+/**
+ * How the decoder treats each event of the SDK. An SDK update that adds or drops one doesn't compile until this list
+ * changes.
+ */
 export const events = {
   'session.created': 'decoded',
   'session.updated': 'decoded',
@@ -26,7 +29,7 @@ export const events = {
   'permission.replied': 'decoded',
   'server.connected': 'decoded',
   'server.instance.disposed': 'decoded',
-  // The same things once more, for sessions driven over the newer interface.
+  // The same events again, for sessions driven over the newer interface.
   'session.next.agent.switched': 'ignored',
   'session.next.model.switched': 'ignored',
   'session.next.moved': 'ignored',
@@ -64,7 +67,7 @@ export const events = {
   'question.v2.asked': 'ignored',
   'question.v2.replied': 'ignored',
   'question.v2.rejected': 'ignored',
-  // Nothing of a reply.
+  // Unrelated to replies.
   'models-dev.refreshed': 'ignored',
   'integration.updated': 'ignored',
   'integration.connection.updated': 'ignored',
@@ -104,7 +107,7 @@ type Decoded = { [T in keyof Events]: Events[T] extends 'decoded' ? T : never }[
 type Schemas = typeof eventSchemas
 type Parts = typeof partSchemas
 
-/** Old servers' own; the SDK has forgotten it. */
+/** Sent by old servers only; the SDK no longer has it. */
 type Old = 'permission.updated'
 /** Read without a schema. */
 type ByHand = 'message.part.delta' | 'server.connected'
@@ -117,7 +120,7 @@ type Refused =
   | { [T in Decoded & keyof Schemas]: Properties<T> extends z.input<Schemas[T]> ? never : T }[Decoded & keyof Schemas]
   | { [T in SdkPart['type']]: PartOf<T> extends z.input<Parts[T]> ? never : T }[SdkPart['type']]
 
-/** The fields that a schema reads and that the SDK's shape doesn't have, by their paths; five levels deep. */
+/** Paths of the fields that a schema reads but the SDK's type lacks; five levels deep. */
 type Unheard<Ours, Theirs, Left extends 1[] = [1, 1, 1, 1, 1]> = Left extends [1, ...infer Rest extends 1[]]
   ? Ours extends readonly (infer O)[]
     ? Theirs extends readonly (infer T)[]
@@ -142,7 +145,7 @@ export type EventsAreDecoded = Expect<Same<Decoded, Exclude<keyof Schemas, Old> 
 export type PartsAreDecoded = Expect<Same<SdkPart['type'], keyof Parts>>
 export type PartsAreModelled = Expect<Same<SdkPart['type'], Exclude<Part['type'], 'unknown'>>>
 export type NothingIsRefused = Expect<Same<Refused, never>>
-/** Only older servers, and tools beside OpenCode's own, send these. */
+/** Sent only by older servers and by tools besides OpenCode's own. */
 export type FieldsAreKnown = Expect<
   Same<
     UnheardEvents | UnheardParts,

@@ -10,7 +10,7 @@ import type {
 } from '@reply/core'
 import type { Expect, Same } from './same.ts'
 
-/** What must and what must not compile, for everybody who reads our unions. */
+/** What must and must not compile for users of our unions. */
 
 export type OneMethodAChange = Expect<Same<keyof ReplyObserver, ChangeType>>
 // biome-ignore lint/complexity/noBannedTypes: an object without any method, which must be an observer

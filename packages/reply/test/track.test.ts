@@ -262,7 +262,7 @@ describe('at the end, a message or part whose kind is unknown', () => {
   const early = run([...running, ended('m1'), reasoning('m9', 'Hm'), delta('m9', 'Hello'), text('x9', 'Whose?')])
   const idled = run([idle()], early)
 
-  test.each(['grace', 'end'] as const)('is treated as the assistant's after an unexplained idle (%s)', (by) => {
+  test.each(['grace', 'end'] as const)("is treated as the assistant's after an unexplained idle (%s)", (by) => {
     const { reply, state } = run([settle(by)], idled)
     expect(reply.phase).toBe('settled')
     expect(textOf(reply)).toBe('Hello')
@@ -276,7 +276,7 @@ describe('at the end, a message or part whose kind is unknown', () => {
     expect(textOf(reply)).toBe('')
   })
 
-  test("a message with only a text is not assigned to anyone", () => {
+  test('a message with only a text is not assigned to anyone', () => {
     const { reply } = run([
       ...running,
       ended('m1', { completedAt: undefined }),

@@ -246,7 +246,7 @@ function expectedFor(
   const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
   const due = isUntold ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
   if ((plan.attachAt ?? 0) === 0 && !isUntold)
-    return got.length < due.length // Whoever missed the work of background sub-agents reads it as part of the reply that started them.
+    return got.length < due.length // A client that missed background sub-agents' work reads it as part of the reply that started them.
       ? due.filter((one) => !one.isOfChildren)
       : due
   return due.slice(Math.max(0, due.length - got.length))

@@ -39,7 +39,7 @@ export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOpti
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
   })
-  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
+  // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   server.requestTimeout = 0
   return server

@@ -54,7 +54,7 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
     // Errors of a method are answered; what remains is a disconnected client.
     take(request, response, gone.signal).catch(() => response.destroy())
   })
-  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
+  // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   server.requestTimeout = 0
   return server

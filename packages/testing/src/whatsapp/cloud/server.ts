@@ -43,7 +43,7 @@ export function createCloudServer(options: CloudServerOptions): Server {
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
   })
-  // Closes connections: a kept one that the server closes just as it is reused would be an unplanned fault.
+  // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
   server.keepAliveTimeout = 0
   return server
 

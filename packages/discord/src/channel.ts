@@ -31,7 +31,7 @@ export interface DiscordChannelOptions
   readonly commands?: readonly string[] | undefined
   /** What people do, each once. It may take as long as it likes. When it throws, `onError` is told. */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** What went wrong and was dealt with, the sinks' troubles too. Default: nobody is told. */
+  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
   /** What `handleEvent` and `stop` wait for at most, of one event. Default 5,000 ms. */
   readonly handleMs?: number | undefined
@@ -39,7 +39,7 @@ export interface DiscordChannelOptions
   readonly maxBytes?: number | undefined
 }
 
-/** Both ways at once: sinks for what the agent says, inbound for what people do. */
+/** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface DiscordChannel {
   /**
    * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
@@ -55,13 +55,13 @@ export interface DiscordChannel {
    * too large. Throws `invalid` without a `publicKey`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same as a listener of `node:http`. */
+  /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
   /** One event as the gateway has it: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`; others are passed over. Never rejects. */
   handleEvent(packet: unknown): Promise<void>
 }
 
-/** Throws `DiscordError` of type `invalid` for options that can't be. */
+/** Throws `DiscordError` of type `invalid` for unusable options. */
 export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { rest, updates, client, publicKey, commands = [], onInbound } = options
   const onError = telling(options.onError)

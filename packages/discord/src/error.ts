@@ -1,8 +1,8 @@
 /**
- * - `invalid`: options that can't be.
+ * - `invalid`: unusable options.
  * - `malformed`: an interaction or message that can't be read; it was passed over.
  * - `inbound`: the host's own code failed at it; it is not given again.
- * - `answer`: a person could not be answered.
+ * - `answer`: sending an answer to a person failed.
  */
 export type DiscordErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer'
 

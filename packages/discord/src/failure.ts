@@ -9,7 +9,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** The connection was never made, so nothing was done. */
+/** Errors before a connection was made: the call can't have had an effect. */
 const beforeSending: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -60,7 +60,7 @@ export function toPortError(error: unknown, call: string): PortError {
   return new PortError(type, `${call}: ${said}`, type === 'rate-limited' ? { retryAfterMs: 1000 } : {})
 }
 
-/** Undefined when nothing was answered, or nothing that can be read. */
+/** Undefined without a response, or with an unreadable one. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
@@ -79,7 +79,7 @@ function typeOf({ status, code, message }: Refusal): PortErrorType {
   if (known) return known
   if (code === 50035 && /^content\[BASE_TYPE_MAX_LENGTH\]/m.test(message)) return 'too-long'
   if (status === 429) return 'rate-limited'
-  // A gateway gave up on a server that may have gone on.
+  // The gateway timed out; the server may still have acted.
   if (status === 504) return 'ambiguous'
   return status >= 500 ? 'unreachable' : 'refused'
 }
@@ -94,7 +94,7 @@ function unanswered(error: unknown, call: string): PortError {
   return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
 }
 
-/** The code of the network's error, somewhere below it. */
+/** The network error's code, searched down the chain of wrapped errors. */
 function networkCodeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; depth++) {
     if ('code' in at && typeof at.code === 'string') return at.code

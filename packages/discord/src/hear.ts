@@ -77,7 +77,7 @@ export function createHearing(options: HearingOptions): HearEvent {
     await rest.post(`/interactions/${id}/${token}/callback`, { body, auth: false })
   }
 
-  /** In its turn: the channel has one budget. */
+  /** Waits for its turn: the channel has one rate budget. */
   async function say(
     { chat, messageRef }: Pick<Heard, 'chat' | 'messageRef'>,
     text: string | undefined,

@@ -25,7 +25,7 @@ export interface DiscordPortOptions {
   readonly channelId: string
   /** A thread to be made of a message in that channel, with the first that is posted. */
   readonly thread?: DiscordThread | undefined
-  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }

@@ -41,11 +41,11 @@ export interface DiscordSinkOptions {
    * person there may answer; in a channel permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
   readonly answerers?: readonly string[] | undefined
   /** Where it is written down what the channel shows, so that a restart shows nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Default: nobody is told. */
+  /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
   readonly clock?: Clock | undefined
 }
@@ -54,7 +54,7 @@ export interface DiscordSinkOptions {
 const policy: Partial<Policy> = { statusAfterMs: 0 }
 
 /**
- * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for a policy that can't be, and `DiscordError` for a
+ * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and `DiscordError` for a
  * thread of no message.
  */
 export function discordSink(options: DiscordSinkOptions): Sink {

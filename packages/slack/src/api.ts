@@ -1,17 +1,17 @@
-/** What a call takes, in the Web API's own names. */
+/** Arguments of a call, under their Web API names. */
 export type SlackFields = Record<string, unknown>
 
-/** The part of `WebClient` that is used. Its typed methods end in this one. */
+/** The part of `WebClient` that is used. Its typed methods all call this one. */
 export interface SlackApi {
   apiCall(method: string, options?: SlackFields): Promise<SlackResult>
 }
 
-/** What a call answers, beside the fields of its own. */
+/** The fields that every response has. */
 export interface SlackResult {
   readonly ok: boolean
 }
 
-/** The part of `SocketModeClient` that is used. Make it with `autoReconnectEnabled: false`: the channel connects again. */
+/** The part of `SocketModeClient` that is used. Create it with `autoReconnectEnabled: false`: the channel reconnects. */
 export interface SlackSocket {
   on(event: 'slack_event', listener: (event: SlackEnvelope) => void): unknown
   on(event: 'disconnected', listener: () => void): unknown
@@ -21,7 +21,7 @@ export interface SlackSocket {
   disconnect(): Promise<unknown>
 }
 
-/** What comes over a socket. */
+/** An envelope received over the socket. */
 export interface SlackEnvelope {
   ack(response?: SlackFields): Promise<void>
   readonly body: unknown

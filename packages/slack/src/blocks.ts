@@ -4,10 +4,10 @@ import { writeForm } from './form.ts'
 import { fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
 import { escapedTo, plainLabel } from './render.ts'
 
-/** What the ids of this package's controls begin with: an app may have others. */
+/** Id prefixes of this package's controls: the app may have others. */
 export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
 
-/** A message's blocks, and the words for where they can't be shown. */
+/** A message's blocks, and the fallback text for notifications. */
 export function contentOf(bubble: Bubble): SlackFields {
   const { text, plain, isPlain, buttons, form } = bubble
   const rows = buttons.map((row, at) => ({
@@ -27,12 +27,12 @@ export function contentOf(bubble: Bubble): SlackFields {
   }
 }
 
-/** Text that Slack formats in no way. */
+/** Text that Slack doesn't format. */
 function literal(text: string): SlackFields {
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }] }
 }
 
-/** One question with options alone is a select; everything else a button that opens a dialog. */
+/** A single question that only has options becomes a select. Every other form becomes a button that opens a dialog. */
 function formBlock(form: Form): SlackFields {
   const options = selectable(form)
   if (options) {
@@ -49,7 +49,7 @@ function formBlock(form: Form): SlackFields {
   return { type: 'actions', block_id: ids.form, elements: [button] }
 }
 
-/** The options carry their labels, which is why those are short and differ. */
+/** Returns the labels if they can be the options' values: few, unique and short enough. */
 function selectable({ questions }: Form): readonly string[] | undefined {
   const [question, ...more] = questions
   if (!question || more.length > 0 || question.multiple || question.custom) return undefined

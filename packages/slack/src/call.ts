@@ -3,13 +3,13 @@ import { PortError } from '@reply/sink'
 import type { SlackApi, SlackFields } from './api.ts'
 import { toPortError, wordOf } from './failure.ts'
 
-/** One call, made once: what it answered. Rejects with a `PortError`. */
+/** Makes one call, without retries, and returns its response. Rejects with a `PortError`. */
 export type Call = (method: string, options: SlackFields, about: About) => Promise<Readonly<SlackFields>>
 
 interface About {
-  /** What for, as in `post`. */
+  /** Names the call in errors, as in `post`. */
   readonly verb: string
-  /** What waits with it when it is limited: posts are limited in each channel, all else in the workspace. */
+  /** What a rate limit applies to: posts are limited per channel, all other calls per workspace. Default `client`. */
   readonly scope?: 'chat' | 'client'
 }
 
@@ -20,7 +20,7 @@ export interface CallOptions {
   readonly clock: Clock
 }
 
-/** The client can't be told to give a call up, so it is only not waited for any more. */
+/** The client can't abort a call, so a timeout only stops waiting for it. */
 export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): Call {
   return async (method, options, { verb, scope = 'client' }) => {
     const what = `${verb} in ${channelId}`
@@ -40,7 +40,7 @@ export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): C
   }
 }
 
-/** Slack's word in the error that came of a call. */
+/** Slack's error code in a failed call. */
 export function saysOf(error: unknown): string | undefined {
   return error instanceof PortError ? wordOf(error.cause) : undefined
 }

@@ -21,48 +21,48 @@ import { createSlackWebhook } from './webhook.ts'
 
 export interface SlackChannelOptions
   extends Omit<SlackSinkOptions, 'channelId' | 'threadTs' | 'replyTo' | 'recipient' | 'onError'> {
-  /** How it hears: by a socket, by `webhook` or `listener` in the host's server, or by `handleEvent` from the host's own app. */
+  /** Where events come from: a socket, the host's server (`webhook` or `listener`), or the host's own app (`handleEvent`). */
   readonly events: 'socket' | 'http' | 'own'
   /**
-   * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next: Slack was
-   * told before that it arrived. When it throws, `onError` is told.
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next action:
+   * Slack has its acknowledgement by then. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`; the channel connects again by itself. */
+  /** With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself. */
   readonly socket?: SlackSocket | undefined
-  /** With `http`: what the app's page shows as Signing Secret. */
+  /** With `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
-  /** What went wrong and was dealt with, the sinks' troubles too. Default: nobody is told. */
+  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
-  /** Default 5,000 ms: after it `handleEvent` resolves, whether the host is done or not. */
+  /** How long `handleEvent` waits for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
-  /** Bytes of a request. Default 1 MiB. */
+  /** Largest request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** Both ways at once: sinks for what the agent says, inbound for what people do. */
+/** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface SlackChannel {
   /**
-   * A sink for the thread of an inbound; only its actor may answer what is asked. For other answerers give `{ chat }` instead,
-   * and `mayAnswer`. Streams are for the person who spoke there last.
+   * A sink for the thread of an inbound. Only its actor may answer questions. To let others answer, pass `{ chat }` instead,
+   * and `mayAnswer`. A stream's recipient is the person who wrote last in the thread.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
-  /** Connects, where it hears by a socket. */
+  /** Connects the socket. Does nothing unless `events` is `socket`. */
   start(): void
-  /** Resolves when what came was handled, or has taken long enough. Sinks are stopped by who has them. */
+  /** Resolves when the received events are handled, at most `handleMs` each. It does not stop sinks: the host does. */
   stop(): Promise<void>
   /**
-   * One request of Slack's: an event, an interaction, or the check of the URL. 200: taken, or known already; 400: nothing that can be
-   * read; 401: not from Slack, or older than five minutes; 405: no POST; 413: too large. Throws `invalid` without a `signingSecret`.
+   * Handles one request from Slack: an event, an interaction, or the URL verification. 200: accepted, or a repeat; 400: unreadable;
+   * 401: not from Slack, or older than five minutes; 405: not a POST; 413: too large. Throws `invalid` without a `signingSecret`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same as a listener of `node:http`. */
+  /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** The body of an event, or the payload of an interaction, that the host's own app acknowledged. Never rejects. */
+  /** Takes an event's body or an interaction's payload that the host's own app acknowledged. Never rejects. */
   handleEvent(body: unknown): Promise<void>
 }
 
-/** Throws `SlackError` of type `invalid` for options that can't be. */
+/** Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { api, events, onInbound, socket, signingSecret, clock = systemClock } = options
   const onError = telling(options.onError)
@@ -130,7 +130,7 @@ function requireSocket(socket: SlackSocket | undefined): SlackSocket {
   )
 }
 
-/** What the client repeats by itself may come twice, and what it holds back comes late. */
+/** A client that retries by itself may post a message twice, and one that queues posts late. */
 function warn(api: SlackApi, onError: (error: SlackError) => void): void {
   const repeats = 'rejectRateLimitedCalls' in api && api.rejectRateLimitedCalls === false
   if (!repeats) return

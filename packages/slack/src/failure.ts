@@ -1,13 +1,13 @@
 import { PortError, type PortErrorType } from '@reply/sink'
 
-/** An answer that is no result, as the errors of `@slack/web-api` carry it. */
+/** An error response, as the errors of `@slack/web-api` carry it. */
 export type Refusal =
   | { readonly type: 'limited'; readonly retryAfterS: number }
-  /** `ok: false`, with one of Slack's words. */
+  /** `ok: false`, with one of Slack's error codes. */
   | { readonly type: 'refused'; readonly error: string; readonly details: readonly string[] }
   | { readonly type: 'status'; readonly code: number }
 
-/** The connection was never made, so nothing was done. */
+/** Errors before a connection was made: the call can't have had an effect. */
 const beforeSending: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -24,7 +24,7 @@ const beforeSending: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** What Slack's words mean here; all others refuse. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
+/** Slack's error codes; all others map to `refused`. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
 const meanings: Readonly<Record<string, PortErrorType>> = {
   ratelimited: 'rate-limited',
   rate_limited: 'rate-limited',
@@ -34,24 +34,24 @@ const meanings: Readonly<Record<string, PortErrorType>> = {
   cant_update_message: 'fixed',
   cant_delete_message: 'fixed',
   edit_window_closed: 'fixed',
-  // A stream that Slack closed by itself, or a person did.
+  // Slack or a person closed the stream.
   message_not_in_streaming_state: 'fixed',
   stopped_by_user: 'fixed',
   msg_too_long: 'too-long',
   msg_blocks_too_long: 'too-long',
   invalid_blocks: 'unparsable',
   invalid_blocks_format: 'unparsable',
-  // It is still being added to: by another process, or one that ended without closing it. It closes by itself.
+  // Another process is streaming to the message, or one ended without closing it. Slack closes it by itself.
   streaming_state_conflict: 'unreachable',
   service_unavailable: 'unreachable',
   request_timeout: 'unreachable',
   team_added_to_org: 'unreachable',
-  // "It's possible some aspect of the operation succeeded", both say.
+  // Documented for both: "It's possible some aspect of the operation succeeded".
   fatal_error: 'ambiguous',
   internal_error: 'ambiguous',
 }
 
-/** What a call's failure means for the sink. Only Slack's own refusals are kept as the cause: they hold no headers. */
+/** Maps a failed call to the sink's error. Only Slack's own errors are kept as the cause: they contain no headers. */
 export function toPortError(error: unknown, call: string, scope: 'chat' | 'client' = 'chat'): PortError {
   if (error instanceof PortError) return error
   const refusal = refusalOf(error)
@@ -62,7 +62,7 @@ export function toPortError(error: unknown, call: string, scope: 'chat' | 'clien
   }
   if (refusal.type === 'status') {
     const { code } = refusal
-    // A gateway gave up on a server that may have gone on.
+    // The gateway timed out; the server may still have acted.
     const type = code === 504 ? 'ambiguous' : code >= 500 ? 'unreachable' : 'refused'
     return new PortError(type, `${call}: the status ${code} instead of an answer.`)
   }
@@ -72,28 +72,28 @@ export function toPortError(error: unknown, call: string, scope: 'chat' | 'clien
   return new PortError(type, message, { cause: error, ...wait })
 }
 
-/** Undefined when nothing was answered, or nothing that can be read. */
+/** Undefined without a response, or with an unreadable one. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!isObject(error)) return undefined
   if ('retryAfter' in error && typeof error.retryAfter === 'number')
     return { type: 'limited', retryAfterS: error.retryAfter }
-  // The client's own words for a 429 that does not say for how long.
+  // The client's error text for a 429 without a usable Retry-After header.
   if (error instanceof Error && error.message.startsWith('Retry header')) return { type: 'limited', retryAfterS: 30 }
   if ('statusCode' in error && typeof error.statusCode === 'number') return { type: 'status', code: error.statusCode }
   if (!('data' in error) || !isObject(error.data) || !('error' in error.data)) return undefined
   const { data } = error
-  // What is no JSON stands there as a whole: a web page of a proxy's.
+  // If the body isn't JSON, the client puts all of it here, such as a proxy's HTML page.
   if (typeof data.error !== 'string' || !/^[a-z][\w-]{0,60}$/i.test(data.error)) return undefined
   return { type: 'refused', error: data.error, details: detailsIn(data) }
 }
 
-/** Slack's word for a refusal, however deep. */
+/** Slack's error code, if the error is one of Slack's. */
 export function wordOf(error: unknown): string | undefined {
   const refusal = refusalOf(error)
   return refusal?.type === 'refused' ? refusal.error : undefined
 }
 
-/** As Slack tells more of it: what exactly is wrong with a block. */
+/** Slack's details, such as what is wrong with a block. */
 function detailsIn(data: object): readonly string[] {
   if (!('response_metadata' in data) || !isObject(data.response_metadata)) return []
   const { response_metadata: more } = data
@@ -108,7 +108,7 @@ function unanswered(error: unknown, call: string): PortError {
   return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
 }
 
-/** The code of the network's error, somewhere below it. */
+/** The network error's code, searched down the chain of wrapped errors. */
 export function networkCodeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; isObject(at) && depth < 6; depth++) {
     if ('code' in at && typeof at.code === 'string' && !at.code.startsWith('slack_')) return at.code

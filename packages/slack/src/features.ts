@@ -1,25 +1,25 @@
 import type { Form } from '@reply/sink'
 import type { SlackApi } from './api.ts'
 
-/** What is known of the workspace behind a client: what it lacks it lacks for good. */
+/** What the workspace behind a client supports. A flag that turned false stays false. */
 export interface Features {
-  /** It has streams, as far as is known. */
+  /** Streams: true until Slack refuses one. */
   streams: boolean
-  /** The status in a thread's head. */
+  /** Status texts of threads. */
   readonly statuses: Feature
-  /** Sessions of agents. */
+  /** Agent sessions. */
   readonly sessions: Feature
-  /** When streams were opened and closed lately, in ms since the epoch. */
+  /** Times of the recent stream openings and closings, in ms since the epoch. */
   readonly opened: number[]
   readonly closed: number[]
-  /** Forms too long to be kept in their message, by token, the newest last. */
+  /** Forms by token, the newest last: some are too long for their message to carry. */
   readonly forms: Map<string, Form>
 }
 
-/** Something that nobody waits for. */
+/** An optional feature: a failed call is not an error. */
 interface Feature {
   has: boolean
-  /** Slack wants to hear nothing of it before, in ms since the epoch. */
+  /** Rate-limited until then, in ms since the epoch. */
   restUntil: number
 }
 
@@ -38,17 +38,17 @@ function fresh(): Feature {
   return { has: true, restUntil: 0 }
 }
 
-/** So many forms are known, the newest. */
+/** How many forms to keep; the oldest are dropped. */
 const mostForms = 500
 
-/** What is too long for its button is known by the process alone. */
+/** Keeps a form in memory, because its button may be too small to carry it. */
 export function remember({ forms }: Features, form: Form): void {
   forms.delete(form.token)
   forms.set(form.token, form)
   for (const oldest of [...forms.keys()].slice(0, -mostForms)) forms.delete(oldest)
 }
 
-/** Words that say that there is no such thing here, rather than that this one call was wrong. */
+/** Error codes for a feature that the workspace or token lacks, as opposed to one bad call. */
 const lacking: ReadonlySet<string> = new Set([
   'unknown_method',
   'feature_not_enabled',
@@ -66,7 +66,7 @@ export function isLacking(word: string | undefined): boolean {
   return word !== undefined && lacking.has(word)
 }
 
-/** Words that say that there are no streams for that person in that channel, as where two workspaces share it. */
+/** Error codes for a person or channel without streams, such as a channel shared by two workspaces. */
 const misplaced: ReadonlySet<string> = new Set([
   'channel_type_not_supported',
   'method_not_supported_for_channel_type',

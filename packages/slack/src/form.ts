@@ -4,8 +4,8 @@ import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, title
 import { plainLabel, plainText } from './render.ts'
 
 /**
- * A form as its button carries it, so that it survives a restart. What is too long goes without descriptions; if that does not
- * do, only with its token, and the questions are remembered by the process.
+ * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, and then
+ * everything but its token; its questions are then only in memory.
  */
 export function writeForm(form: Form): string {
   const { token, label, questions } = form
@@ -28,14 +28,14 @@ function compact({ token, label, questions }: Form): object {
   }
 }
 
-/** Where a form was opened: its dialog knows nothing of that by itself. */
+/** Where a form was opened. Slack doesn't send it with the dialog's submission. */
 export interface FormPlace {
   readonly channel: string
   readonly thread: string | undefined
   readonly message: string
 }
 
-/** The dialog that asks all of a form. Its metadata say which form it is and where it was opened. */
+/** A modal with all questions of a form. Its metadata holds the form and where it was opened. */
 export function modalOf(
   form: Form,
   { place, words }: { readonly place: FormPlace; readonly words: Words },
@@ -50,14 +50,14 @@ export function modalOf(
   }
 }
 
-/** Written within writing, it may grow too long: then the process has to remember it. */
+/** JSON inside JSON grows by its escapes. If it gets too long, only the token goes along, and the form stays in memory. */
 function metadataOf(form: Form, place: FormPlace): string {
   const whole = JSON.stringify({ f: writeForm(form), p: place })
   if (whole.length <= metadataLength) return whole
   return JSON.stringify({ f: JSON.stringify({ t: form.token }), p: place })
 }
 
-/** The ids of the fields of a question. */
+/** Block ids of a question's fields. */
 export const fields = {
   picked: (index: number): string => `q${index}.picked`,
   written: (index: number): string => `q${index}.written`,
@@ -82,7 +82,7 @@ function fieldsOf(
   return [...(isFree ? [] : [picking]), ...(custom || isFree ? [writing] : [])]
 }
 
-/** What one sees at a glance, or a list where there is more. What is beyond a hundred can be answered in words. */
+/** Boxes for up to `mostBoxes` options, else a select. Options past the 100th can only be answered in text. */
 function picker({ options, multiple }: FormQuestion): SlackFields {
   const isShort = options.length <= mostBoxes
   const type = multiple ? (isShort ? 'checkboxes' : 'multi_static_select') : isShort ? 'radio_buttons' : 'static_select'
@@ -94,13 +94,13 @@ function picker({ options, multiple }: FormQuestion): SlackFields {
   return { type, action_id: 'picked', options: choices }
 }
 
-/** What was filled in: which options, by their place, and which words. */
+/** A submission's values, by question: indexes of the picked options, and the written text. */
 export interface FormState {
   picked(index: number): readonly number[]
   written(index: number): string
 }
 
-/** For each question what was picked or written. Own words go before the one option that can be picked. */
+/** The answers to each question. With a single choice, written text replaces the picked option. */
 export function valuesOf({ questions }: Form, state: FormState): readonly (readonly string[])[] {
   return questions.map(({ options, multiple }, index) => {
     const written = state.written(index).trim()

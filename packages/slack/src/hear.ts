@@ -26,18 +26,18 @@ export interface HearingOptions {
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: SlackError) => void
   readonly clock: Clock
-  /** So long the host may take before the next one, in ms; it goes on after that, too. */
+  /** How long to wait for the host before going on, in ms. The host's code goes on after that. */
   readonly handleMs: number
-  /** So long a call may take, in ms: a chat waits for it. */
+  /** Call timeout in ms: the chat waits for the call. */
   readonly timeoutMs: number
   readonly words: Words
   readonly threads: Threads
 }
 
-/** Gives the host what a body tells of, once, and resolves when that is done or has taken long enough. Never rejects. */
+/** Passes a body's event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
 export type HearBody = (body: unknown) => Promise<void>
 
-/** Nothing spins after a press on Slack, but words that come much later are not understood. */
+/** Slack shows no spinner after a press, but an answer that comes much later makes no sense to the person. */
 const pressMs = 60_000
 
 type Opening = Extract<Heard, { type: 'open' }>
@@ -46,7 +46,7 @@ export function createHearing(options: HearingOptions): HearBody {
   const { api, onInbound, onError, clock, handleMs, timeoutMs, words, threads } = options
   const features = featuresOf(api)
   const { forms } = features
-  /** What to do about a form that was too long for its button, when the process that knew it has ended. */
+  /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
   const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
   return async (body) => {
@@ -59,7 +59,7 @@ export function createHearing(options: HearingOptions): HearBody {
     await hear(id, await inboundOf(heard))
   }
 
-  /** In a channel the bot hears its name, and then what is said in that thread. */
+  /** In a channel only a mention counts, and then every message in that thread. */
   function isForUs(heard: Heard): boolean {
     if (heard.type !== 'text') return true
     const { isAddressed, chat, actor, teamId } = heard
@@ -84,13 +84,13 @@ export function createHearing(options: HearingOptions): HearBody {
     return undefined
   }
 
-  /** Within three seconds of the press: nobody else is asked before. Whoever may not answer is told when it is sent. */
+  /** Slack wants the dialog within 3 s of the press, so `mayAnswer` is checked only on submission. */
   async function open(opening: Opening): Promise<void> {
     const { form: carried, token, trigger, chat, messageRef } = opening
     const form = carried ?? forms.get(token)
     const tell = answerOnce((text) => whisper(opening, text), failing(opening))
     if (!form) return await tell(inWords)
-    // Its dialog may carry less of it than its button.
+    // The dialog's metadata may hold less of the form than the button did.
     remember(features, form)
     const place = { channel: chat.id, thread: chat.thread, message: messageRef.id }
     try {
@@ -100,13 +100,13 @@ export function createHearing(options: HearingOptions): HearBody {
     }
   }
 
-  /** To who pressed alone. */
+  /** Posts a message that only the person who pressed can see. */
   async function whisper({ chat, actor }: Pick<Opening, 'chat' | 'actor'>, text: string | undefined): Promise<void> {
     if (!text) return
     await call(chat, 'chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(text) })
   }
 
-  /** In its turn: the channel has one budget. */
+  /** Waits for its turn: the channel has one rate budget. */
   async function say(
     { chat, messageRef }: { readonly chat: Chat; readonly messageRef: MessageRef },
     text: string | undefined,
@@ -117,7 +117,7 @@ export function createHearing(options: HearingOptions): HearBody {
     try {
       await inTurn(pace, clock, () => call(chat, 'chat.postMessage', fields))
     } catch (error) {
-      // The sinks of that channel wait as well.
+      // The channel's sinks share the budget, so they must wait too.
       if (error instanceof PortError && error.retryAfterMs !== undefined) pace.freeze(error.retryAfterMs, error.scope)
       throw error
     }

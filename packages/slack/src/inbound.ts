@@ -7,39 +7,39 @@ import { readJson } from './inbound/json.ts'
 
 type Press = Omit<Extract<Inbound, { type: 'press' }>, 'answer'>
 
-/** What came, before anybody can answer it. */
+/** A parsed event, without the `answer` function yet. */
 export type Heard =
   | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
-      /** To the bot by name, or in a direct message. */
+      /** True if it mentions the bot or is a direct message. */
       readonly isAddressed: boolean
-      /** The workspace of who wrote it. */
+      /** The author's workspace. */
       readonly teamId: string | undefined
     })
   | Press
-  /** The button below a form: its dialog is wanted. */
+  /** The button of a form was pressed, to open its dialog. */
   | (Omit<Press, 'type'> & { readonly type: 'open'; readonly form: Form | undefined; readonly trigger: string })
   | (Omit<Press, 'type'> & { readonly type: 'filled'; readonly form: Form | undefined; readonly state: FormState })
   | Extract<Inbound, { type: 'stop' }>
 
 export interface Read {
-  /** The same for each time that it is sent, and for a message of which several events tell. */
+  /** The same for redeliveries, and for the several events of one message. */
   readonly id: string
-  /** Undefined for what a channel does not hear: joins, other bots, other people's buttons. */
+  /** Undefined for events that a channel ignores: joins, other bots, other apps' buttons. */
   readonly heard: Heard | undefined
 }
 
-/** The body of an event, or the payload of an interaction. Undefined for what is neither. */
+/** Reads an event's body or an interaction's payload. Returns undefined for anything else. */
 export function readBody(body: unknown): Read | undefined {
   const { type } = z.object({ type: z.string() }).safeParse(body).data ?? {}
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
-/** What a request holds: the challenge when the URL is verified, or what somebody did. */
+/** A request's content: the challenge of a URL verification, or an event or interaction. */
 export type RequestBody = { readonly challenge: string } | { readonly body: unknown }
 
 const challenge = z.object({ type: z.literal('url_verification'), challenge: z.string() })
 
-/** Events come as JSON, interactions as JSON in a form. Undefined for what is neither. */
+/** Events come as JSON, interactions as JSON in a form field. Returns undefined for anything else. */
 export function readRequest(bytes: Uint8Array): RequestBody | undefined {
   const text = readUtf8(bytes)
   if (text === undefined) return undefined

@@ -21,25 +21,25 @@ import { createStream, type SlackRecipient } from './stream.ts'
 import { upload } from './upload.ts'
 
 export interface SlackPortOptions {
-  /** A `WebClient` that repeats nothing: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. */
+  /** A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. */
   readonly api: SlackApi
   /** As in `C0123456789`. */
   readonly channelId: string
-  /** The `ts` of the message that the thread began with. */
+  /** The `ts` of the thread's first message. */
   readonly threadTs?: string | undefined
-  /** For whom streams are. Without it there are none outside of direct messages. */
+  /** The person that streams are shown to. Without it only direct messages have streams. */
   readonly recipient?: SlackRecipient | undefined
-  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
-/** Slack's own switches: no word becomes a mention, and no link a card. */
+/** Slack's options against mentions made from bare words, and against link previews. */
 const quiet: SlackFields = { parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false }
 
 const signs = { seen: 'eyes', done: 'white_check_mark' } as const
 
-/** Slack's hands for one channel or thread. Every call is made once; whoever repeats is the sink. */
+/** Platform adapter for one Slack channel or thread. It never retries a call: the sink does. */
 export function createSlackPort(
   options: SlackPortOptions,
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
@@ -53,13 +53,13 @@ export function createSlackPort(
   return {
     ...{ limits: limits(), post, edit, remove, upload: file, react },
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
-    /** Threads alone have it, and not in every workspace. */
+    /** Streams exist only in threads, and not in every workspace. */
     get stream(): AppendStream | undefined {
       return features.streams ? stream : undefined
     },
   }
 
-  /** Of the moment: that there are no statuses turns out when the first is set. */
+  /** `typingTells` is a getter: only setting a status shows whether the workspace has them. */
   function limits(): ChannelPort['limits'] {
     return {
       ...slackLimits,
@@ -85,7 +85,7 @@ export function createSlackPort(
     return refOf(String(ts))
   }
 
-  /** Without blocks for buttons the buttons go. */
+  /** Omitting the blocks of buttons removes the buttons. */
   async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
     const { parse, link_names } = quiet
     await call('chat.update', { channel, ts: id, ...content(bubble), parse, link_names }, { verb: 'edit' })
@@ -99,7 +99,7 @@ export function createSlackPort(
     return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo) })
   }
 
-  /** One sign takes the place of the other. What another process set is not known: at the end it is taken away as well. */
+  /** Replaces one reaction by the other. Reactions of an earlier process are unknown, so the end removes both. */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
     const before = signed.get(id)
     if (sign && sign !== before) {
@@ -124,7 +124,7 @@ export function createSlackPort(
     return contentOf(bubble)
   }
 
-  /** Who answers a message answers in its thread; who is in a thread stays there. */
+  /** In a thread, replies stay there. Outside, a reply starts the thread of the message that it answers. */
   function threadOf(replyTo: MessageRef | undefined): SlackFields {
     const thread = threadTs ?? replyTo?.id
     return thread === undefined ? {} : { thread_ts: thread }

@@ -1,16 +1,16 @@
 import { type Dialect, lazyPlain, type Render, remembering, renderMarkdown, visible } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 
-/** Invisible, and of no width: between `<` and `!` it makes words of what would ring. */
+/** Invisible, zero width. Between `<` and `!` it turns a mention into plain text. */
 const joiner = '\u2060'
 
-/** What rings everybody, a group or a person, or names a channel, wherever it stands: Slack looks into code, too. */
+/** Mentions of everyone, a group, a person or a channel. Slack resolves them in code too. */
 const markup = /<(?=!(?:channel|here|everyone|subteam)\b|@[UWB][A-Z\d]|#[CGD][A-Z\d])/gi
 
-/** Bare words ring with `link_names` alone, which is never set; other people's tools may set it. */
+/** Bare @-words mention only with `link_names`. This package never sets it, but other tools that repost the text may. */
 const names = /@(?=(?:channel|here|everyone)\b)/gi
 
-/** A link whose address is a mention becomes one. */
+/** A link whose address is a mention: Slack would turn it into a mention. */
 const links = /(\]\([ \t]*<?|^[ \t]*\[[^\]\n]+\]:[ \t]*<?)(?=[!@]\w)/gm
 
 const shown: Dialect = {
@@ -36,49 +36,49 @@ const shown: Dialect = {
 }
 
 /**
- * Markdown for a markdown block, which takes it as it is: only what would ring somebody is made harmless, by an invisible
- * character (U+2060) in it. `length` is in UTF-16 units of the source; `plain` is what is to be read.
+ * Markdown for a markdown block, which takes Markdown directly. Only mentions are disabled, by an invisible character
+ * (U+2060). `length` is in UTF-16 units of that text; `plain` is the visible text.
  */
 export const renderSlack: Render = remembering((source) => {
   const text = quieted(source)
   return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, shown).trim())
 })
 
-/** The same text, which rings nobody. */
+/** The same text with its mentions disabled. */
 export function quieted(source: string): string {
   const text = wellFormed(source)
   if (!/[<@!]/.test(text)) return text
   return text.replace(markup, `<${joiner}`).replace(names, `@${joiner}`).replace(links, `$1${joiner}`)
 }
 
-/** Words in a block, which Slack formats in no way. */
+/** A block's text that Slack doesn't format. */
 export function plainText(text: string): SlackFields {
   return { type: 'plain_text', text, emoji: false }
 }
 
-/** The same, cut to a length in characters, with hidden characters written out. */
+/** The same, with hidden characters made visible, cut to `most` UTF-16 units. */
 export function plainLabel(text: string, most: number): SlackFields {
   return plainText(clipped(visible(text), most))
 }
 
-/** For Slack's own markup, in which three characters have a meaning. */
+/** Escapes the three special characters of Slack's own markup. */
 export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** The same, and no longer than that: what is written in four or five characters is not cut in two. */
+/** The same, cut to `most` UTF-16 units, never inside an escape of four or five characters. */
 export function escapedTo(text: string, most: number): string {
   return clipped(escaped(clipped(text, most)), most).replace(/&[a-z]*…$/, '…')
 }
 
-/** As many characters, no letter cut in two. */
+/** Cuts to `most` UTF-16 units, never inside a surrogate pair. */
 export function clipped(text: string, most: number): string {
   if (text.length <= most) return wellFormed(text)
   const end = text.slice(0, most - 1)
   return wellFormed(`${/[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end}…`)
 }
 
-/** Half a letter is refused by the client, which can't write it in a form. */
+/** Replaces lone surrogates: the client throws on them when it encodes a form. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }

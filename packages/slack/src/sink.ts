@@ -19,36 +19,36 @@ import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
 export interface SlackSinkOptions {
-  /** A `WebClient` that repeats nothing: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client share its pace. */
+  /** A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client share its rate limits. */
   readonly api: SlackApi
   /** As in `C0123456789`, or `D…` for a direct message. */
   readonly channelId: string
-  /** The `ts` of the message that the thread began with. */
+  /** The `ts` of the thread's first message. */
   readonly threadTs?: string | undefined
-  /** The message that asked, where there is no thread: the answer goes into its thread. */
+  /** Outside of threads: the `ts` of the prompt. The reply goes into its thread. */
   readonly replyTo?: string | undefined
-  /** For whom streams are. Without it there are none outside of direct messages. */
+  /** The person that streams are shown to. Without it only direct messages have streams. */
   readonly recipient?: SlackRecipient | undefined
   /** Default for `delivery`: `native` in a thread, else `edit`. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a direct message the
-   * person there may answer; in a channel permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct message
+   * the person may answer; in a channel permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
   readonly answerers?: readonly string[] | undefined
-  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Default: nobody is told. */
+  /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
   readonly clock?: Clock | undefined
-  /** So long a call may take, in ms. Default 30,000. */
+  /** Call timeout in ms. Default 30,000. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for a policy that can't be, and `SlackError` for a blank token. */
+/** Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and `SlackError` for a blank token. */
 export function slackSink(options: SlackSinkOptions): Sink {
   const { api, channelId, threadTs, replyTo, policy, words, store, onError, clock = systemClock } = options
   requireToken(api)
@@ -68,7 +68,7 @@ export function slackSink(options: SlackSinkOptions): Sink {
   })
 }
 
-/** A client without a token is refused by Slack with each call. */
+/** Fails early: without a token Slack would refuse every call. */
 export function requireToken(api: SlackApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)

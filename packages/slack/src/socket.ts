@@ -15,12 +15,12 @@ export interface Listening {
   stop(): Promise<void>
 }
 
-/** The client waits for ever for a server that says nothing. */
+/** Connect timeout: the client itself would wait forever for a silent server. */
 const connectMs = 30_000
 
 const backOff = { minMs: 1000, maxMs: 60_000 }
 
-/** Slack's words for an app's token that is wrong, and stays so. */
+/** Slack's error codes for a wrong app token. */
 const unauthorized: ReadonlySet<string> = new Set([
   'not_authed',
   'invalid_auth',
@@ -31,7 +31,7 @@ const unauthorized: ReadonlySet<string> = new Set([
   'token_expired',
 ])
 
-/** Socket Mode: everything is acknowledged at once and passed on. It connects again, where the client does not by itself. */
+/** Socket Mode: acknowledges each envelope at once and passes it on. It reconnects, because the client is told not to. */
 export function createListening({ socket, take, onError, clock }: SocketOptions): Listening {
   let [isOn, isWaiting] = [false, false]
   let failures = 0
@@ -69,7 +69,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     const stopTimeout = clock.after(connectMs, () => {
       isLate = true
       onError(new SlackError('updates', `The socket to Slack failed: nobody answered in ${connectMs} ms.`))
-      // What it is at ends with it, where anything does.
+      // Best effort: disconnecting should also end the pending start.
       void leave()
       again()
     })
@@ -78,7 +78,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
       () => {
         stopTimeout()
         failures = 0
-        // Stopped while it connected: the client goes on with that.
+        // `stop` was called while connecting, which the client doesn't cancel.
         if (!isOn) void leave()
       },
       (reason: unknown) => {
@@ -86,13 +86,13 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
         if (!isOn || isLate) return
         const error = toError(reason)
         onError(error)
-        // A token that is wrong stays so.
+        // Retrying doesn't fix a wrong token.
         if (error.type === 'updates') again()
       },
     )
   }
 
-  /** Slack ends each connection after some hours. What happens meanwhile is sent later. */
+  /** Reconnects. Slack ends each connection after some hours, and delivers missed events later. */
   function again(): void {
     if (!isOn || isWaiting) return
     isWaiting = true
@@ -101,7 +101,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
   }
 
   function listen({ ack, body }: SlackEnvelope): void {
-    // Unacknowledged it comes again, and is known then.
+    // An unacknowledged event comes again, and is then dropped as a repeat.
     ack().catch((error: unknown) => onError(toError(error)))
     take(body)
   }

@@ -13,16 +13,16 @@ export interface StatusOptions {
   readonly clock: Clock
 }
 
-/** What is shown below a thread while the agent is at work. */
+/** The status that a thread shows while the agent works. */
 export interface Status {
   set(on: boolean, options: Pick<TypingOptions, 'doing'>): Promise<void>
   readonly isOn: boolean
 }
 
-/** Characters of a status. Slack names no limit; more than this is not read. */
+/** Characters of a status. Slack documents no limit; a longer one is unreadable. */
 const length = 100
 
-/** Two ways beside each other: the session, which has the Stop button, and the older words in the thread's head. */
+/** Uses two methods side by side: the session status, which has the Stop button, and the older status text. */
 export function createStatus(options: StatusOptions): Status {
   const { call, channelId: channel_id, threadTs: thread_ts, features, clock } = options
   let isOn = false
@@ -40,7 +40,7 @@ export function createStatus(options: StatusOptions): Status {
     isOn = on
     told += 1
     const turn = told
-    // One after the other: a slow one would come after the end, and stay.
+    // Sequential: a slow call could otherwise arrive after the final one, and its status would stay.
     last = last.then(async () => {
       if (isNew) await tellSession()
       if (turn < told) return
@@ -49,13 +49,13 @@ export function createStatus(options: StatusOptions): Status {
     await last
   }
 
-  /** What it is at the moment; it would stay so for an hour if it were not told in the end. */
+  /** Sends the current state. A missed end would leave the session shown as processing for an hour, so it is retried. */
   async function tellSession(): Promise<void> {
     const waitMs = await tell('sessions', { status: isOn ? 'processing' : 'active' })
     if (waitMs !== undefined && !isOn) clock.after(waitMs, () => void tellSession())
   }
 
-  /** What the workspace lacks is not asked for again; what was too often waits: the time, in ms, when it was not told for that. */
+  /** Skips a missing or rate-limited feature. Returns the ms to wait if the call was skipped or refused for its rate. */
   async function tell(feature: 'sessions' | 'statuses', fields: SlackFields): Promise<number | undefined> {
     const known = features[feature]
     if (!known.has) return undefined

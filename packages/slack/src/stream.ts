@@ -7,7 +7,7 @@ import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } 
 import { refOf } from './place.ts'
 import { clipped, quieted } from './render.ts'
 
-/** For whom a stream is; Slack wants to know it outside of direct messages. */
+/** The person that a stream is shown to. Slack requires it outside of direct messages. */
 export interface SlackRecipient {
   readonly userId: string
   readonly teamId: string
@@ -19,14 +19,14 @@ export interface StreamOptions {
   readonly threadTs: string
   readonly recipient: SlackRecipient | undefined
   readonly features: Features
-  /** Whether the reply goes on after a stream is closed. */
+  /** True if the reply goes on after a stream is closed. */
   readonly isWorking: () => boolean
-  /** There are none here, though the workspace has them. */
+  /** Called if this channel has no streams although the workspace may have them. */
   readonly onMisplaced: () => void
   readonly clock: Clock
 }
 
-/** The tasks of one stream, and what their titles took of it. */
+/** The tasks sent in one stream, and the bytes of their titles. */
 interface Told {
   readonly tasks: Set<string>
   length: number
@@ -37,10 +37,10 @@ const titleLength = 120
 
 const statuses = { pending: 'pending', running: 'in_progress', done: 'complete', failed: 'error' } as const
 
-/** Slack's own streams, of chunks alone: what begins as chunks can't go on as text. */
+/** Slack's native streams. Sends only chunks, because a stream that began with chunks can't continue as text. */
 export function createStream(options: StreamOptions): AppendStream {
   const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced, clock } = options
-  /** By message, as long as it is open. */
+  /** Open streams, by message id. */
   const open = new Map<string, Told>()
   return {
     kind: 'append',
@@ -78,7 +78,7 @@ export function createStream(options: StreamOptions): AppendStream {
     open.delete(ref.id)
   }
 
-  /** Slack takes few of these from all channels together: before it says so, one waits. */
+  /** Throws `rate-limited` before Slack would: the limit counts the calls of all channels together. */
   function take(times: number[]): void {
     const now = clock.now()
     const { calls, perMs } = streamCalls
@@ -91,7 +91,7 @@ export function createStream(options: StreamOptions): AppendStream {
     times.splice(0, times.length, ...recent, now)
   }
 
-  /** A workspace or a channel that has no streams is not asked again: it gets messages, which are edited. */
+  /** Stops trying streams where the workspace or channel has none; the sink then edits messages instead. */
   async function sure<T>(called: Promise<T>): Promise<T> {
     try {
       return await called
@@ -123,12 +123,12 @@ function chunksOf(
   ]
 }
 
-/** A model writes it, as it writes the text. */
+/** Titles come from the model, so their mentions are disabled like the text's. */
 function titled(title: string): string {
   return clipped(quieted(title), titleLength)
 }
 
-/** Tasks take of what the text has left. What finds no room is not told; how one that is there ends always is. */
+/** Skips new tasks once the budget is used up. A task that was sent before always gets its updates. */
 function isRoomFor({ id, title }: Task, told: Told): boolean {
   if (told.tasks.has(id)) return true
   const length = told.length + bytesOf(titled(title))

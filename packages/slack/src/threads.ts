@@ -1,17 +1,17 @@
 import type { Chat } from '@reply/sink'
 import type { SlackRecipient } from './stream.ts'
 
-/** The threads in which the bot is spoken to without its name, and with whom. */
+/** The threads in which the bot listens without a mention, and who wrote last in each. */
 export interface Threads {
-  /** Somebody named the bot there, or it writes there. */
+  /** Call when the bot was mentioned in the thread, or posts there. */
   join(chat: Chat): void
   has(chat: Chat): boolean
-  /** Who said something there last. */
+  /** Records who wrote last in the thread. */
   spoke(chat: Chat, recipient: SlackRecipient): void
   recipientIn(chat: Chat): SlackRecipient | undefined
 }
 
-/** So many are remembered, the newest. */
+/** How many threads to keep; the oldest are dropped. */
 const most = 1000
 
 export function createThreads(): Threads {

@@ -12,18 +12,18 @@ export interface UploadOptions {
   readonly clock: Clock
 }
 
-/** A file is shared some time after it was taken: it is asked so often, after so long, where its message is. */
+/** Slack posts the file's message a moment after the upload: how often to look for it, and the ms between. */
 const looks = 4
 const lookMs = 500
 
-/** The external flow: a URL, the bytes, and where it belongs. The client has one method for all three. */
+/** Slack's external upload: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three. */
 export async function upload(
   { name, text, caption }: Attachment,
   { call, channelId, clock, thread }: UploadOptions & { readonly thread: SlackFields },
 ): Promise<MessageRef> {
   const options = {
     ...{ channel_id: channelId, ...thread, filename: name, title: name },
-    // Nothing is no file.
+    // Slack refuses empty files.
     content: text === '' ? '\n' : text,
     ...(caption !== '' && { initial_comment: escapedTo(caption, fallbackLength) }),
   }
@@ -38,7 +38,7 @@ export async function upload(
   return { id: file }
 }
 
-/** Without the right to look it up it is known by the file alone. */
+/** Finds the file's message. Returns undefined if the lookup fails, as without its scope; the file id then serves as the ref. */
 async function messageOf(
   file: string,
   { call, channelId }: Pick<UploadOptions, 'call' | 'channelId'>,
@@ -50,7 +50,7 @@ async function messageOf(
     const { ts } = fieldsIn(share)
     return typeof ts === 'string' ? ts : undefined
   } catch {
-    // The file is there, which is what counts.
+    // The upload itself succeeded, so a failed lookup is not an error.
     return undefined
   }
 }

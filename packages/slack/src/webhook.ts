@@ -6,9 +6,9 @@ import { requestAgeS } from './limits.ts'
 
 export interface SlackWebhookOptions {
   readonly signingSecret: string
-  /** Takes what a request tells of; nobody waits for it. */
+  /** Takes a request's event. The response doesn't wait for it. */
   readonly take: (body: unknown) => void
-  /** Bytes that a body may have. */
+  /** Largest body, in bytes. */
   readonly maxBytes: number
   readonly clock: Clock
 }
@@ -17,11 +17,11 @@ export interface SlackWebhookOptions {
 const signatureHeader = 'x-slack-signature'
 const timeHeader = 'x-slack-request-timestamp'
 
-/** Answers at once, as Slack waits for three seconds alone: what follows from a request goes on after it. */
+/** Responds at once, because Slack waits only three seconds; the event is handled after the response. */
 export function createSlackWebhook({ signingSecret, take: hear, maxBytes, clock }: SlackWebhookOptions): Webhook {
   return createWebhook({ refuse, take, maxBytes })
 
-  /** What is unsigned, or was signed long ago or for a time to come, is not read at all. */
+  /** Refuses unsigned, old and future-dated requests without reading their body. */
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
     if (method.toUpperCase() !== 'POST') return { status: 405 }
     const signature = headers[signatureHeader]
@@ -36,7 +36,7 @@ export function createSlackWebhook({ signingSecret, take: hear, maxBytes, clock 
       .update(`v0:${String(headers[timeHeader])}:`)
       .update(body)
     const given = digest(String(headers[signatureHeader]))
-    // Of equal length whatever is given, so that the time it takes tells nothing.
+    // Compares digests, which have equal length, in constant time, so that timing reveals nothing.
     if (!timingSafeEqual(given, digest(`v0=${hmac.digest('hex')}`))) return { status: 401 }
     const read = readRequest(body)
     if (!read) return { status: 400 }

@@ -1,5 +1,5 @@
-// A real OpenCode server with a scripted model, the real grammY, and a Telegram of our own: prints what a person in the chat
-// sees, each time that it changes. No token, no network.
+// Runs a real OpenCode server with a scripted model, the real grammY and a fake Telegram, and prints what a person in the
+// chat sees each time that it changes. Needs no token and no network.
 //   npm run demo:telegram -- [scenario] [native]
 import { connect } from '@reply/core'
 import type { Sink } from '@reply/sink'
@@ -68,7 +68,7 @@ function lineOf({ from, text, buttons, document, isDraft, isSilent, editedTimes 
   return [head, ...[text, ...file, ...rows].join('\n').split('\n')].join('\n  ')
 }
 
-/** The person takes the first choice, after a moment's thought. */
+/** Presses the first button after 2.5 s. */
 function pressOne(): void {
   const ask = telegram.screen(chatId).find(({ messageId, buttons }) => buttons.length > 0 && !pressed.has(messageId))
   const label = ask?.buttons[0]?.[0]?.text
@@ -84,7 +84,7 @@ async function finish(sink: Sink): Promise<void> {
     `${messages} messages shown, ${undelivered.length} not, ${doubtful} in doubt; ${calls} calls, ` +
       `${rateLimited} told to slow down; the phone rang ${telegram.notifications(chatId)} times.\n`,
   )
-  // It is called by the channel, which waits for it.
+  // Runs inside `onInbound`, which `channel.stop` waits for: closing here would wait for itself.
   setImmediate(close)
 }
 

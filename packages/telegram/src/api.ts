@@ -1,14 +1,14 @@
 import type { MessageRef } from '@reply/sink'
 
-/** What a call takes beside what it must have, in the Bot API's own names. */
+/** Optional fields of a call, under their Bot API names. */
 export type TelegramFields = Readonly<Record<string, unknown>>
 
-/** Ends a call. A real `AbortSignal`; grammY names the type of another package, to which that one does not fit. */
+/** Aborts a call. At run time a real `AbortSignal`; grammY's types name another package's, which isn't assignable. */
 export interface TelegramSignal {
   readonly aborted: boolean
 }
 
-/** A message, as far as it is of interest after it was posted. */
+/** The fields used from a posted message. */
 export interface TelegramPosted {
   readonly message_id: number
   /** Unix time in seconds. https://core.telegram.org/bots/api#message */
@@ -17,7 +17,7 @@ export interface TelegramPosted {
 
 type ChatId = number | string
 
-/** The part of grammY's `Api` that writes. `bot.api` or `new Api(token)`; not `ctx.api`, which is another one with each update. */
+/** The writing part of grammY's `Api`. Use `bot.api` or `new Api(token)`, not `ctx.api`, which is new with each update. */
 export interface TelegramApi {
   sendMessage(chatId: ChatId, text: string, other?: TelegramFields, signal?: TelegramSignal): Promise<TelegramPosted>
   sendRichMessage(
@@ -64,7 +64,7 @@ export interface TelegramApi {
   ): Promise<unknown>
 }
 
-/** The part of it that hears. */
+/** The same, with the methods that receive updates. */
 export interface TelegramInboundApi extends TelegramApi {
   getUpdates(other?: TelegramFields, signal?: TelegramSignal): Promise<readonly unknown[]>
   answerCallbackQuery(queryId: string, other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
@@ -75,17 +75,17 @@ export interface TelegramReaction {
   readonly emoji: '👀' | '👍'
 }
 
-/** What grammY makes of bytes: its `InputFile`. */
+/** grammY's `InputFile`. */
 export interface TelegramFile {
   readonly filename?: string | undefined
 }
 
-/** The Bot API takes names as text and everything else as numbers; some methods take numbers alone. */
+/** The Bot API takes usernames as strings and ids as numbers; some methods take only numbers. */
 export function toChatId(id: number | string): number | string {
   return typeof id === 'string' && /^-?\d+$/.test(id) ? Number(id) : id
 }
 
-/** Dates are in seconds; one of 0 stands for a message that can't be accessed. */
+/** Dates are in seconds; 0 marks a message that can't be accessed. */
 export function refOf({ message_id, date }: TelegramPosted): MessageRef {
   return { id: String(message_id), ...(date && { postedAt: date * 1000 }) }
 }

@@ -22,47 +22,47 @@ export interface TelegramChannelOptions
   extends Omit<TelegramSinkOptions, 'api' | 'chatId' | 'threadId' | 'replyTo' | 'onError'> {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramInboundApi
-  /** How it hears: it polls, `webhook` or `listener` is called by the host's server, or `handleUpdate` by the host's own bot. */
+  /** Where updates come from: polling, the host's server (`webhook` or `listener`), or the host's own bot (`handleUpdate`). */
   readonly updates: 'polling' | 'webhook' | 'own'
   /**
-   * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next:
-   * what comes in one poll is given at once, and the next poll waits for it no longer than `handleMs`. When it throws,
-   * `onError` is told.
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next action:
+   * updates of one poll are passed on concurrently, and the next poll waits for them at most `handleMs`. What it throws
+   * goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** With `webhook`: what `setWebhook` was given as `secret_token`, 1 to 256 of `A-Z a-z 0-9 _ -`. */
+  /** With `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
   readonly secretToken?: string | undefined
-  /** What went wrong and was dealt with, the sinks' troubles too. Default: nobody is told. */
+  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
-  /** Default 5,000 ms. */
+  /** How long the next poll, or `handleUpdate`, waits for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
-  /** Bytes of a webhook's request. Default 1 MiB. */
+  /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** Both ways at once: sinks for what the agent says, inbound for what people do. */
+/** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface TelegramChannel {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
-   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
+   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<TelegramSinkOptions>): Sink
-  /** Begins to poll, where it polls. */
+  /** Starts polling. Does nothing unless `updates` is `polling`. */
   start(): void
-  /** Resolves when the updates that came are handled and confirmed. Sinks are stopped by who has them. */
+  /** Resolves when the received updates are handled and confirmed. It does not stop sinks: the host does. */
   stop(): Promise<void>
   /**
-   * One request of Telegram's. 200: heard, or heard before; 400: no update; 401: not from Telegram; 405: no POST; 413: too
-   * large. Throws `invalid` without a `secretToken`.
+   * Handles one request from Telegram. 200: handled, or a repeat; 400: not an update; 401: not from Telegram; 405: not a
+   * POST; 413: too large. Throws `invalid` without a `secretToken`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same as a listener of `node:http`. */
+  /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** For a bot of the host's own: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
+  /** For the host's own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
   handleUpdate(update: unknown): Promise<void>
 }
 
-/** Throws `TelegramError` of type `invalid` for options that can't be. */
+/** Throws `TelegramError` of type `invalid` for unusable options. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
   const { api, updates, onInbound, secretToken, clock = systemClock } = options
   const onError = telling(options.onError)

@@ -1,15 +1,15 @@
 /**
- * - `invalid`: options that can't be.
- * - `conflict`: somebody else takes this bot's updates: another process, or a webhook.
- * - `unauthorized`: the token is not valid (any more).
- * - `updates`: they could not be fetched; it is tried again.
- * - `malformed`: an update that can't be read; it was passed over.
- * - `inbound`: the host's own code failed at an update; it is not given again.
- * - `answer`: a person could not be answered.
+ * - `invalid`: unusable options.
+ * - `conflict`: another process or a webhook takes this bot's updates.
+ * - `unauthorized`: the token is wrong or revoked.
+ * - `updates`: fetching updates failed; the channel retries.
+ * - `malformed`: an unreadable update was skipped.
+ * - `inbound`: the host's `onInbound` failed; the update is not passed on again.
+ * - `answer`: sending an answer to a person failed.
  */
 export type TelegramErrorType = 'invalid' | 'conflict' | 'unauthorized' | 'updates' | 'malformed' | 'inbound' | 'answer'
 
-/** What a channel reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. It carries no token. */
+/** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class TelegramError extends Error {
   override readonly name = 'TelegramError'
   readonly type: TelegramErrorType

@@ -1,13 +1,13 @@
 import { PortError, type PortErrorType } from '@reply/sink'
 
-/** An answer that refuses, as grammY's `GrammyError` carries it. */
+/** An error response, as grammY's `GrammyError` carries it. */
 export interface Refusal {
   readonly code: number
   readonly description: string
   readonly retryAfterS: number | undefined
 }
 
-/** The connection was never made, so nothing was done. */
+/** Errors before a connection was made: the call can't have had an effect. */
 const beforeSending: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -24,17 +24,17 @@ const beforeSending: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** The first pattern that a description of 400 fits says what it is. Telegram documents none of them. */
+/** Classifies the description of a 400; the first match wins. Telegram documents none of these texts. */
 const badRequests: readonly (readonly [PortErrorType, RegExp])[] = [
   ['gone', /message to \w+ not found|message_id_invalid|message identifier is not specified/i],
   ['gone', /chat not found|chat_id_invalid|peer_id_invalid|thread not found|topic_deleted|upgraded to a supergroup/i],
   ['fixed', /message can't be (?:edited|deleted)|edit_time_expired|no text in the message to edit/i],
   ['too-long', /too[ _]long|too many blocks/i],
-  // What is said of a rich message otherwise is not known; without markup it is none.
+  // Other errors about rich messages are undocumented. Without markup the message isn't rich, so a retry avoids them all.
   ['unparsable', /can't parse|entit(?:y|ies)|unsupported start tag|too many columns|rich/i],
 ]
 
-/** What a call's failure means for the sink. The message holds no URL: it would carry the token. */
+/** Maps a failed call to the sink's error. The message has no URL, because the URL contains the token. */
 export function toPortError(error: unknown, call: string): PortError {
   if (error instanceof PortError) return error
   const refusal = refusalOf(error)
@@ -46,7 +46,7 @@ export function toPortError(error: unknown, call: string): PortError {
   return new PortError(type, message, { cause: error, retryAfterMs: (retryAfterS ?? 1) * 1000 })
 }
 
-/** Undefined when nothing was answered, or nothing that can be read. */
+/** Undefined without a response, or with an unreadable one. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!isObject(error) || !('error_code' in error) || typeof error.error_code !== 'number') return undefined
   const description = 'description' in error ? String(error.description) : ''
@@ -56,7 +56,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   return { code: error.error_code, description, retryAfterS }
 }
 
-/** The code of the network's error, somewhere below it. */
+/** The network error's code, searched down the chain of wrapped errors. */
 export function networkCodeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; isObject(at) && depth < 5; depth++) {
     if ('code' in at && typeof at.code === 'string') return at.code
@@ -67,14 +67,14 @@ export function networkCodeOf(error: unknown): string | undefined {
 
 function typeOf({ code, description }: Refusal): PortErrorType {
   if (code === 429) return 'rate-limited'
-  // A gateway gave up on a server that may have gone on.
+  // The gateway timed out; the server may still have acted.
   if (code === 504) return 'ambiguous'
   if (code >= 500) return 'unreachable'
   if (code !== 400) return 'refused'
   return badRequests.find(([, pattern]) => pattern.test(description))?.[0] ?? 'refused'
 }
 
-/** Its cause is left out: what the network's errors say and carry has the URL in it. */
+/** Drops the cause: network errors contain the URL, and with it the token. */
 function unanswered(error: unknown, call: string): PortError {
   const code = networkCodeOf(error)
   if (code !== undefined && beforeSending.has(code))

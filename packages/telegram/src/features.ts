@@ -1,10 +1,10 @@
 import type { TelegramApi } from './api.ts'
 
-/** What is known of the server behind a client: it never changes back. */
+/** What the server behind a client supports. A flag that turned false stays false. */
 export interface Features {
-  /** It takes rich messages, as far as is known. */
+  /** Rich messages: true until the server refuses one. */
   rich: boolean
-  /** And drafts. */
+  /** Drafts: true until the server refuses one. */
   drafts: boolean
 }
 

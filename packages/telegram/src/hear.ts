@@ -11,14 +11,14 @@ export interface HearingOptions {
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
-  /** So long the host may take until more is fetched, in ms; it goes on after that, too. */
+  /** How long to wait for the host before fetching more, in ms. The host's code goes on after that. */
   readonly handleMs: number
 }
 
-/** Gives an update to the host, once, and resolves when that is done or has taken long enough. Never rejects. */
+/** Passes an update to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
 export type HearUpdate = (update: Update) => Promise<void>
 
-/** A press spins for about 15 s, and can't be answered later. */
+/** A pressed button shows a spinner for about 15 s; after that the press can't be answered. */
 const pressMs = 10_000
 
 export function createHearing(options: HearingOptions): HearUpdate {
@@ -48,7 +48,7 @@ function inboundOf(heard: Heard, options: HearingOptions): Inbound {
   }
 }
 
-/** In its turn: the chat has one budget. */
+/** Waits for its turn: the chat has one rate budget. */
 async function say(
   { chat, messageRef }: Extract<Heard, { type: 'text' }>,
   text: string | undefined,
@@ -65,7 +65,7 @@ async function say(
   )
 }
 
-/** Of a letter of two units no half is left: Telegram refuses the whole text for that. */
+/** Never cuts a surrogate pair: Telegram refuses a text with half of one. */
 function shortened(text: string, most: number): string {
   if (text.length <= most) return text
   return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`

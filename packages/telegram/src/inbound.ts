@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { refOf } from './api.ts'
 import { chatOf } from './limits.ts'
 
-/** An update as it came, before anybody can answer it. */
+/** A parsed update, without the `answer` function yet. */
 export type Heard =
   | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
   | Extract<Inbound, { type: 'stop' }>
 
-/** The kinds of update that a channel hears; Telegram is told to send no others. */
+/** The update types that a channel handles; polling asks for only these. */
 export const updateTypes: readonly string[] = ['message', 'callback_query', 'stopped_message_generation']
 
 const person = z.object({
@@ -26,22 +26,22 @@ const place = z.object({
   date: z.number().optional(),
   chat: person,
   message_thread_id: z.number().optional(),
-  /** Replies have a thread, too, that nothing can be sent to: it is a topic only if this says so. */
+  /** Replies have a thread id too, but it can't be posted to. The thread is a topic only if this is true. */
   is_topic_message: z.boolean().optional(),
 })
 
 const message = place.extend({
   from: person.optional(),
-  /** The chat that a message is posted as; `from` is then a stand-in. https://core.telegram.org/bots/api#message */
+  /** Set if the message is posted in the name of a chat; `from` is then a placeholder. https://core.telegram.org/bots/api#message */
   sender_chat: person.optional(),
   forward_origin: z.unknown().optional(),
-  /** In place of `forward_origin` before Bot API 7.0. https://core.telegram.org/bots/api-changelog#december-29-2023 */
+  /** Replaced by `forward_origin` in Bot API 7.0. https://core.telegram.org/bots/api-changelog#december-29-2023 */
   forward_date: z.number().optional(),
-  /** The words are an inline bot's. https://core.telegram.org/bots/api#message */
+  /** The text comes from an inline bot. https://core.telegram.org/bots/api#message */
   via_bot: z.unknown().optional(),
-  /** It was scheduled, or a business account answers by itself. https://core.telegram.org/bots/api#message */
+  /** A scheduled message, or an automatic answer of a business account. https://core.telegram.org/bots/api#message */
   is_from_offline: z.boolean().optional(),
-  /** It replies to a message of another chat or topic. https://core.telegram.org/bots/api#externalreplyinfo */
+  /** The message replied to, if it is in another chat or topic. https://core.telegram.org/bots/api#externalreplyinfo */
   external_reply: z.object({ message_id: z.number().optional() }).optional(),
   reply_to_story: z.unknown().optional(),
   text: z.string().optional(),
@@ -63,17 +63,17 @@ const schema = z.object({
 
 export interface Update {
   readonly id: number
-  /** Undefined for what a channel does not hear: joins, stickers, other people's business. */
+  /** Undefined for updates that a channel ignores: joins, stickers and the like. */
   readonly heard: Heard | undefined
 }
 
-/** Undefined for what is no update. */
+/** Returns undefined if the value isn't an update. */
 export function toUpdate(value: unknown): Update | undefined {
   const { data } = schema.safeParse(value)
   return data && { id: data.update_id, heard: heardIn(data) }
 }
 
-/** Bytes of JSON. Undefined when they are none. */
+/** Returns undefined if the bytes aren't the JSON of an update. */
 export function parseUpdate(body: Uint8Array): Update | undefined {
   try {
     return toUpdate(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
@@ -82,7 +82,7 @@ export function parseUpdate(body: Uint8Array): Update | undefined {
   }
 }
 
-/** The `offset` of the next poll must be past it, even if it can't be read. */
+/** The id alone: the next poll's `offset` must be past an unreadable update too. */
 export function updateIdOf(value: unknown): number | undefined {
   return z.object({ update_id: z.number() }).safeParse(value).data?.update_id
 }
@@ -95,7 +95,7 @@ function heardIn({
   if (message) return textIn(message)
   if (stop) {
     const chat = chatOf(stop.chat.id, stop.message_thread_id)
-    // It is in private chats alone, whose id is the person's.
+    // Sent only in private chats, where the chat's id is the person's.
     return { type: 'stop', chat, actor: actorOf(stop.chat) }
   }
   if (!callback_query?.message || callback_query.data === undefined) return undefined
@@ -129,26 +129,29 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
   }
 }
 
-/** The person did not write these words now, as an answer to what the chat shows. */
+/** True if the person did not type this text now, so that it can't be an answer to what the chat shows. */
 function isPassedOn({ forward_origin, forward_date, via_bot, is_from_offline }: z.infer<typeof message>): boolean {
   const isAnothers = [forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)
   return isAnothers || is_from_offline === true
 }
 
-/** The service account that stands for anonymous administrators where `sender_chat` is missing. https://core.telegram.org/bots/api#message */
+/** The service account used for anonymous administrators without `sender_chat`. https://core.telegram.org/bots/api#message */
 const anonymousAdmin = 1_087_968_824
 
-/** A post as a chat does not tell who wrote it. Undefined for messages of bots. */
+/** A message posted in a chat's name hides its author. Returns undefined for messages from bots. */
 function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Actor | undefined {
   const poster = as ?? (from?.id === anonymousAdmin ? chat : undefined)
   if (poster) return { ...actorOf(poster), isAnonymous: true }
   return from && !from.is_bot ? actorOf(from) : undefined
 }
 
-/** In a topic each message without a reply of its own names the message that the topic began with, whose id is the topic's, as in https://github.com/banteg/takopi/pull/152. */
+/**
+ * In a topic, a message that isn't a reply still names the topic's first message, whose id is the topic's, as
+ * `reply_to_message`. See https://github.com/banteg/takopi/pull/152.
+ */
 function repliedIn(said: z.infer<typeof message>): MessageRef | undefined {
   const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = said
-  // Not a message of this chat, so not one of ours.
+  // A message outside this chat can't be one of the bot's; the prefix keeps its id from matching one.
   if (external || said.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
   if (!replied || (is_topic_message === true && replied.message_id === message_thread_id)) return undefined
   return { id: String(replied.message_id) }

@@ -18,15 +18,18 @@ export interface Polling {
   stop(): Promise<void>
 }
 
-/** A poll is answered after so many seconds even if nothing happened. */
+/** Long-poll timeout in seconds: Telegram answers after it even without updates. */
 const pollS = 30
 
-/** What is not answered by then never will be: a connection can die in silence, and grammY waits for 500 s. */
+/** Aborts a poll without an answer: a connection can die silently, and grammY waits for 500 s. */
 const lateMs = (pollS + 15) * 1000
 
 const backOff = { minMs: 1000, maxMs: 60_000 }
 
-/** Fetches updates, each batch after the one before was handled; the next fetch confirms it. What comes in one batch is given in its order, at once. */
+/**
+ * Fetches updates in batches. Each batch is handled before the next fetch, which confirms it. Updates of one batch are
+ * handled concurrently, begun in their order.
+ */
 export function createPolling({ api, hear, onError, clock }: PollOptions): Polling {
   let abort: AbortController | undefined
   let ended = Promise.resolve()
@@ -57,7 +60,7 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
       } catch (error) {
         if (signal.aborted) break
         onError(toError(error))
-        // A token that is wrong stays so.
+        // Retrying doesn't fix a wrong token.
         if (refusalOf(error)?.code === 401) return
         await pause(waitMs(error, failures), signal)
         failures += 1
@@ -86,7 +89,7 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
     onError(new TelegramError('malformed', `The update ${id} can't be read; it was passed over.`))
   }
 
-  /** Otherwise they would come again after a restart. */
+  /** Unconfirmed updates would come again after a restart. */
   async function confirm(offset: number): Promise<void> {
     try {
       await poll({ offset, timeout: 0, limit: 1 })
@@ -114,7 +117,7 @@ function waitMs(error: unknown, failures: number): number {
   return Math.min(backOff.maxMs, backOff.minMs * 2 ** failures)
 }
 
-/** Network errors are not kept as the cause: their URL has the token in it. */
+/** Drops network errors as the cause: their URL contains the token. */
 function toError(error: unknown): TelegramError {
   const refusal = refusalOf(error)
   if (!refusal) {

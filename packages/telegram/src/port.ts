@@ -28,18 +28,18 @@ export interface TelegramPortOptions {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramApi
   readonly chatId: number | string
-  /** A forum's topic, or a private chat's. */
+  /** The topic in a forum or a private chat. */
   readonly threadId?: number | undefined
-  /** Rich messages, as long as the server takes them. Default true; false: HTML of at most 4,096 units. */
+  /** Sends rich messages while the server supports them. Default true. False: HTML of at most 4,096 UTF-16 units. */
   readonly rich?: boolean | undefined
-  /** Makes the file that grammY uploads, where `import('grammy')` would find another grammY than the client's. */
+  /** Makes the `InputFile` for uploads, for when `import('grammy')` would find another copy than the client's. */
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
-  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
-/** Two ways to say the same: `text` has HTML, or no markup at all. */
+/** Two ways to send the same content. `text` sends HTML or text without markup. */
 interface Ways<T> {
   rich(message: { readonly markdown: string }, signal: TelegramSignal): Promise<T>
   text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
@@ -47,10 +47,10 @@ interface Ways<T> {
 
 const parsed: TelegramFields = { parse_mode: 'HTML' }
 
-/** For messages of words: a rich one has no previews. */
+/** For text messages only: rich messages have no previews. */
 const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
 
-/** Telegram's hands for one chat or topic. Every call is made once; whoever repeats is the sink. */
+/** Platform adapter for one Telegram chat or topic. It never retries a call: the sink does. */
 export function createTelegramPort(
   options: TelegramPortOptions,
 ): ChannelPort & { readonly stream?: PreviewStream | undefined } {
@@ -63,7 +63,7 @@ export function createTelegramPort(
   const port = { limits: limits(), post, edit, remove, typing, upload, react }
   return {
     ...port,
-    /** Private chats alone have it, and not on every server. */
+    /** Drafts exist only in private chats, and not on every server. */
     get stream(): PreviewStream | undefined {
       return typeof chatId === 'number' && kind === 'private' && features.drafts
         ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble: Bubble) => draft(chatId, bubble) }
@@ -75,7 +75,7 @@ export function createTelegramPort(
     return rich && features.rich
   }
 
-  /** Of the moment: what was taken for rich when the sink began may turn out not to be. */
+  /** `maxLength` is a getter: it changes when the server turns out not to support rich messages. */
   function limits(): ChannelPort['limits'] {
     const { maxLength: _, ...fixed } = telegramLimits(kind, rich)
     return {
@@ -95,7 +95,7 @@ export function createTelegramPort(
     return refOf(posted)
   }
 
-  /** Without a keyboard the buttons go. The method knows no topics: the message is in one. */
+  /** Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
   async function edit(ref: MessageRef, bubble: Bubble): Promise<void> {
     const id = Number(ref.id)
     await write('edit', bubble, {
@@ -113,7 +113,7 @@ export function createTelegramPort(
     }
   }
 
-  /** It goes out by itself, and with the next message. */
+  /** Telegram ends the indicator by itself, and with the next message. */
   async function typing(on: boolean): Promise<void> {
     if (on) await call('typing', (signal) => api.sendChatAction(chatId, 'typing', thread, signal))
   }
@@ -129,7 +129,7 @@ export function createTelegramPort(
     await call('react', (signal) => api.setMessageReaction(chatId, Number(ref.id), emoji, {}, signal))
   }
 
-  /** A server or chat that has no drafts is not asked again: the text then comes with the message. */
+  /** Stops trying drafts once a server or chat refuses them; the text then comes with the message. */
   async function draft(to: number, bubble: Bubble): Promise<void> {
     if (!features.drafts) return
     const other = { ...thread, can_stop: true }
@@ -145,7 +145,7 @@ export function createTelegramPort(
     }
   }
 
-  /** The best way that the server knows. What it knows is measured by `renderFor` in the same way. */
+  /** Sends in the best format that the server supports. `renderFor` measures in that same format. */
   async function write<T>(verb: string, bubble: Bubble, ways: Ways<T>): Promise<T> {
     if (bubble.isPlain) return await call(verb, (signal) => ways.text(fitting(bubble.text, bubble.text), {}, signal))
     if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble), parsed, signal))
@@ -155,7 +155,7 @@ export function createTelegramPort(
       const refusal = refusalOf(error instanceof Error ? error.cause : undefined)
       if (!refusal || !isUnknown(refusal)) throw error
     }
-    // A draft that is not known says nothing of messages: the plain kind will tell.
+    // A server without rich drafts may still take rich messages, so only a message clears the flag.
     if (verb !== 'draft') features.rich = false
     const html = renderHtml(bubble.text)
     return await call(verb, (signal) => ways.text(fitting(html.text, html.plain), parsed, signal))
@@ -185,13 +185,13 @@ export function createTelegramPort(
   }
 }
 
-/** Renders and measures for the server behind that client: rich messages, or HTML once it is known not to take them. */
+/** A renderer for the server behind that client: rich messages, or HTML once the server has refused one. */
 export function renderFor(api: TelegramApi, rich = true): Render {
   const features = featuresOf(api)
   return (source) => (rich && features.rich ? renderRich(source) : renderHtml(source))
 }
 
-/** It may have been rendered just before the server was known. */
+/** Renders again as HTML if the bubble was rendered as rich before the server refused rich messages. */
 function htmlOf({ text, source }: Bubble): string {
   if (text !== source) return text
   const html = renderHtml(source)
@@ -203,7 +203,7 @@ function fitting(text: string, shown: string): string {
   throw new PortError('too-long', `${shown.length} units are too many; a message takes ${textLength}.`)
 }
 
-/** Unknown methods are not found; an unknown `rich_message` is passed over, and there is no text. */
+/** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */
 function isUnknown({ code, description }: { readonly code: number; readonly description: string }): boolean {
   return code === 404 || (code === 400 && /message text is empty/i.test(description))
 }
@@ -220,7 +220,7 @@ async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
 function loudness({ silent, replyTo }: PostOptions): TelegramFields {
   return {
     ...(silent && { disable_notification: true }),
-    // It is said even if what it answers is gone.
+    // Posts even if the message it replies to was deleted.
     ...(replyTo && { reply_parameters: { message_id: Number(replyTo.id), allow_sending_without_reply: true } }),
   }
 }

@@ -1,23 +1,24 @@
 import { type Dialect, lazyPlain, type Render, type Rendered, remembering, renderMarkdown } from '@reply/sink'
 import { richBlocks, richLength } from './limits.ts'
 
-/** Where a link may go. `tg://user` would ring somebody's phone. */
+/** Allowed link targets. `tg://user` would mention, and so notify, a person. */
 const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
 
 const LANGUAGE = /^[\w+#.-]+$/
 
-/** An address on the web, which stays as it is, or what would ring somebody's phone: an @ before a name, or before markup that has one. */
+/** Matches a web address, which is kept, or an @ that would mention a person: before a name, or before markup with one. */
 const MENTION = /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)/gi
 
-/** The same letter where Markdown has it in others. */
+/** An @ written as a character reference. */
 const AT = /&#0*64;|&#x0*40;|&commat;/gi
 
-/** The address of a person. */
+/** A `tg://user` address, in which the colon and slashes may be character references. */
 const PERSON = /\btg(?=(?:[:/\\]|&#?\w+;)+user)/gi
 
 /**
- * What Markdown keeps as it is: a fence with its lines, in a quote those that belong to it, in a list those that are
- * indented; a span of code, which ends with its block; and what is escaped, as that begins neither. In doubt it is none.
+ * Text that Markdown keeps verbatim: a fence with its lines (in a quote the quoted lines, in a list the indented ones), a
+ * code span, which ends with its block at the latest, and an escaped backslash or backtick, which can't open a span.
+ * Ambiguous text doesn't match.
  */
 const KEPT = new RegExp(
   [
@@ -32,7 +33,7 @@ const KEPT = new RegExp(
   'gm',
 )
 
-/** Nothing to see, and no part of a name. */
+/** Invisible, and can't be part of a username. */
 const JOINER = '\u2060'
 
 const dialect: Dialect = {
@@ -57,17 +58,17 @@ const dialect: Dialect = {
     return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
   },
   list: (items) => items.join('\n'),
-  // Quotes inside quotes are refused.
+  // Telegram refuses nested quotes.
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
   hr: () => '———',
   br: () => '\n',
 }
 
 /**
- * Markdown as Telegram's HTML. `length` is in UTF-16 units after parsing, which is what the limit counts.
+ * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit counts.
  *
- * It is never longer than the source but for tables, tabs, numbers that grow, and names after an @, which are kept from
- * ringing.
+ * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a name,
+ * which gets an invisible character so that it doesn't notify.
  */
 export const renderHtml: Render = remembering(html)
 
@@ -78,8 +79,8 @@ function html(source: string): Rendered {
 }
 
 /**
- * Markdown for a rich message, which takes it as it is. `length` is in code points of the source, or, where it has more
- * blocks than letters would fill, what the blocks take of the room.
+ * Markdown for a rich message, which takes Markdown directly. `length` is in code points of the source, or the share of
+ * the block limit scaled to code points if that is larger.
  */
 export const renderRich: Render = remembering(rich)
 
@@ -89,7 +90,7 @@ function rich(markdown: string): Rendered {
   return lazyPlain({ text: source, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
 }
 
-/** The same, so that nobody's phone rings for it. */
+/** Disables mentions outside code, so that the text notifies no one. */
 function quiet(markdown: string): string {
   if (!/[@&]|tg/i.test(markdown)) return markdown
   const quieted = (text: string): string => unnamed(text.replace(AT, '@')).replace(PERSON, `$&${JOINER}`)
@@ -106,7 +107,7 @@ function unnamed(text: string): string {
   return text.replace(MENTION, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 
-/** The blocks of a rich message, rather more than fewer: paragraphs, and each line that makes one of its own. */
+/** Counts a rich message's blocks, rather too many than too few: paragraphs, and each line that is its own block. */
 function blocksOf(source: string): number {
   let blocks = 0
   let before = ''
@@ -115,7 +116,7 @@ function blocksOf(source: string): number {
     const mark = /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1]
     const kind = fence !== undefined || mark !== undefined ? 'code' : kindOf(line)
     const isNew = kind !== before
-    // A list, a table and a quote are blocks, and so is each thing in them.
+    // A list, table or quote is a block, and so is each item in it.
     if (kind === 'part') blocks += isNew ? 2 : 1
     else if (kind !== '' && isNew) blocks += 1
     before = kind
@@ -144,7 +145,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Every bracket that is no tag's was escaped above. */
+/** Removing every `<…>` is safe: brackets outside tags were escaped before. */
 function plainOf(text: string): string {
   const bare = text.includes('<') ? text.replace(/<[^>]*>/g, '') : text
   return bare.includes('&') ? bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&') : bare

@@ -17,34 +17,34 @@ import { chatOf } from './limits.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 export interface TelegramSinkOptions {
-  /** grammY's: `bot.api`, or `new Api(token)`. Sinks on one client share its pace. */
+  /** grammY's `bot.api` or `new Api(token)`. Sinks on one client share its rate limits. */
   readonly api: TelegramApi
   readonly chatId: number | string
-  /** A forum's topic, or a private chat's. */
+  /** The topic in a forum or a private chat. */
   readonly threadId?: number | undefined
-  /** The message that asked: the answer answers it. */
+  /** Id of the message to reply to: the prompt. */
   readonly replyTo?: number | undefined
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a private chat the
-   * person there may answer; in a group permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a private chat
+   * the person may answer; in a group permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
   readonly answerers?: readonly string[] | undefined
-  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Default: nobody is told. */
+  /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
   readonly clock?: Clock | undefined
-  /** Rich messages, as long as the server takes them. Default true. */
+  /** Sends rich messages while the server supports them. Default true. */
   readonly rich?: boolean | undefined
-  /** Makes the file that grammY uploads. Default: the `InputFile` of `import('grammy')`. */
+  /** Makes the file for uploads. Default: the `InputFile` of `import('grammy')`. */
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
 }
 
-/** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for a policy that can't be, and `TelegramError` for a blank token. */
+/** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for an unusable policy, and `TelegramError` for a blank token. */
 export function telegramSink(options: TelegramSinkOptions): Sink {
   const { api, chatId, threadId, replyTo, policy, words, store, onError, clock = systemClock, rich } = options
   requireToken(api)
@@ -64,7 +64,7 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
   })
 }
 
-/** A client without a token is refused by Telegram with each call. */
+/** Fails early: without a token Telegram would refuse every call. */
 export function requireToken(api: TelegramApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)

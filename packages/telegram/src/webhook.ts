@@ -6,11 +6,11 @@ import { parseUpdate } from './inbound.ts'
 export interface TelegramWebhookOptions {
   readonly secretToken: string
   readonly hear: HearUpdate
-  /** Bytes that a body may have. */
+  /** Largest body, in bytes. */
   readonly maxBytes: number
 }
 
-/** Telegram sends back the secret that the webhook was set with. https://core.telegram.org/bots/api#setwebhook */
+/** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
 export function createTelegramWebhook({ secretToken, hear, maxBytes }: TelegramWebhookOptions): Webhook {
@@ -20,7 +20,7 @@ export function createTelegramWebhook({ secretToken, hear, maxBytes }: TelegramW
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
     if (method.toUpperCase() !== 'POST') return { status: 405 }
     const given = headers[secretHeader]
-    // Of equal length whatever is given, so that the time it takes tells nothing.
+    // Compares digests, which have equal length, in constant time, so that timing reveals nothing.
     if (typeof given !== 'string' || !timingSafeEqual(digest(given), secret)) return { status: 401 }
     return undefined
   }

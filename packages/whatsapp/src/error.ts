@@ -1,10 +1,10 @@
 import type { MessageRef } from '@reply/sink'
 
 /**
- * - `invalid`: options that can't be.
+ * - `invalid`: unusable options.
  * - `malformed`: a webhook's body or an event that can't be read; it was passed over.
  * - `inbound`: the host's own code failed at what a person did; it is not given again.
- * - `answer`: a person could not be answered.
+ * - `answer`: sending an answer to a person failed.
  * - `stale`: what a person wrote came too late; it was passed over.
  * - `delivery`: WhatsApp took a message, and said later that it can't be delivered.
  */

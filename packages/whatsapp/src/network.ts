@@ -1,4 +1,4 @@
-/** The connection was never made, so nothing was done. */
+/** Errors before a connection was made: the call can't have had an effect. */
 const beforeSending: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -15,7 +15,7 @@ const beforeSending: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** The code of the network's error, somewhere below it. */
+/** The network error's code, searched down the chain of wrapped errors. */
 export function networkCodeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; depth++) {
     if ('code' in at && typeof at.code === 'string') return at.code

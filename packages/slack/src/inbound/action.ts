@@ -29,13 +29,13 @@ const submitted = z.object({
   view: z.object({ id: z.string(), callback_id: z.string(), private_metadata: z.string(), state: stateSchema }),
 })
 
-/** What somebody did with a control, or with a dialog. Undefined for what can't be read. */
+/** Reads a control's action or a dialog's submission. Returns undefined if unreadable. */
 export function readAction(value: unknown): Read | undefined {
   const { type } = z.object({ type: z.string() }).safeParse(value).data ?? {}
   if (type === 'view_submission') return readSubmission(value)
   if (type !== 'block_actions') return type === undefined ? undefined : { id: '', heard: undefined }
   const press = acted.safeParse(value)
-  // Something in a dialog or a home tab, which is not ours.
+  // An action in a dialog or a home tab: not one of this package's.
   if (!press.success) return { id: '', heard: undefined }
   const { data } = press
   const [first] = data.actions
@@ -48,7 +48,7 @@ function pressOf(
 ): Read['heard'] {
   const { message, channel, user: by } = data
   const press = {
-    // As the sink that asked names it: outside of threads without one.
+    // Must equal the chat of the sink that asked, which has no thread outside of threads.
     chat: chatOf(channel.id, message.thread_ts),
     actor: { id: by.id, name: by.name || by.username || by.id },
     messageRef: refOf(message.ts),

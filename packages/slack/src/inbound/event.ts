@@ -24,16 +24,16 @@ const message = z.object({
   user_profile: profile.optional(),
   bot_id: z.string().optional(),
   subtype: z.string().optional(),
-  /** `is_share`: another message that was forwarded with these words. https://github.com/slackapi/slack-skills-plugin/issues/149 */
+  /** `is_share`: a forwarded message below this text. https://github.com/slackapi/slack-skills-plugin/issues/149 */
   attachments: z.array(z.object({ is_share: z.boolean().optional() })).catch([]),
 })
 
 const stop = z.object({ channel: z.string(), thread_ts: z.string().optional(), user: z.string() })
 
-/** Messages of a kind that says something; the rest are edits, joins and the like. */
+/** Subtypes of messages that carry a person's text; the rest are edits, joins and the like. */
 const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast'])
 
-/** Something that happened. Undefined for what is no event. */
+/** Reads an event callback. Returns undefined if it isn't one. */
 export function readEvent(value: unknown): Read | undefined {
   const { data } = envelope.safeParse(value)
   if (!data) return undefined
@@ -56,21 +56,21 @@ function heardIn(
   { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
 ): Read['heard'] {
   const { user, text = '', channel, ts, thread_ts: thread } = said
-  // What bots say, and this one, too, is no prompt.
+  // Ignores messages from bots, including this one.
   if (user === undefined || user === bot || said.bot_id !== undefined || !spoken.has(said.subtype)) return undefined
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
   const words = readText(mark === undefined ? text : text.replace(mark, '')).trim()
-  // A name alone, or a picture.
+  // Only a mention, or only a picture.
   if (words === '') return undefined
   return {
     type: 'text',
-    // What is said to the channel begins a thread.
+    // A message outside of threads starts one.
     chat: chatOf(channel, thread ?? ts),
     actor: actorOf(user, said.user_profile),
     text: words,
     messageRef: refOf(ts),
-    // Words written with a forwarded message are about that message.
+    // Text written with a forwarded message is about that message.
     ...(said.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
     isCommand: words.startsWith('/'),
     isAddressed: isNamed || said.channel_type === 'im',
@@ -85,7 +85,7 @@ function actorOf(
   return { id, name: profile?.display_name || profile?.real_name || id }
 }
 
-/** Slack writes three characters otherwise, and people, channels and links in angle brackets. */
+/** Decodes Slack's text: three escaped characters, and people, channels and links in angle brackets. */
 export function readText(text: string): string {
   const plain = text.replace(/<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>/g, (_, kind: string, target: string, label = '') => {
     if (kind === '') return target.replace(/^mailto:/, '')

@@ -19,13 +19,13 @@ const metadata = z.object({
   p: z.object({ channel: z.string(), thread: z.string().optional(), message: z.string() }),
 })
 
-/** Which form a button opens, and, unless it was too long, all of it. */
+/** A button's form. `form` is undefined if it was too long to be stored. */
 export interface ReadForm {
   readonly token: string
   readonly form: Form | undefined
 }
 
-/** Undefined for what `writeForm` did not write. */
+/** Returns undefined if `writeForm` did not write the value. */
 export function readForm(value: string): ReadForm | undefined {
   const { data } = schema.safeParse(readJson(value))
   if (!data) return undefined
@@ -36,7 +36,7 @@ export function readForm(value: string): ReadForm | undefined {
   return { token: data.t, form: questions && { token: data.t, label: data.l ?? '', questions } }
 }
 
-/** What a dialog knows of itself. */
+/** Reads a dialog's `private_metadata`. */
 export function readMetadata(value: string): (ReadForm & { readonly place: FormPlace }) | undefined {
   const { data } = metadata.safeParse(readJson(value))
   const read = data && readForm(data.f)
@@ -51,7 +51,7 @@ const field = z.object({
   selected_options: z.array(option).optional(),
 })
 
-/** By the ids of block and action. */
+/** A view's state, by block id and action id. */
 export const stateSchema = z.object({ values: z.record(z.string(), z.record(z.string(), field)) })
 
 export function toState({ values }: z.infer<typeof stateSchema>): FormState {

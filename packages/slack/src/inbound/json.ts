@@ -1,4 +1,4 @@
-/** Undefined for what is none. */
+/** Returns undefined if the text isn't valid JSON. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -62,7 +62,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     const { quoted, ...heard } = await placed(given, line.identities)
     line.remember(heard.messageRef.id, quoted, clock.now())
     const { chat } = heard
-    /** In its turn: the chat has one budget. */
+    /** Waits for its turn: the chat has one rate budget. */
     const say = async (text: string | undefined): Promise<void> => {
       if (!text) return
       const quoting = { quoted: quotableIn(chat.id, quoted) }

@@ -31,11 +31,11 @@ export interface BaileysSinkOptions {
    * that person may answer; in a group permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
   readonly answerers?: readonly string[] | undefined
-  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Default: nobody is told. */
+  /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
   readonly clock?: Clock | undefined
 }
@@ -47,7 +47,7 @@ export const baileysWords: Partial<Words> = {
   replyReject: 'Reply to this message with 3 to reject it.',
 }
 
-/** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for a policy that can't be. */
+/** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function baileysSink(options: BaileysSinkOptions): Sink {
   const { socket, jid, replyTo, policy, words, store, onError, clock = systemClock } = options
   return createSink({

@@ -36,7 +36,7 @@ export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' |
   readonly maxBytes?: number | undefined
 }
 
-/** Both ways at once: sinks for what the agent says, inbound for what people do. */
+/** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface WhatsAppChannel {
   /**
    * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
@@ -48,13 +48,13 @@ export interface WhatsAppChannel {
    * WhatsApp's; 401: not from Meta; 403: a GET with another token; 405: another method; 413: too large.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same as a listener of `node:http`. */
+  /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
   /** Hears nothing more: requests are answered 503, so that Meta tells it again. Resolves when what came is handled. Sinks are stopped by who has them. */
   stop(): Promise<void>
 }
 
-/** The Cloud API. Throws `WhatsAppError` of type `invalid` for options that can't be. */
+/** The Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
   const { client, appSecret, verifyToken, onInbound, clock = systemClock } = options
   const onError = telling(options.onError)

@@ -15,7 +15,7 @@ export interface CloudClientOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** The Cloud API by plain `fetch`: each call is one request, and nothing is repeated. Throws `invalid` for options that can't be. */
+/** The Cloud API by plain `fetch`: each call is one request, and nothing is repeated. Throws `invalid` for unusable options. */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
   const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of ASCII' } })

@@ -67,7 +67,7 @@ function inboundOf(heard: CloudHeard, options: CloudHearing): Inbound {
   const { said, ...press } = heard
   return { ...press, answer: answerOnce((text) => say(said, text), fail) }
 
-  /** In its turn: the chat has one budget. */
+  /** Waits for its turn: the chat has one rate budget. */
   async function say(messageId: string, text: string | undefined): Promise<void> {
     if (!text) return
     const { client, clock, timeoutMs } = options

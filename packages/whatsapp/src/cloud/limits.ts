@@ -37,6 +37,6 @@ export const cloudLimits: Limits = {
   buttons: { perRow: 1, rows: listRows.most, label: listRows.description, data: 200, maxLength: buttonsBodyLength },
   // Nothing on the messages endpoint says so.
   silent: false,
-  // There is no key that a message could be sent with.
+  // Messages take no idempotency key.
   idempotent: false,
 }

@@ -23,7 +23,7 @@ export interface CloudPortOptions {
   readonly replyTo?: string | undefined
   /** On the button that opens a list, of 20 UTF-16 units at most. Default "Answer …". */
   readonly listLabel?: string | undefined
-  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 30,000. */
+  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }

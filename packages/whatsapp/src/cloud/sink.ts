@@ -30,11 +30,11 @@ export interface WhatsAppSinkOptions {
    * written to.
    */
   readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer; `mayAnswer`, if given, must agree as well. */
+  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
   readonly answerers?: readonly string[] | undefined
-  /** Where it is written down what the chat shows, so that a restart shows nothing twice. Default: in memory. */
+  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Default: nobody is told. */
+  /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
   readonly clock?: Clock | undefined
 }
@@ -42,7 +42,7 @@ export interface WhatsAppSinkOptions {
 /** Each message rings, and one takes 6 s: what only says that it goes on comes seldom. */
 export const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatMs: 180_000, documentLength: 2000 }
 
-/** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for a policy that can't be. */
+/** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function whatsappSink(options: WhatsAppSinkOptions): Sink {
   const { client, to, replyTo, policy, words, store, onError, clock = systemClock } = options
   return createSink({

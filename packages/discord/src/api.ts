@@ -1,8 +1,8 @@
-/** What a call takes beside its route, as `@discordjs/rest` names it. */
+/** Options of a call, under their `@discordjs/rest` names. */
 export interface DiscordRequest {
   readonly body?: unknown
   readonly files?: DiscordFile[]
-  /** False for routes with a token of their own. */
+  /** False for routes that contain their own token. */
   readonly auth?: boolean
   readonly signal?: AbortSignal
 }
@@ -13,7 +13,7 @@ export interface DiscordFile {
   readonly contentType?: string
 }
 
-/** What a listener is told of an answer. */
+/** The part of a response that a listener reads. */
 export interface DiscordResponse {
   readonly headers: { get(name: string): string | null }
 }
@@ -24,19 +24,19 @@ export interface DiscordRest {
   put(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
   patch(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
   delete(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
-  /** Tells of every answer, with its headers. */
+  /** Emitted for every response, with its headers. */
   on(event: 'response', listener: (request: { readonly path: string }, response: DiscordResponse) => void): unknown
 }
 
-/** The part of a discord.js `Client` that hears. `raw` has each event as Discord sent it, whatever the client makes of it. */
+/** The part of a discord.js `Client` that receives events. `raw` has each event exactly as Discord sent it. */
 export interface DiscordClient {
   on(event: 'raw', listener: (packet: unknown) => void): unknown
   off(event: 'raw', listener: (packet: unknown) => void): unknown
 }
 
 /**
- * For `new REST(...)`, or the `rest` of `new Client(...)`: no queue that waits and no repetition, which are the sink's. With
- * others nothing is lost or doubled, but answers may come late.
+ * Options for `new REST(...)`, or the `rest` option of `new Client(...)`: no queue and no retries, because the sink does both.
+ * With other options nothing is lost or posted twice, but answers may be late.
  */
 export const discordRestOptions: {
   readonly retries: number

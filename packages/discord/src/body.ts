@@ -3,20 +3,20 @@ import { escapeDiscord, oneMessage } from './render.ts'
 
 export type Body = Readonly<Record<string, unknown>>
 
-/** Nobody is called by what a model says. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+/** A model's text mentions no one. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
 const nobody = { allowed_mentions: { parse: [] } } as const
 
 /** https://discord.com/developers/docs/resources/message#message-object-message-flags */
 const flag = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
 
-/** What our components carry begins with this: others of the same bot are none of ours. */
+/** Prefix of our components' custom ids: the bot may have other components. */
 const prefix = 'reply:'
 
 export function idOf(token: string): string {
   return `${prefix}${token}`
 }
 
-/** Undefined for what is not ours. */
+/** Returns undefined if the component isn't this package's. */
 export function tokenIn(customId: string): string | undefined {
   return customId.startsWith(prefix) ? customId.slice(prefix.length) : undefined
 }
@@ -25,7 +25,7 @@ export function postBody(bubble: Bubble, { silent, replyTo }: PostOptions, nonce
   return { ...editBody(bubble), ...around({ silent, replyTo, nonce }) }
 }
 
-/** Without components those that are there go. */
+/** Always sends `components`: an empty list removes the message's buttons. */
 export function editBody({ text, isPlain, buttons, form }: Bubble): Body {
   const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]
   const components = rows.map((row, at) => rowOf(row, at === buttons.length ? style.chief : style.plain))
@@ -38,7 +38,7 @@ export interface Around {
   readonly nonce: string
 }
 
-/** What belongs to a post beside its words: it is said even if what it answers is gone. */
+/** The fields of a post besides its content. It is posted even if the message it replies to was deleted. */
 export function around({ silent, replyTo, nonce }: Around): Body {
   return {
     ...nobody,
@@ -47,7 +47,7 @@ export function around({ silent, replyTo, nonce }: Around): Body {
   }
 }
 
-/** A message that the person alone sees, with what opens a dialog if need be. */
+/** A message that only the person sees, with an optional button that opens a dialog. */
 export function noticeBody(words: string, opener?: Button): Body {
   const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
   return { content: oneMessage(words), flags: flag.ephemeral, ...components, ...nobody }

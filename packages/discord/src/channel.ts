@@ -19,45 +19,45 @@ import { createDiscordWebhook } from './webhook.ts'
 export interface DiscordChannelOptions
   extends Omit<DiscordSinkOptions, 'channelId' | 'kind' | 'replyTo' | 'thread' | 'onError'> {
   /**
-   * How it hears: a discord.js `client` tells it, `webhook` or `listener` is called by the host's server with interactions, or
-   * `handleEvent` by whatever the host has. Over HTTP Discord sends buttons, dialogs and commands, and no messages.
+   * Where events come from: a discord.js `client`, the host's server (interactions, by `webhook` or `listener`), or the host's own
+   * code (`handleEvent`). Over HTTP Discord sends buttons, dialogs and commands, but no messages.
    */
   readonly updates: 'gateway' | 'http' | 'own'
-  /** With `gateway`: the host's own, with the intents `GuildMessages`, `DirectMessages` and `MessageContent`; it logs in by itself. */
+  /** With `gateway`: the host's client, with the intents `GuildMessages`, `DirectMessages` and `MessageContent`. The host logs it in. */
   readonly client?: DiscordClient | undefined
-  /** With `http`: the application's, from Discord's portal, 64 hexadecimal digits. */
+  /** With `http`: the application's public key from Discord's developer portal, 64 hexadecimal digits. */
   readonly publicKey?: string | undefined
-  /** Commands of the bot's that are heard, as texts like "/ask Why?", without their slash. All others are the host's. Default: none. */
+  /** Names of slash commands, without the slash, that arrive as texts like "/ask Why?". All others are left to the host. Default: none. */
   readonly commands?: readonly string[] | undefined
-  /** What people do, each once. It may take as long as it likes. When it throws, `onError` is told. */
+  /** Called once for each action of a person. It may take any time. What it throws goes to `onError`. */
   readonly onInbound: (inbound: Inbound) => unknown
   /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
-  /** What `handleEvent` and `stop` wait for at most, of one event. Default 5,000 ms. */
+  /** How long `handleEvent` and `stop` wait for one event, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
-  /** Bytes of a webhook's request. Default 1 MiB. */
+  /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
 /** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface DiscordChannel {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
-   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
+   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<DiscordSinkOptions>): Sink
-  /** Begins to listen to the client, where there is one. */
+  /** Starts listening to the client. Does nothing unless `updates` is `gateway`. */
   start(): void
-  /** Listens no more, and resolves when what came is handled. Sinks are stopped by who has them, and so is the client. */
+  /** Stops listening, and resolves when the received events are handled. The host stops its sinks and the client. */
   stop(): Promise<void>
   /**
-   * One interaction. 200: taken, or taken before; 400: none of ours; 401: not from Discord, or too old; 405: no POST; 413:
-   * too large. Throws `invalid` without a `publicKey`.
+   * Handles one interaction. 200: accepted, or a repeat; 400: not for this channel; 401: not from Discord, or too old; 405: not a
+   * POST; 413: too large. Throws `invalid` without a `publicKey`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** One event as the gateway has it: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`; others are passed over. Never rejects. */
+  /** Handles one gateway event: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`. Skips others. Never rejects. */
   handleEvent(packet: unknown): Promise<void>
 }
 
@@ -123,7 +123,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     await hear(event)
   }
 
-  /** And remembers it until it is done: `stop` waits for it. */
+  /** Keeps each event's promise until it settles, because `stop` waits for them. */
   function hear(...given: Parameters<HearEvent>): ReturnType<HearEvent> {
     const handled = heard(...given)
     if (!handled) return undefined

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const schema = z.object({ id: z.string() })
 
-/** The id of what was posted. It throws where there is none: nobody knows then what became of it. */
+/** The posted message's id. Throws `ambiguous` without one, because the message may or may not have been posted. */
 export function idIn(posted: unknown, call: string): string {
   const { data } = schema.safeParse(posted)
   if (data) return data.id

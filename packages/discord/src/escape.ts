@@ -1,24 +1,24 @@
-/** Nothing is seen of it; it keeps apart what would mean something together. */
+/** Invisible: separates characters that would form a mark together. */
 export const gap = '\u200b'
 
 export interface Surroundings {
-  /** A line begins with it. */
+  /** The text is at the start of a line. */
   readonly isStart: boolean
-  /** Somewhere in the message brackets could be taken for a link. */
+  /** The message contains brackets that Discord could read as a link. */
   readonly hasBrackets: boolean
-  /** Somewhere, in code or an address, an underscore ends a word: one in the middle of another could begin with it. */
+  /** Code or an address contains an underscore at the end of a word: one inside an earlier word could pair with it. */
   readonly hasUnderscores: boolean
 }
 
 export interface Written {
   readonly text: string
-  /** What is read of it. */
+  /** The visible text. */
   readonly plain: string
 }
 
 /**
- * Words as they are: whatever Discord's client would take for markup is escaped, and nothing else, as each mark counts
- * towards the length. Nobody is called by `@everyone`, `@here` or the mark of a person or role.
+ * Escapes what Discord's client would read as markup, and nothing else, because each backslash counts towards the length.
+ * Disables `@everyone`, `@here`, and mentions of people and roles.
  */
 export function literal(words: string, { isStart, ...around }: Surroundings): Written {
   let text = ''
@@ -65,7 +65,7 @@ function needsEscape(words: string, at: number, { isStart, hasBrackets, hasUnder
   }
 }
 
-/** An at sign that the words after it make a call of. */
+/** True for an @ that the following text turns into a mention. */
 function calls(words: string, at: number): boolean {
   if (words.charAt(at) !== '@') return false
   return words.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(words.slice(at, at + 9))

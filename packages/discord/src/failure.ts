@@ -1,11 +1,11 @@
 import { PortError, type PortErrorType } from '@reply/sink'
 
-/** An answer that refuses, as `DiscordAPIError` and `HTTPError` carry it. */
+/** An error response, as `DiscordAPIError` and `HTTPError` carry it. */
 export interface Refusal {
   readonly status: number
-  /** Discord's own number; undefined where the answer was none of its API's. */
+  /** Discord's error code. Undefined if the response isn't from Discord's API. */
   readonly code: number | undefined
-  /** Where a form is wrong, and how: "content[BASE_TYPE_MAX_LENGTH]: …" below the first line. */
+  /** For an invalid form body, each wrong field has a line after the first: "content[BASE_TYPE_MAX_LENGTH]: …". */
   readonly message: string
 }
 
@@ -26,13 +26,13 @@ const beforeSending: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** Discord's codes that mean something else than their status. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+/** Error codes whose meaning differs from their HTTP status. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
 const codes: Readonly<Record<number, PortErrorType>> = {
-  // Unknown channel, unknown message, a sign that is not there.
+  // Unknown channel, unknown message, unknown emoji.
   10003: 'gone',
   10008: 'gone',
   10014: 'gone',
-  // Edits of messages older than an hour; of another's; in a thread that was put away.
+  // Edits of messages older than an hour; of another author's; in an archived thread.
   30046: 'fixed',
   50005: 'fixed',
   50083: 'fixed',
@@ -41,8 +41,8 @@ const codes: Readonly<Record<number, PortErrorType>> = {
 }
 
 /**
- * What a call's failure means for the sink. It has no cause: the client's errors carry the whole request, and routes of
- * interactions have tokens in them.
+ * Maps a failed call to the sink's error. Drops the cause: the client's errors contain the whole request, and routes of
+ * interactions contain tokens.
  */
 export function toPortError(error: unknown, call: string): PortError {
   if (error instanceof PortError) return error
@@ -67,7 +67,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   return { status: error.status, code, message: error.message }
 }
 
-/** The client's own `RateLimitError`: the server said so, or its headers said before that it would. */
+/** The client's own `RateLimitError`: for a 429, or thrown ahead of one that earlier headers announced. */
 function rateLimitOf(error: unknown): { readonly retryAfterMs: number; readonly isGlobal: boolean } | undefined {
   if (!(error instanceof Error) || !('retryAfter' in error) || !('timeToReset' in error)) return undefined
   const retryAfterMs = typeof error.retryAfter === 'number' && error.retryAfter > 0 ? error.retryAfter : 1000
@@ -85,7 +85,7 @@ function typeOf({ status, code, message }: Refusal): PortErrorType {
 }
 
 function unanswered(error: unknown, call: string): PortError {
-  // The client forgets a token that Discord refused, and then sends nothing any more.
+  // The client drops a token that Discord refused, and then sends nothing.
   if (error instanceof Error && /^Expected token to be set/.test(error.message))
     return new PortError('refused', `${call}: the bot's token is missing, or was refused before. Set it once more.`)
   const code = networkCodeOf(error)

@@ -4,21 +4,21 @@ import { dialog } from './limits.ts'
 
 type Component = Readonly<Record<string, unknown>>
 
-/** Kinds of components, in Discord's numbers. https://discord.com/developers/docs/components/reference */
+/** Discord's component types. https://discord.com/developers/docs/components/reference */
 const kind = { select: 3, text: 4, words: 10, label: 18 } as const
 
-/** A field for own words is called so beside the one that it adds to. */
+/** Label prefix of the free-text field beside a select. */
 const ownWords = '✎'
 
 interface Plan {
   readonly question: FormQuestion
-  /** Options, as many to a select as it takes. Empty: they are written. */
+  /** The options, split into selects of the allowed size. Empty: the question gets a text field. */
   readonly selects: readonly FormQuestion['options'][]
 }
 
 /**
- * A dialog for the questions of a form: for each a select, or a field for words; then fields for own words beside selects,
- * and whole texts of long questions, as far as there is room. What has no room at all is asked afterwards.
+ * A modal for a form's questions: a select or text field for each. Remaining room goes to free-text fields beside selects,
+ * then to the full text of long questions. Questions without room are asked afterwards.
  */
 export function dialogOf(form: Form): Component {
   const plans: Plan[] = []
@@ -83,14 +83,14 @@ function fieldsOf(
   return hasWords ? [...fields, labelled(words(false), `${ownWords} ${name}`)] : fields
 }
 
-/** None, where there are so many that a number is found sooner. */
+/** Splits options into selects. Returns none for too many options: typing a number is then faster. */
 function chunksOf({ options }: FormQuestion): readonly FormQuestion['options'][] {
   const count = Math.ceil(options.length / dialog.options)
   if (count > dialog.components) return []
   return Array.from({ length: count }, (_, at) => options.slice(at * dialog.options, (at + 1) * dialog.options))
 }
 
-/** Labels; numbers, which the sink understands as well, for those that are too long, or there twice. */
+/** Select values: the labels, or numbers for labels that are too long or duplicate. The sink understands both. */
 function valuesOf({ options }: FormQuestion): readonly string[] {
   const used = new Set<string>()
   return options.map(({ label }, at) => {

@@ -2,14 +2,14 @@ import type { Pacer } from '@reply/sink'
 import type { DiscordResponse, DiscordRest } from './api.ts'
 import { discordLimits } from './limits.ts'
 
-/** The client itself waits 50 ms longer than it is told, and refuses what comes before. */
+/** The client adds 50 ms to each rate limit, and refuses earlier calls. */
 const marginMs = 60
 
 const followed = new WeakSet<DiscordRest>()
 
 /**
- * What the headers of an answer say counts: where nothing is left of the bucket of posts, or of edits, the channel rests until it
- * is full again. Once for each client.
+ * Follows the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the bucket resets.
+ * Registers one listener per client.
  */
 export function followHeaders(rest: DiscordRest, pacer: Pacer): void {
   if (followed.has(rest)) return

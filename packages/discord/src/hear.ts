@@ -14,13 +14,13 @@ export interface HearingOptions {
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: DiscordError) => void
   readonly clock: Clock
-  /** So long the host may take before a caller that waits goes on, in ms. */
+  /** How long callers wait for the host, in ms. The host's code goes on after that. */
   readonly handleMs: number
 }
 
 /**
- * Gives what came to the host, once, and resolves when that is done or has taken long enough. Never rejects. Undefined for what
- * came before. `first` takes the first answer to an interaction; left out, it goes out by a call.
+ * Passes an event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. Returns undefined for
+ * a repeat. `first` sends the first response to an interaction; without it, a call does.
  */
 export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void> | undefined
 
@@ -28,10 +28,10 @@ export function createHearing(options: HearingOptions): HearEvent {
   const { rest, onInbound, onError, clock, handleMs } = options
   const hear = createHear({ onInbound: handle, onFailure, clock, handleMs, pressMs: tokenMs })
   const seen = new Set<string>()
-  /** Something must be said to them, if only that they were taken. */
+  /** Slash commands need a response, if only a confirmation. */
   const commands = new WeakSet<Inbound>()
   return ({ id, heard }, first) => {
-    // What answers it begins with it, so that a replay begins nothing.
+    // Checked before `inboundOf`, which starts the response timer: a repeat must not start one.
     if (seen.has(id)) return undefined
     seen.add(id)
     for (const oldest of [...seen].slice(0, -1000)) seen.delete(oldest)

@@ -3,30 +3,30 @@ import { z } from 'zod'
 import { tokenIn } from './body.ts'
 import { chatOf, kindOfChannel, kindOfContext, refOf } from './place.ts'
 
-/** What an interaction is answered by. */
+/** What a response to an interaction needs. */
 export interface InteractionRef {
   readonly id: string
   readonly token: string
   readonly applicationId: string
-  /** It came from a message, which is left as it is when nothing is said. */
+  /** True if it came from a message's component: an empty response then leaves the message as it is. */
   readonly isOnMessage: boolean
 }
 
 type TextInbound = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 type PressInbound = Omit<Extract<Inbound, { type: 'press' }>, 'answer' | 'open'>
 
-/** What came, before anybody can answer it. `interaction` is missing where it is a message. */
+/** A parsed event, without the `answer` function yet. A message has no `interaction`. */
 export type Heard =
   | (TextInbound & { readonly interaction?: InteractionRef })
   | (PressInbound & { readonly interaction: InteractionRef })
 
 export type Interaction =
-  /** Discord asks whether somebody is there. */
+  /** Discord's check that the endpoint works. */
   | { readonly type: 'ping' }
-  /** A command, a button or a dialog. `heard` is missing for what is not ours. */
+  /** A command, a button or a dialog. `heard` is undefined if it isn't this channel's. */
   | { readonly type: 'act'; readonly id: string; readonly heard: Heard | undefined }
 
-/** An event of the gateway. */
+/** A gateway event. */
 export type Event = { readonly id: string; readonly heard: Heard | undefined }
 
 const user = z.object({
@@ -81,15 +81,15 @@ const interaction = z.object({
 /** Messages that people write. https://discord.com/developers/docs/resources/message#message-object-message-types */
 const messageType = { default: 0, reply: 19 } as const
 
-/** A reply has none or 0. https://discord.com/developers/docs/resources/message#message-reference-types */
+/** Replies have no type or 0. https://discord.com/developers/docs/resources/message#message-reference-types */
 const forwardType = 1
 
 export interface HearingFor {
-  /** Commands of the bot's that are ours, without the slash. */
+  /** The commands that this channel handles, without the slash. */
   readonly commands: ReadonlySet<string>
 }
 
-/** What the gateway or a library gave: `{ t, d }`. Undefined for what is no event of ours, and for what can't be read: see `isMalformed`. */
+/** Reads a gateway packet `{ t, d }`. Returns undefined for other events, and for unreadable ones (see `isMalformed`). */
 export function toEvent(packet: unknown, hearing: HearingFor): Event | undefined {
   const { data } = z.object({ t: z.string(), d: z.unknown() }).safeParse(packet)
   if (data?.t === 'MESSAGE_CREATE') {
@@ -101,14 +101,14 @@ export function toEvent(packet: unknown, hearing: HearingFor): Event | undefined
   return read?.type === 'act' ? read : undefined
 }
 
-/** It says that it is something which is heard, and is not. */
+/** True if the packet has a handled type but unreadable data. */
 export function isMalformed(packet: unknown): boolean {
   const { data } = z.object({ t: z.enum(['MESSAGE_CREATE', 'INTERACTION_CREATE']), d: z.unknown() }).safeParse(packet)
   if (!data) return false
   return !(data.t === 'MESSAGE_CREATE' ? message : interaction).safeParse(data.d).success
 }
 
-/** Undefined for what is no interaction. */
+/** Returns undefined if the value isn't an interaction. */
 export function toInteraction(value: unknown, hearing: HearingFor): Interaction | undefined {
   const { data } = z.object({ type: z.literal(1) }).safeParse(value)
   if (data) return { type: 'ping' }
@@ -116,7 +116,7 @@ export function toInteraction(value: unknown, hearing: HearingFor): Interaction 
   return read.data && { type: 'act', id: read.data.id, heard: heardIn(read.data, hearing) }
 }
 
-/** Bytes of JSON. Undefined when they are none. */
+/** Returns undefined if the bytes aren't the JSON of an interaction. */
 export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interaction | undefined {
   try {
     return toInteraction(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)), hearing)
@@ -125,7 +125,7 @@ export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interac
   }
 }
 
-/** Undefined for messages of bots, webhooks and Discord itself, and for those without words: pictures, joins, forwards. */
+/** Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins, forwards. */
 function textIn(said: z.infer<typeof message>): Heard | undefined {
   const { author, content, webhook_id, type, message_reference: reference } = said
   if (isMachine(author) || webhook_id !== undefined || content === '') return undefined
@@ -160,7 +160,7 @@ function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): 
       ...(data.options ?? []).flatMap(({ value }) => (value === undefined ? [] : [value])),
     ]
     const text = words.join(' ')
-    // It is no message: what answers it stands alone.
+    // A command isn't a message, so its answer can't be a reply to one.
     return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: answered }
   }
   if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
@@ -169,7 +169,7 @@ function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): 
   return { ...press, values: valuesIn(data.components ?? []), interaction: answered }
 }
 
-/** By question: what was picked in its selects, and written beside them. Fields are named `question.part`. */
+/** The picked and written values, by question. Fields are named `question.part`. */
 function valuesIn(components: readonly { readonly component?: z.infer<typeof field> | undefined }[]): string[][] {
   const values: string[][] = []
   for (const { component } of components) {

@@ -1,18 +1,18 @@
-/** What a stretch of text is, before it is written as Discord's client will read it. */
+/** Kinds of marked text, before it is written in Discord's syntax. */
 export type Kind =
   | 'strong'
   | 'em'
   | 'del'
   | 'codespan'
-  /** Its attribute is the language. */
+  /** Attribute: the language. */
   | 'code'
-  /** The depth. */
+  /** Attribute: the depth. */
   | 'heading'
-  /** Where it goes. */
+  /** Attribute: the address. */
   | 'link'
   | 'quote'
   | 'small'
-  /** Written as its attribute says, and read as what is inside. */
+  /** Sent as its attribute; its content is the visible text. */
   | 'raw'
   | 'group'
 
@@ -24,28 +24,28 @@ export interface Element {
   readonly nodes: readonly Node[]
 }
 
-/** Letters that texts have none of: of what is private to whoever uses it. */
+/** Delimiters from Unicode's private use area, which `clean` removes from texts. */
 const [open, inside, close] = ['\ue000', '\ue001', '\ue002']
 const ours = /[\ue000-\ue002]/g
 
-/** Marks a text that may be marked inside, so that a dialect can hand it on as a text. */
+/** Marks content, which may contain marks itself. The result is a string, so a dialect can pass it on. */
 export function mark(kind: Kind, content: string, attribute = ''): string {
   return `${open}${kind} ${clean(attribute)}${inside}${content}${close}`
 }
 
-/** A text of the outside, in which nothing is marked. */
+/** Replaces our delimiters in foreign text. */
 export function clean(text: string): string {
   return text.replace(ours, '\ufffd')
 }
 
-/** The same, marked as something else wherever it was that. */
+/** Changes every mark of one kind to another. */
 export function remark(content: string, from: Kind, to: Kind): string {
   return content.replaceAll(`${open}${from} `, `${open}${to} `)
 }
 
 const groups = new RegExp(`^(?:${open}group ${inside})*`)
 
-/** The text of an element that stands first, in its stead, also if it is the first in groups. */
+/** Unwraps the first element if it has that kind, also inside leading groups. */
 export function unmarkFirst(content: string, kind: Kind): string {
   const lead = groups.exec(content)?.[0] ?? ''
   const first = content.slice(lead.length)
@@ -54,7 +54,7 @@ export function unmarkFirst(content: string, kind: Kind): string {
   return lead + first.slice(start + 1, end) + first.slice(end + 1)
 }
 
-/** What was marked, as a tree. */
+/** Parses marked text into a tree. */
 export function nodesOf(marked: string): readonly Node[] {
   const root: Node[] = []
   const above: Node[][] = []

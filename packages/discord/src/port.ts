@@ -21,9 +21,9 @@ import { createTarget, type DiscordThread } from './thread.ts'
 export interface DiscordPortOptions {
   /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. */
   readonly rest: DiscordRest
-  /** A channel, a direct message, or a thread: they all have ids of one kind. */
+  /** Id of a channel, direct message or thread. */
   readonly channelId: string
-  /** A thread to be made of a message in that channel, with the first that is posted. */
+  /** A thread to create from a message in that channel, with the first post. */
   readonly thread?: DiscordThread | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
@@ -32,7 +32,7 @@ export interface DiscordPortOptions {
 
 const emoji = { seen: '👀', done: '✅' } as const
 
-/** Discord's hands for one channel. Every call is made once; whoever repeats is the sink. */
+/** Platform adapter for one Discord channel. It never retries a call: the sink does. */
 export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   const { rest, channelId, thread, timeoutMs = 30_000, clock = systemClock } = options
   const target = createTarget({ rest, channelId, thread })
@@ -46,7 +46,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** Without components the buttons go. */
+  /** A bubble without buttons removes the message's buttons. */
   async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
     await call('edit', async (signal) => {
       const at = await target(signal)
@@ -63,7 +63,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     )
   }
 
-  /** It goes out by itself, and with the next message. */
+  /** Discord ends the indicator by itself, and with the next message. */
   async function typing(on: boolean): Promise<void> {
     if (!on) return
     await call('typing', async (signal) => {
@@ -84,7 +84,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** The new sign first, then the others go. It is on a person's message, which is in the channel itself. */
+  /** Adds the new reaction before removing the others. The message is a person's, so it is in the channel, not in the thread. */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
     const route = (of: keyof typeof emoji): `/${string}` =>
       `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`
@@ -95,7 +95,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     }
   }
 
-  /** It is given up even while the client waits to repeat it by itself: an aborted one is not sent any more. */
+  /** The timeout also covers the client's own wait before a retry; an aborted call is not sent again. */
   async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const abort = new AbortController()
     const words = `${verb} in channel ${channelId}`
@@ -116,7 +116,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 }
 
-/** The message that a thread hangs on is not in it, and can't be answered there. */
+/** A thread's parent message has the thread's id but is outside of it, so it can't be replied to there. */
 function inPlace(posting: PostOptions, channelId: string): PostOptions {
   return posting.replyTo?.id === channelId ? { ...posting, replyTo: undefined } : posting
 }

@@ -6,7 +6,7 @@ import { write } from './write.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
 
-/** Marks what each thing is: how it is to be written depends on what stands beside it. */
+/** Only marks the kinds: how to write each depends on its neighbors, so `write` does that later. */
 const marking: Dialect = {
   text: clean,
   strong: (content) => mark('strong', content),
@@ -24,14 +24,14 @@ const marking: Dialect = {
   item(content, { ordered, number, depth, checked }) {
     const box = checked === undefined ? '' : checked ? '☑ ' : '☐ '
     const bullet = ordered ? mark('raw', `${number}. `, `${number}. `) : mark('raw', '• ', '- ')
-    // Below the mark of a list the client knows no headings and quotes, and no second mark beside it.
+    // In a list item, Discord's client renders no headings or quotes, and no second bullet beside the first.
     const inner = remark(remark(content.trimStart(), 'heading', 'strong'), 'quote', 'group')
     const rest = `${box}${unmarkFirst(inner, 'raw')}`
     const lead = '  '.repeat(depth)
     return `${lead}${bullet}${rest}`
   },
   list: (items) => items.join('\n'),
-  // Quotes inside quotes are none, and headings in them look like the others' words.
+  // Discord doesn't nest quotes, and shows headings in them as plain text.
   blockquote: (content, depth) => (depth > 0 ? content : mark('quote', remark(content, 'heading', 'strong'))),
   hr: () => '———',
   br: () => '\n',
@@ -39,9 +39,9 @@ const marking: Dialect = {
 }
 
 /**
- * Markdown as Discord's client reads it. `length` is in UTF-16 units of what is sent, which is what the limit counts.
+ * Renders Markdown in Discord's syntax. `length` is in UTF-16 units of the sent text, which is what the limit counts.
  *
- * It is longer than the source only by tables, and where words have to be kept from being markup. `<small>` is small text.
+ * The result is longer than the source only through tables and escapes. `<small>` becomes small text.
  */
 export const renderDiscord: Render = remembering((source) => {
   const written = write(withSmall(renderMarkdown(source, marking)))
@@ -49,12 +49,12 @@ export const renderDiscord: Render = remembering((source) => {
   return { text, plain: written.plain.trim(), length: text.length }
 })
 
-/** Words that are no Markdown: they are read as they are. */
+/** Escapes plain text, so that Discord shows it unchanged. */
 export function escapeDiscord(words: string): string {
   return literal(words, { isStart: true, hasBrackets: true, hasUnderscores: true }).text
 }
 
-/** As many of them as one message takes, with no letter or escape cut in two. */
+/** Escapes plain text and cuts it to one message, never inside a surrogate pair or an escape. */
 export function oneMessage(words: string): string {
   const text = escapeDiscord(words)
   return text.length <= contentLength ? text : text.slice(0, contentLength).replace(/[\ud800-\udbff\\]$/, '')
@@ -67,7 +67,7 @@ function small(tag: string): string {
   return /^<\/small>$/i.test(tag) ? tags.close : clean(tag)
 }
 
-/** A line that is all of it small. A tag without its other one, or in the middle of a line, is shown as it was written. */
+/** Marks lines that are entirely inside `<small>`. Unpaired tags, and those in the middle of a line, are shown literally. */
 function withSmall(marked: string): string {
   if (!marked.includes(tags.open) && !marked.includes(tags.close)) return marked
   const lines = marked.split('\n').map((line) => {

@@ -8,7 +8,7 @@ import { deferMs } from './limits.ts'
 
 export interface RespondOptions {
   readonly interaction: InteractionRef
-  /** Gives Discord the first answer: by a call, or as the answer of its own. */
+  /** Sends the first response: by a call, or as the response to Discord's own request. */
   readonly first: (body: Body) => Promise<void>
   readonly rest: DiscordRest
   readonly clock: Clock
@@ -16,16 +16,16 @@ export interface RespondOptions {
 }
 
 export interface Respond {
-  /** The person alone sees it. Without words nothing is said. */
+  /** Only the person sees it. Without a text, the response is empty. */
   readonly answer: Answering
-  /** A dialog; when it is too late for one, a button that opens it. */
+  /** Opens a dialog. If it is too late for one, posts a button that opens it. */
   readonly open: (form: Form) => Promise<void>
 }
 
 /** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type */
 const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
 
-/** Answers an interaction once. It is taken in time, whatever becomes of it: words may come later then. */
+/** Answers an interaction once. Acknowledges it in time in any case, so that the answer may follow later. */
 export function createRespond({ interaction, first, rest, clock, onFailure }: RespondOptions): Respond {
   let taken: Promise<void> | undefined
   let isDone = false
@@ -52,7 +52,7 @@ export function createRespond({ interaction, first, rest, clock, onFailure }: Re
     }
   }
 
-  /** So that the person does not see it fail. */
+  /** Acknowledges, because otherwise the person would see the interaction fail. */
   async function take(): Promise<void> {
     taken ??= first(quietOf(interaction))
     await taken
@@ -76,7 +76,7 @@ export function createRespond({ interaction, first, rest, clock, onFailure }: Re
   }
 }
 
-/** A command has no message that could stay as it is: something must be said. */
+/** An empty response. A command has no message to leave unchanged, so it needs a visible confirmation. */
 export function quietOf({ isOnMessage }: Pick<InteractionRef, 'isOnMessage'>): Body {
   return isOnMessage ? { type: kind.deferUpdate } : { type: kind.message, data: noticeBody('✅') }
 }

@@ -20,42 +20,42 @@ import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
 export interface DiscordSinkOptions {
-  /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one share its pace. */
+  /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one client share its rate limits. */
   readonly rest: DiscordRest
-  /** A channel, a direct message, or a thread: they all have ids of one kind. */
+  /** Id of a channel, direct message or thread. */
   readonly channelId: string
-  /** As an inbound tells it. Default: shared, which allows less. A private channel has no threads. */
+  /** The `kind` of an inbound's chat. Default: shared, which allows less. Private channels have no threads. */
   readonly kind?: ChatKind | undefined
-  /** The message that asked: the answer answers it. */
+  /** Id of the message to reply to: the prompt. */
   readonly replyTo?: string | undefined
   /**
-   * All goes into a thread that is made of the message `replyTo`, and has its id; a text is its name. Where there can be none, in a
-   * direct message or another thread, it goes into the channel. Default false.
+   * Posts everything to a thread created from the message `replyTo`, whose id the thread shares. A string is the thread's name.
+   * Where threads are impossible, in a direct message or another thread, posts go to the channel. Default false.
    */
   readonly thread?: boolean | string | undefined
-  /** Default: a status at once, and for the rest the sink's. */
+  /** Default: the sink's, but with an immediate status. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a direct message the
-   * person there may answer; in a channel permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct message
+   * the person may answer; in a channel permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
   readonly answerers?: readonly string[] | undefined
-  /** Where it is written down what the channel shows, so that a restart shows nothing twice. Default: in memory. */
+  /** Stores what the channel shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
   readonly clock?: Clock | undefined
 }
 
-/** A person is told at once that it begins. */
+/** Shows the status at once. */
 const policy: Partial<Policy> = { statusAfterMs: 0 }
 
 /**
  * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and `DiscordError` for a
- * thread of no message.
+ * malformed `channelId` or a thread without `replyTo`.
  */
 export function discordSink(options: DiscordSinkOptions): Sink {
   const { rest, channelId, replyTo, kind, words, store, onError, clock = systemClock } = options
@@ -93,7 +93,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     take: async (input, actor) => await sink.take(moved(input), actor),
   }
 
-  /** If there can be no thread, input from the channel is for this sink. A press in the channel is on a message of this sink even before that is known. */
+  /** Where threads are impossible, input from the channel belongs to this sink. A press in the channel may, even before that is known. */
   function moved(input: AskInput): AskInput {
     const isHere = target === channelId || (target === undefined && 'token' in input)
     return isHere && input.chat?.id === channelId ? { ...input, chat: undefined } : input

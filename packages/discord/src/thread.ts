@@ -3,11 +3,11 @@ import type { DiscordRest } from './api.ts'
 import { refusalOf } from './failure.ts'
 import { threadNameLength } from './limits.ts'
 
-/** Where a thread hangs, and what it is called. Its id is the message's. */
+/** A thread's parent message and name. The thread's id is the message's. */
 export interface DiscordThread {
   readonly messageId: string
   readonly name: string
-  /** Told where messages go, before each that is posted or edited: the thread's id, or the channel's where there can be no thread. */
+  /** Called before each call with the id that messages go to: the thread's, or the channel's where threads are impossible. */
   readonly onTarget?: ((channelId: string) => void) | undefined
 }
 
@@ -17,10 +17,10 @@ export interface TargetOptions {
   readonly thread?: DiscordThread | undefined
 }
 
-/** Discord's: a thread hangs on that message already; this kind of channel has none. */
+/** Discord's error codes: the message already has a thread; this channel type has no threads. */
 const [exists, impossible] = [160004, 50024]
 
-/** The channel that messages go to: the thread, made when the first is to go there. Where there can be none, what it would hang in. */
+/** The channel that messages go to: the thread, created with the first call, or the parent channel where threads are impossible. */
 export function createTarget({ rest, channelId, thread }: TargetOptions): (signal: AbortSignal) => Promise<string> {
   let known = thread ? undefined : Promise.resolve(channelId)
   return async (signal) => {

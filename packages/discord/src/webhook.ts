@@ -16,19 +16,19 @@ import { signatureMs } from './limits.ts'
 import { quietOf } from './respond.ts'
 
 export interface DiscordWebhookOptions {
-  /** The application's, from Discord's portal: 64 hexadecimal digits. */
+  /** The application's public key from Discord's developer portal: 64 hexadecimal digits. */
   readonly publicKey: string | undefined
   readonly hear: HearEvent
   readonly hearing: HearingFor
   readonly clock: Clock
-  /** Bytes that a body may have. */
+  /** Largest body, in bytes. */
   readonly maxBytes: number
 }
 
 /** Discord signs the time and the body. https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers */
 const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-timestamp' } as const
 
-/** What stands before the 32 bytes of an Ed25519 key in DER. RFC 8410. */
+/** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
 export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
@@ -36,7 +36,7 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
   const key = keyOf(options.publicKey)
   return createWebhook({ refuse, take, maxBytes })
 
-  /** By the head alone: nothing is read of whom nobody can have signed for. */
+  /** Checks only the head, so that requests without a usable signature are refused before their body is read. */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     if (head.method.toUpperCase() !== 'POST') return { status: 405 }
     const signed = signedIn(head)
@@ -53,7 +53,7 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
     if (!interaction.heard) return { status: 400 }
     return await new Promise((resolve) => {
       const first = async (body: Body): Promise<void> => resolve(answerOf(body))
-      // What is new is always answered, by the host or in time: whatever else were said before would be read in its stead.
+      // A new interaction always gets its response from the host or the timer. Only a repeat gets an empty one here.
       if (!hear(interaction, first)) resolve(answerOf(quietOf({ isOnMessage: true })))
     })
   }
@@ -71,14 +71,14 @@ function signedIn({ headers }: WebhookHead): Signed | undefined {
   return { signature, timestamp }
 }
 
-/** It takes as long whatever the signature is: there is no secret here that it could tell of. */
+/** Timing is harmless here: verification uses only the public key. */
 function isSigned(body: Uint8Array, { signature, timestamp }: Signed, key: KeyObject): boolean {
   return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'))
 }
 
 /**
- * Points of small order, without their sign: signatures by these can be made without any private key, and OpenSSL verifies them. The
- * first one is a placeholder of zeros. https://eprint.iacr.org/2020/1244
+ * Small-order points, without the sign bit. Anyone can forge signatures for these keys, and OpenSSL accepts them. The first
+ * one is also a likely placeholder: all zeros. https://eprint.iacr.org/2020/1244
  */
 const weakKeys: ReadonlySet<string> = new Set([
   '00'.repeat(32),

@@ -2,11 +2,11 @@ import { gap, literal, type Written } from './escape.ts'
 import { type Element, type Node, nodesOf } from './mark.ts'
 
 interface Place {
-  /** The last line of what was written before, if a mark could still begin there. */
+  /** The last line of the preceding text, if a mark could still begin there. */
   readonly before: string
-  /** The letter after it; empty at the end. */
+  /** The next character; empty at the end. */
   readonly next: string
-  /** The marks that it is inside of. */
+  /** The enclosing marks. */
   readonly inside: readonly Element['kind'][]
   readonly hasBrackets: boolean
   readonly hasUnderscores: boolean
@@ -15,8 +15,8 @@ interface Place {
 const nothing: Written = { text: '', plain: '' }
 
 /**
- * What Discord's client takes for each mark, as a whole. It reads by patterns, not by a grammar: what would be read otherwise
- * than meant goes out without the mark.
+ * The patterns by which Discord's client reads each whole mark. It uses patterns, not a grammar, so text that it would read
+ * differently is written without the mark.
  */
 const reads = {
   strong: /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
@@ -30,7 +30,7 @@ const reads = {
 
 const marks = { strong: '**', em: '*', del: '~~' } as const
 
-/** Writes what was marked, and what is read of it. */
+/** Writes marked text in Discord's syntax, with its visible text. */
 export function write(marked: string): Written {
   const nodes = nodesOf(marked)
   const around = { hasBrackets: marked.includes(']('), hasUnderscores: nodes.some(endsInUnderscore) }
@@ -57,7 +57,7 @@ function isBullet(node: Node | undefined): boolean {
   return node !== undefined && typeof node !== 'string' && node.kind === 'raw' && node.attribute === '- '
 }
 
-/** The mark of a list is one only if something stands beside it. */
+/** "- " is a bullet only with text after it, so a lone one is written as a literal bullet. */
 function asLetter(text: string): string {
   return text.replace(/- $/, '• ')
 }
@@ -93,7 +93,7 @@ function element(given: Element, place: Place): Written {
   }
 }
 
-/** White space at its ends stays outside: marks stand at letters. */
+/** Moves white space at the ends outside of the marks, which must touch text. */
 function marked({ nodes }: Element, kind: keyof typeof marks, place: Place): Written {
   const inner = all(nodes, { ...place, inside: [...place.inside, kind] })
   const core = { text: inner.text.trim(), plain: inner.plain.trim() }
@@ -113,7 +113,7 @@ function codespan(given: string, place: Place): Written {
     : literal(given, { ...place, isStart: isStart(place.before) })
 }
 
-/** On lines of its own. */
+/** A code block starts on its own line. */
 function code(given: string, lang: string, { before }: Place): Written {
   const plain = given.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
   if (plain.trim() === '') return nothing
@@ -121,7 +121,7 @@ function code(given: string, lang: string, { before }: Place): Written {
   return { text: `${start}\`\`\`${lang}\n${plain}\n\`\`\``, plain: start + plain }
 }
 
-/** Deeper ones are bold, and those that would not be read as one. */
+/** Headings deeper than 3, and those that Discord would not read as headings, become bold. */
 function heading(given: Element, place: Place): Written {
   const depth = Number(given.attribute)
   const inner = all(given.nodes, { ...place, before: '# ' })
@@ -135,7 +135,7 @@ function quote(inner: Written, { before }: Place): Written {
   return { text: inner.text.trim().replace(/^/gm, '> '), plain: inner.plain.trim() }
 }
 
-/** Where Discord makes no link of it, the address is said. */
+/** Writes the address in parentheses where Discord would not make a link. */
 function link({ nodes, attribute: href }: Element, place: Place): Written {
   const inner = all(nodes, { ...place, inside: [...place.inside, 'link'] })
   if (/^mailto:/i.test(href)) {
@@ -160,7 +160,7 @@ function beside(words: Written, address: Written): Written {
   return { text: `${words.text} (${address.text})`, plain: `${words.plain} (${address.plain})` }
 }
 
-/** Undefined for what goes anywhere else than to the web. */
+/** Returns undefined for addresses other than http and https. */
 function addressOf(href: string): string | undefined {
   if (!/^https?:\/\/[^\s/]/i.test(href)) return undefined
   return href.replace(/[\s\\<>"]|@(?=everyone|here)/g, (letter) =>
@@ -177,7 +177,7 @@ function isRead(kind: keyof typeof reads, text: string): boolean {
   return reads[kind].exec(text)?.[0] === text
 }
 
-/** Words themselves are escaped where they do. */
+/** Checks only code and addresses, which can't be escaped: text is. */
 function endsInUnderscore(node: Node): boolean {
   if (typeof node === 'string') return false
   const { kind, attribute, nodes } = node
@@ -199,7 +199,7 @@ function clash(before: string, after: string): boolean {
   return /[*~`]/.test(letter) && after.startsWith(letter)
 }
 
-/** A longer line cannot be the beginning of a mark, so one letter stands for it. */
+/** A longer line can't be the start of a mark, so a single letter replaces it. */
 const longestStart = 80
 
 function endOf(before: string, text: string): string {
@@ -214,7 +214,7 @@ function lineOf(before: string): string {
   return before.slice(before.lastIndexOf('\n') + 1).trim()
 }
 
-/** Where marks of lines are known: after the mark of a list, too. */
+/** True where Discord reads line marks: at a line's start, and after a list bullet. */
 function isStart(before: string): boolean {
   return /^(?:(?:-|\d+\.)$)?$/.test(lineOf(before))
 }

@@ -2,21 +2,21 @@ import type { MessageRef } from '@reply/sink'
 
 /**
  * - `invalid`: unusable options.
- * - `malformed`: a webhook's body or an event that can't be read; it was passed over.
- * - `inbound`: the host's own code failed at what a person did; it is not given again.
+ * - `malformed`: an unreadable webhook or event was skipped.
+ * - `inbound`: the host's `onInbound` failed; the event is not passed on again.
  * - `answer`: sending an answer to a person failed.
- * - `stale`: what a person wrote came too late; it was passed over.
- * - `delivery`: WhatsApp took a message, and said later that it can't be delivered.
+ * - `stale`: a message arrived too late and was skipped.
+ * - `delivery`: WhatsApp accepted a message and reported later that it can't be delivered.
  */
 export type WhatsAppErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 'stale' | 'delivery'
 
-/** What an error carries beside its words. */
+/** Options of `WhatsAppError`. */
 export interface WhatsAppErrorOptions extends ErrorOptions {
-  /** With `delivery`: which message it was. */
+  /** With `delivery`: the undelivered message. */
   readonly messageRef?: MessageRef | undefined
 }
 
-/** What a channel reports: to `onError`, but for `invalid`, which is thrown where the mistake was made. It carries no token. */
+/** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class WhatsAppError extends Error {
   override readonly name = 'WhatsAppError'
   readonly type: WhatsAppErrorType

@@ -1,25 +1,25 @@
-/** WhatsApp's own marks, by what they mean. */
+/** Kinds of WhatsApp's marks. */
 export type Mark = 'bold' | 'italic' | 'struck'
 
 const signs: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', struck: '~' }
 
-/** What a text is made of before its marks are written: `written` is taken as it is, and `shown` of it is seen. */
+/** A part of a text whose marks aren't written yet. `written` is sent unchanged, and shows as `shown`. */
 export type Piece =
   | { readonly type: 'words'; readonly text: string }
   | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly as?: 'link' | 'block' }
   | { readonly type: 'open' | 'close'; readonly mark: Mark }
   | { readonly type: 'line' }
-  /** Of the line that begins here. */
+  /** Quotes the line that begins here. */
   | { readonly type: 'quote' }
 
-/** Unseen, and no letter: a sign next to it is a sign no more. WhatsApp has no escape character. */
+/** Invisible, and not a letter: disables the mark before it. WhatsApp has no escape character. */
 const joiner = '\u2060'
 
 const letter = /[\p{L}\p{N}]/u
 
 /**
- * Writes marks where WhatsApp takes them for such: around words of one line that do not begin or end with white space,
- * and not within a word. Where it would not, the words stand without. Signs that were meant as they are stay so.
+ * Writes marks where WhatsApp recognizes them: around text in one line that doesn't begin or end with white space, and not
+ * within a word. Elsewhere, omits them. Disables literal characters that WhatsApp would read as marks.
  */
 export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
   const all = byLine(given)
@@ -37,14 +37,14 @@ export function writeMarks(given: readonly Piece[]): { readonly text: string; re
       text += '\n'
       plain += '\n'
     } else if (piece.type === 'quote') {
-      // It is a mark at the beginning of a line alone.
+      // A quote mark only works at the start of a line.
       if (text === '' || text.endsWith('\n')) text += '> '
     } else text += signs[piece.mark]
   }
   return { text, plain }
 }
 
-/** Words as they are, each sign that WhatsApp could take for a mark made none. */
+/** Disables every character in a plain text that WhatsApp could read as a mark. */
 export function literal(words: string, before = '', after = ''): string {
   if (!/[*_~`>]/.test(words)) return words
   return words.replace(/[*_~`]|(?<=^|\n)>/g, (sign, at: number) => {
@@ -63,7 +63,7 @@ function isMark(sign: string, before: string, after: string): boolean {
   return opens || closes
 }
 
-/** Marks go over no line: each has its own. Within one of its kind it says nothing. */
+/** Closes and reopens marks at each line break, because marks can't span lines. Drops marks nested in their own kind. */
 function byLine(given: readonly Piece[]): readonly Piece[] {
   const pieces: Piece[] = []
   const open: Mark[] = []
@@ -98,7 +98,7 @@ function linesOf(piece: Piece): readonly Piece[] {
   })
 }
 
-/** The marks that WhatsApp would not take, by where they stand. */
+/** Indexes of the marks that WhatsApp would not recognize. */
 function droppedIn(pieces: readonly Piece[]): ReadonlySet<number> {
   const dropped = new Set<number>()
   const opened: number[] = []
@@ -116,19 +116,19 @@ function isTaken(pieces: readonly Piece[], from: number, to: number): boolean {
   const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'words' || type === 'written')
   const [first, last] = [inside[0], inside.at(-1)]
   if (!first || !last) return false
-  // What stands at the end of a link is taken for part of it.
+  // A mark right after a link would become part of it.
   if (last.type === 'written' && last.as === 'link') return false
-  // Marks and three backticks do not go together.
+  // Marks don't work around three backticks.
   if (inside.some((piece) => piece.type === 'written' && piece.as === 'block')) return false
   const [begins, ends] = [shownOf(first), shownOf(last)]
   if (/^\s/.test(begins) || /\s$/.test(ends)) return false
-  // Two of its signs in a row begin nothing.
+  // A doubled mark character opens nothing.
   const opening = pieces[from]
   if (opening?.type === 'open' && first.type === 'words' && begins.startsWith(signs[opening.mark])) return false
   return !endsInLetter(seenOf(pieces, from, -1)) && !beginsWithLetter(seenOf(pieces, to, 1))
 }
 
-/** What stands next to a place in the line, marks left aside. */
+/** The text next to a position in the line, ignoring marks. */
 function seenOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
   for (let at = from + step; at >= 0 && at < pieces.length; at += step) {
     const piece = pieces[at]
@@ -138,7 +138,7 @@ function seenOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
   return ''
 }
 
-/** What stands directly next to a piece: of a mark or of code, something that is no letter. */
+/** The text directly next to a piece. A mark counts as a character that isn't a letter. */
 function edgeOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
   const piece = pieces[from + step]
   if (!piece || piece.type === 'line' || piece.type === 'quote') return ''

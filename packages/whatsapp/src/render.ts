@@ -1,10 +1,10 @@
 import { type Dialect, type Render, remembering, renderMarkdown } from '@reply/sink'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
-/** Where a link may go: what else there is can't be pressed in WhatsApp. */
+/** Link targets that are clickable in WhatsApp. */
 const LINKS = /^(?:https?:\/\/|mailto:)\S+$/i
 
-/** What is written while nobody knows yet what comes next to it: signs that are no letters of any text. */
+/** Placeholders for marks, because how to write one depends on its neighbors. Unicode noncharacters, which no text contains. */
 const mark = {
   bold: ['\ufdd0', '\ufdd1'],
   italic: ['\ufdd2', '\ufdd3'],
@@ -14,7 +14,7 @@ const [code, block, link, end] = ['\ufdd6', '\ufdd7', '\ufdd8', '\ufdd9']
 const quote = '\ufdda'
 
 const taken = /[\ufdd0-\ufdef\u2060]/g
-/** Half a letter is none, and no server takes it. */
+/** Lone surrogates, which servers refuse. */
 const halves = /\p{Surrogate}/gu
 const parts = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9|\n/g
 
@@ -35,16 +35,18 @@ const dialect: Dialect = {
     return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
   },
   list: (items) => items.join('\n'),
-  // A quote ends with its line, and knows none in itself. Code is whole or is none: it stands without.
+  // A quote mark covers one line, and quotes don't nest. Code blocks stay unquoted, because a mark inside would break them.
   blockquote: (content, depth) => (depth > 0 ? content : eachLine(content, (line) => `${quote}${line}`)),
   hr: () => '———',
   br: () => '\n',
 }
 
 /**
- * Markdown as WhatsApp's marks. `length` is in UTF-16 units of what is sent, marks included, which is what the limit counts.
+ * Renders Markdown with WhatsApp's marks. `length` is in UTF-16 units of the sent text with its marks, which is what the limit
+ * counts.
  *
- * It is longer than the source where signs have to be made none, and for tables, tabs, code by indentation and numbers that grow.
+ * The result is longer than the source through disabled characters, tables, tabs, indented code and list numbers that gain
+ * digits.
  */
 export const renderWhatsApp: Render = remembering((source) => {
   const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
@@ -52,12 +54,12 @@ export const renderWhatsApp: Render = remembering((source) => {
   return { text, plain, length: text.length }
 })
 
-/** Words as they are: nothing in them is a mark. */
+/** Plain text with all its marks disabled. */
 export function asWritten(words: string): string {
   return literal(words)
 }
 
-/** As many units of it, no letter of two cut in two. */
+/** Cuts to `most` UTF-16 units, never inside a surrogate pair. */
 export function clipped(text: string, most: number): string {
   if (text.length <= most) return text
   const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
@@ -72,12 +74,12 @@ function marked(kind: Mark, content: string): string {
 function linked(content: string, href: string): string {
   if (!LINKS.test(href)) return content
   const address = href.replace(/^mailto:/i, '')
-  // Signs in it would be marks.
+  // Unescaped, these characters would be marks.
   const target = `${link}${address.replaceAll('*', '%2A').replaceAll('~', '%7E').replaceAll('`', '%60')}${end}`
   return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
 }
 
-/** Lines of code are none of them. */
+/** Changes each line outside of code blocks. */
 function eachLine(content: string, change: (line: string) => string): string {
   const chunks = content.split(/(\ufdd7[^\ufdd9]*\ufdd9)/)
   return chunks.map((chunk) => (chunk.startsWith(block) ? chunk : changed(chunk, change))).join('')
@@ -116,7 +118,7 @@ function pieceOf(sign: string, content: string): Piece {
   return { type: 'words', text: sign }
 }
 
-/** Between three backticks. Three more of them would end it, and so would one at an end. */
+/** Wraps text in three backticks. Separates backticks in it that would end the block: three in a row, or one at either end. */
 function ticked(text: string): string {
   const inner = text.replace(/`{3,}/g, (ticks) => [...ticks].join('\u2060'))
   return `\`\`\`${inner.replace(/^`/, '\u2060`').replace(/`$/, '`\u2060')}\`\`\``

@@ -1,38 +1,38 @@
-/** A message that is answered: its key, and the words that are shown of it. */
+/** A quoted message: its key, and the text shown in the quote. */
 export interface BaileysQuoted {
-  /** Names the message, as WhatsApp does; of a group's with who wrote it. */
+  /** WhatsApp's message key. In groups it includes the author. */
   readonly key: { remoteJid: string; fromMe: boolean; id: string; participant?: string }
   readonly message: { conversation: string }
 }
 
-/** What is sent, in Baileys' own names: a text or an edit, a removal, a reaction, a file. */
+/** Content to send, under Baileys' names: a text or an edit, a removal, a reaction, a file. */
 export type BaileysContent =
   | { text: string; linkPreview: null; edit?: BaileysQuoted['key'] }
   | { delete: BaileysQuoted['key'] }
   | { react: { text: string; key: BaileysQuoted['key'] } }
   | { document: Buffer; fileName: string; mimetype: string; caption: string }
 
-/** How it is sent. */
+/** Options of `sendMessage`. */
 export interface BaileysSendOptions {
-  /** The message's own id. Who has one of that id already takes no other. */
+  /** The message's id. Receivers ignore a second message with the same id. */
   messageId?: string
   quoted?: BaileysQuoted
 }
 
-/** What a socket tells of, as far as it is of interest. */
+/** The socket events that are used. */
 export interface BaileysEvents {
-  /** `notify`: just written. `append`: of before, or by oneself. */
+  /** `notify`: new messages. `append`: older ones, or the account's own. */
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: string }
   'messages.update': readonly unknown[]
 }
 
-/** What WhatsApp's server says to a message that it took. */
+/** The server's acknowledgement of a message. */
 export interface BaileysAck {
-  /** `id` is the message's; `t` when it was taken, by the server's clock, in s since the epoch; `error` why it was not. */
+  /** `id`: the message's id. `t`: when the server accepted it, by its clock, in s since the epoch. `error`: why it did not. */
   readonly attrs: Readonly<Record<string, string>>
 }
 
-/** The part of a Baileys socket that writes: what `makeWASocket()` gives. After a reconnect it is another one. */
+/** The part of a Baileys socket, from `makeWASocket()`, that is used. A reconnect needs a new socket. */
 export interface BaileysSocket {
   sendMessage(jid: string, content: BaileysContent, options?: BaileysSendOptions): Promise<unknown>
   sendPresenceUpdate(type: 'composing' | 'paused', jid?: string): Promise<void>
@@ -41,17 +41,17 @@ export interface BaileysSocket {
     on<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
     off<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
   }
-  /** Frames of the wire. Without it the time of a post is the computer's, not WhatsApp's. */
+  /** Raw frames. Without it, `postedAt` comes from the computer's clock instead of WhatsApp's. */
   readonly ws?:
     | {
         on(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
         off(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
       }
     | undefined
-  /** What the login knows of people's numbers and LIDs. Without it only what messages tell is known. */
+  /** The login's mapping of LIDs to phone numbers. Without it, only mappings found in messages are known. */
   readonly signalRepository?: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } } | undefined
   readonly user?: { readonly id: string; readonly lid?: string } | undefined
 }
 
-/** A socket, or what gives the one of the moment, where the host connects again. */
+/** A socket, or a function that returns the current one, for hosts that reconnect. */
 export type BaileysSource = BaileysSocket | (() => BaileysSocket | undefined)

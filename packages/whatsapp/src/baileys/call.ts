@@ -3,13 +3,13 @@ import { PortError } from '@reply/sink'
 import { toBaileysPortError } from './failure.ts'
 
 export interface CallOptions {
-  /** What for, and where. */
+  /** Names the call and the chat in errors. */
   readonly what: string
   readonly timeoutMs: number
   readonly clock: Clock
 }
 
-/** One call to a socket. A socket can't be told to give it up, so it is only not waited for any more. Rejects with a `PortError`. */
+/** Makes one socket call. A socket can't abort a call, so a timeout only stops waiting for it. Rejects with a `PortError`. */
 export async function callSocket<T>(make: () => Promise<T>, { what, timeoutMs, clock }: CallOptions): Promise<T> {
   let stop = (): void => {}
   const late = new Promise<never>((_, reject) => {

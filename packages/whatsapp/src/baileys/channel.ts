@@ -4,33 +4,33 @@ import { createBaileysHearing } from './hear.ts'
 import { lineOf } from './line.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 
-/** The sink's options, and who hears. */
+/** The sink's options, and the inbound handler. */
 export interface BaileysChannelOptions extends Omit<BaileysSinkOptions, 'socket' | 'jid' | 'replyTo' | 'onError'> {
   /**
-   * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next:
-   * after `handleMs` the next one is given to it beside it. When it throws, `onError` is told.
+   * Called for each message of a person, in order and once. It may take any time, and may wait for a person's next message:
+   * after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** What went wrong and was dealt with, the sinks' troubles too, and what WhatsApp refused afterwards. Default: nobody is told. */
+  /** Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp refused after sending. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
-  /** Default 5,000 ms. */
+  /** How long the next message waits for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
 }
 
-/** Both ways at once, over whatever socket there is: sinks go on over the next one. */
+/** Both directions over the current socket: sinks for the agent's replies, inbound for what people write. Sinks survive reconnects. */
 export interface BaileysChannel {
-  /** What `makeWASocket()` gave, each time that the host connects; undefined: there is none now. The one before is not heard any more. */
+  /** Call with each new socket of `makeWASocket()`, or undefined while disconnected. Stops listening to the previous one. */
   setSocket(socket: BaileysSocket | undefined): void
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
-   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
+   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<BaileysSinkOptions>): Sink
-  /** Hears nothing more, and resolves when what came is handled. The socket and the sinks are ended by who has them. */
+  /** Stops listening, and resolves when the received messages are handled. The host stops its sinks and the socket. */
   stop(): Promise<void>
 }
 
-/** WhatsApp by a linked device. */
+/** WhatsApp through a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const { onInbound, clock = systemClock, handleMs = 5000 } = options
   const onError = telling(options.onError)
@@ -76,7 +76,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
     current?.ev.off('messages.update', ears.update)
   }
 
-  /** Named with the device that it is linked as; messages name it without. */
+  /** The account's ids, without the device part that messages lack too. */
   function ownIds(): readonly string[] {
     const { id, lid } = current?.user ?? { id: '' }
     return [id, lid ?? ''].filter((one) => one !== '').map((one) => one.replace(/:\d+@/, '@'))

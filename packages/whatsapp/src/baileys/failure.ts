@@ -1,7 +1,7 @@
 import { PortError, type PortErrorType } from '@reply/sink'
 import { isBeforeSending, networkCodeOf } from '../network.ts'
 
-/** Of errors that Baileys makes with Boom. The numbers are HTTP's, or its own `DisconnectReason`. */
+/** Status codes of Baileys' Boom errors: HTTP's, or its own `DisconnectReason`. */
 const types: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorType>([
   // The socket is closed: nothing was written to it.
   [428, 'unreachable'],
@@ -17,10 +17,10 @@ const types: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorType>
   [410, 'refused'],
 ])
 
-/** Nobody says how long: it is asked for again as seldom as a person would. */
+/** WhatsApp doesn't say how long to wait, so this retries as rarely as a person would. */
 const retryAfterMs = 30_000
 
-/** What a call's failure means for the sink. */
+/** Maps a failed call to the sink's error. */
 export function toBaileysPortError(error: unknown, call: string): PortError {
   if (error instanceof PortError) return error
   const words = error instanceof Error ? error.message : String(error)

@@ -17,18 +17,18 @@ export interface BaileysHearing {
   readonly handleMs: number
 }
 
-/** What a socket's events are given to. Each message is heard once, in order. Never throws. */
+/** Handlers for a socket's events. They pass each message on once, in order, and never throw. */
 export interface BaileysEars {
   upsert(told: BaileysEvents['messages.upsert'], own: readonly string[]): void
   update(told: BaileysEvents['messages.update']): void
-  /** Resolves when all that came is handled, or has taken long enough. */
+  /** Resolves when all received messages are handled, at most `handleMs` each. */
   rest(): Promise<void>
 }
 
-/** A chat waits for an answer so long, in ms. */
+/** Call timeout of an answer, in ms. */
 const timeoutMs = 60_000
 
-/** There are no presses. */
+/** Unused in practice: linked devices have no buttons. */
 const pressMs = 86_400_000
 
 export function createBaileysHearing(options: BaileysHearing): BaileysEars {
@@ -38,7 +38,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
   let last = Promise.resolve()
   return { upsert, update, rest: async () => await last }
 
-  /** What comes as `append` was there before, or is one's own. */
+  /** Skips `append`: older messages, or the account's own. */
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
     if (type !== 'notify') return
     for (const message of messages) {
@@ -74,7 +74,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
           callSocket(async () => await line.socket().sendMessage(chat.id, content, quoting), about),
         )
       } catch (error) {
-        // The sinks of that account wait as well.
+        // The account's sinks share the budget, so they must wait too.
         if (error instanceof PortError && error.retryAfterMs !== undefined) pace.freeze(error.retryAfterMs, error.scope)
         throw error
       }

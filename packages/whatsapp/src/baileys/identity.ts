@@ -9,7 +9,7 @@ export interface Identities {
   personOf(jid: string, alt: string | undefined): Promise<string>
 }
 
-/** How many LIDs are remembered; the login itself knows more. */
+/** How many LIDs to keep; the login itself knows more. */
 const most = 1000
 
 export function createIdentities(socket: () => BaileysSocket | undefined): Identities {
@@ -34,25 +34,25 @@ export function createIdentities(socket: () => BaileysSocket | undefined): Ident
     for (const oldest of [...numbers.keys()].slice(0, -most)) numbers.delete(oldest)
   }
 
-  /** What the login knows. A socket that is closed may fail at it. */
+  /** Asks the login, which may fail on a closed socket. */
   async function lookUp(lid: string): Promise<string | undefined> {
     try {
       const found = await socket()?.signalRepository?.lidMapping.getPNForLID(lid)
       const number = found ? withoutDevice(found) : undefined
       return number !== undefined && isNumber(number) ? number : undefined
     } catch {
-      // The LID names them as well.
+      // The LID identifies the person too.
       return undefined
     }
   }
 }
 
-/** One person's: groups, channels and stories end otherwise. */
+/** True for a person's id: those of groups, channels and stories end differently. */
 export function isPerson(jid: string): boolean {
   return isNumber(jid) || isLid(jid)
 }
 
-/** As `cleanMessage` of Baileys does: a person has several devices, and their older ids end in `@c.us`. */
+/** Like Baileys' `cleanMessage`: a person has several devices, and older ids end in `@c.us`. */
 export function withoutDevice(jid: string): string {
   return jid
     .replace(/^([^@:_]+)[^@]*@/, '$1@')

@@ -6,22 +6,22 @@ import { chatOf, refOf } from './line.ts'
 
 type Text = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 
-/** A text as it came, before it can be answered, with what it is quoted by. */
+/** A parsed text, without the `answer` function yet, with what quoting it needs. */
 export interface BaileysHeard extends Omit<Text, 'chat' | 'actor'> {
   readonly quoted: BaileysQuoted
   readonly jid: string
   readonly author: Author
 }
 
-/** Who wrote it, by the ids that the message has for them. */
+/** The author, by the ids in the message. */
 export interface Author {
-  /** Undefined for a group's message that names no participant. */
+  /** Undefined for a group message without a participant. */
   readonly jid: string | undefined
   readonly alt: string | undefined
   readonly name: string | undefined
 }
 
-/** What WhatsApp refused after it had been sent, or what was taken back: its stub type in the wire's own numbers. */
+/** Protocol numbers: the stub type of a message deleted for everyone, and the status of one refused after sending. */
 const revoked = 1
 const failedStatus = 0
 
@@ -34,7 +34,7 @@ const key = z.object({
   remoteJidAlt: z.string().nullish(),
 })
 
-/** Seconds; a number, or a Long of protobufjs. */
+/** In seconds: a number, or protobufjs's Long. */
 const time = z.coerce.number().positive().optional().catch(undefined)
 
 const cited = z
@@ -55,7 +55,7 @@ const content = z.object({
   documentMessage: captioned,
 })
 
-/** What it stands in where messages disappear, or a document has words. */
+/** Wrappers for disappearing messages and for documents with a caption. */
 const wrapped = content.extend({
   ephemeralMessage: z.object({ message: content.nullish() }).nullish(),
   documentWithCaptionMessage: z.object({ message: content.nullish() }).nullish(),
@@ -77,12 +77,12 @@ const update = z.object({
   }),
 })
 
-/** Stories and channels; and who answers by themselves, as Meta AI. */
+/** Ids of stories and channels, and of bots such as Meta AI. */
 const [noChat, bot] = [/@(?:broadcast|newsletter)$/, /@bot$/]
 
 /**
- * A message of `messages.upsert`. `own` are the ids of this account. Undefined for what is no message; without `heard` for
- * what a channel does not hear: the account's own messages, bots, pictures without words, reactions, channels and stories.
+ * Reads a message of `messages.upsert`. `own`: the ids of this account. Returns undefined if it isn't a message, and no `heard`
+ * for what a channel ignores: the account's own messages, bots, pictures without a caption, reactions, channels and stories.
  */
 export function toHeard(
   value: unknown,
@@ -124,31 +124,31 @@ export function toHeard(
   }
 }
 
-/** Its chat and actor, with one id for each person. */
+/** Adds the chat and the actor, with one id per person. */
 export async function placed(
   { jid, author, ...heard }: BaileysHeard,
   identities: Identities,
 ): Promise<Text & Pick<BaileysHeard, 'quoted'>> {
-  // A group's message that names no participant does not tell who wrote it.
+  // A group message without a participant has no known author.
   const person = author.jid === undefined ? undefined : await identities.personOf(author.jid, author.alt)
   const id = person ?? jid
   const actor = { id, name: author.name ?? id, ...(person === undefined && { isAnonymous: true as const }) }
   return { ...heard, chat: chatOf(isPerson(jid) ? id : jid), actor }
 }
 
-/** When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket gave no message back. */
+/** When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket returned no message. */
 export function toTime(sent: unknown): number | undefined {
   const { data } = z.object({ messageTimestamp: time }).safeParse(sent)
   return data?.messageTimestamp && data.messageTimestamp * 1000
 }
 
-/** The id of a message that somebody took back for everyone. */
+/** The id of a message deleted for everyone. */
 export function toRevoked(value: unknown): string | undefined {
   const { data } = update.safeParse(value)
   return data?.update.messageStubType === revoked ? data.key.id : undefined
 }
 
-/** A message of ours that WhatsApp refused after it was sent. */
+/** One of the account's messages that WhatsApp refused after sending. */
 export function toFailed(
   value: unknown,
 ): { readonly jid: string; readonly id: string; readonly reason: string } | undefined {

@@ -5,36 +5,36 @@ import { createIdentities, type Identities, isPerson } from './identity.ts'
 import { toRevoked } from './inbound.ts'
 
 /**
- * One account's line to WhatsApp, whatever socket it goes over at the moment. It remembers what a socket does not tell
- * again: what is there to be quoted, when it was posted, and what was taken back.
+ * One account's connection to WhatsApp, across sockets. It keeps what a new socket doesn't report again: messages that can be
+ * quoted, when they were posted, and which were deleted.
  */
 export interface Line {
-  /** The socket of the moment. Throws `unreachable` where there is none. */
+  /** The current socket. Throws `unreachable` without one. */
   socket(): BaileysSocket
-  /** Something was posted or heard. */
+  /** Records a message that was posted or received at `at`, in ms since the epoch. */
   remember(ref: string, message: BaileysQuoted, at: number): void
   recall(ref: string): { readonly message: BaileysQuoted; readonly at: number } | undefined
-  /** Somebody took it back for everyone. */
+  /** True if the message was deleted for everyone. */
   isGone(id: string): boolean
-  /** When WhatsApp took the message of that id, by its clock, in ms since the epoch. Undefined if the socket tells nothing of it in time. */
+  /** When WhatsApp accepted the message, by its clock, in ms since the epoch. Undefined without an acknowledgement in time. */
   takenAt(id: string, clock: Clock): Promise<number | undefined>
   readonly identities: Identities
-  /** Ends listening. */
+  /** Stops listening to the socket. */
   close(): void
 }
 
-/** So many messages are remembered. */
+/** How many messages to keep; the oldest are dropped. */
 const most = 1000
 
-/** The server says so within a round trip; what a socket has not told after this, in ms, is not waited for. */
+/** How long to wait for an acknowledgement, in ms. The server sends it within a round trip. */
 const ackMs = 2000
 
-/** Baileys' name for it. */
+/** Baileys' event for acknowledgements. */
 const ackEvent = 'CB:ack,class:message'
 
 const lines = new WeakMap<object, Line>()
 
-/** The one of a source: all that is written with it shares what is known. */
+/** The line of a source, shared by everything that uses the same source. */
 export function lineOf(source: BaileysSource): Line {
   const line = lines.get(source) ?? createLine(source)
   lines.set(source, line)
@@ -83,7 +83,7 @@ function createLine(source: BaileysSource): Line {
     for (const oldest of [...acks.keys()].slice(0, -most)) acks.delete(oldest)
   }
 
-  /** It may have come before the call that sent it resolved. */
+  /** The acknowledgement may arrive before the sending call resolves. */
   async function takenAt(id: string, clock: Clock): Promise<number | undefined> {
     if (acks.has(id) || !current?.ws) return acks.get(id)
     return await new Promise((resolve) => {
@@ -106,30 +106,30 @@ function createLine(source: BaileysSource): Line {
   }
 
   function remember(ref: string, message: BaileysQuoted, at: number): void {
-    // An edit makes it no younger.
+    // An edit keeps the original time.
     known.set(ref, { message, at: known.get(ref)?.at ?? at })
     for (const oldest of [...known.keys()].slice(0, -most)) known.delete(oldest)
   }
 }
 
-/** A message's id, and of others' messages whose it is: nobody could answer it otherwise. */
+/** A ref's id. For other people's messages it includes the author, which quoting needs. */
 export function refOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key']): string {
   return fromMe ? id : `${id}/${participant ?? remoteJid}`
 }
 
-/** Of a message that was not seen here, as after a restart: enough to answer it, without its words. */
+/** The key of a message that isn't in memory, as after a restart: enough to reply to it, but without its text. */
 export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
   const [id = ref, author] = ref.split('/')
   if (author === undefined) return { remoteJid: jid, fromMe: true, id }
-  // The person may have written under another of their ids than the chat's.
+  // The person may have used another of their ids than the chat's.
   return isPerson(jid)
     ? { remoteJid: author, fromMe: false, id }
     : { remoteJid: jid, fromMe: false, id, participant: author }
 }
 
 /**
- * A message as it is quoted in that chat. The author keeps the id that WhatsApp used; another `remoteJid` than the chat's would
- * make it a quotation from elsewhere (`generateWAMessageFromContent` of Baileys).
+ * A message in the form to quote in that chat. The author keeps the id that WhatsApp used. A `remoteJid` other than the chat's
+ * would make it a quote from another chat (Baileys' `generateWAMessageFromContent`).
  */
 export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
   if (key.fromMe) return { key, message }

@@ -16,20 +16,20 @@ import { toTime } from './inbound.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
 import { keyOf, lineOf, quotableIn } from './line.ts'
 
-/** For a port to one chat. */
+/** Options of `createBaileysPort`. */
 export interface BaileysPortOptions {
-  /** The socket, or what gives the one of the moment. */
+  /** The socket, or a function that returns the current one. */
   readonly socket: BaileysSource
-  /** Who or which group it is written to, as an inbound names the chat. */
+  /** The person or group to write to: the chat id of an inbound. */
   readonly jid: string
-  /** The message that asked is marked as read when it is begun to be answered. Default: none is. */
+  /** The prompt's ref: marked as read with the first typing indicator. Default: no message is. */
   readonly replyTo?: string | undefined
-  /** So long a call may take, in ms. Nobody knows then whether it was done. Default 60,000. */
+  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 60,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
-/** A linked device's hands for one chat. Every call is made once; whoever repeats is the sink. */
+/** Platform adapter for one chat of a linked device. It never retries a call: the sink does. */
 export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   const { socket: source, jid, replyTo, timeoutMs = 60_000, clock = systemClock } = options
   const line = lineOf(source)
@@ -91,7 +91,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     const sent = await call(verb, () => line.socket().sendMessage(jid, content, { messageId, ...quoted }))
     const ref = { id: messageId }
     line.remember(ref.id, { key: ownKey(ref), message: { conversation: shown } }, at)
-    // What is sent carries the computer's time, which is the best there is if WhatsApp's own is not told.
+    // Without an acknowledgement, falls back to the sent message's time, from the computer's clock.
     return { ...ref, postedAt: (await line.takenAt(messageId, clock)) ?? toTime(sent) }
   }
 
@@ -103,7 +103,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     return { remoteJid: jid, fromMe: true, id }
   }
 
-  /** WhatsApp takes what comes too late, and shows nothing of it. */
+  /** WhatsApp accepts edits that are too late, but doesn't show them. */
   function refuseLate({ id }: MessageRef): void {
     if (line.isGone(id)) throw new PortError('gone', `Message ${id} in chat ${jid} was taken back.`)
     const known = line.recall(id)
@@ -122,7 +122,7 @@ function textOf({ text, isPlain }: Bubble): string {
   throw new PortError('too-long', `${written.length} units are too many; a message takes ${textLength}.`)
 }
 
-/** The same for each try of one post: who has a message of that id takes no other. In the form of Baileys' own. */
+/** The same id for each retry of a post, because receivers ignore a known id. Has the form of Baileys' own ids. */
 function messageIdOf(jid: string, key: string): string {
   return `3EB0${createHash('sha256').update(`${jid}\n${key}`).digest('hex').toUpperCase().slice(0, 18)}`
 }

@@ -15,20 +15,20 @@ import type { BaileysSource } from './api.ts'
 import { chatOf } from './line.ts'
 import { createBaileysPort } from './port.ts'
 
-/** For a sink in one chat. */
+/** Options of `baileysSink`. */
 export interface BaileysSinkOptions {
-  /** What `makeWASocket()` gives, or a function that gives the one of the moment. Sinks on the same share its pace. */
+  /** A socket of `makeWASocket()`, or a function that returns the current one. Sinks on the same one share its rate limits. */
   readonly socket: BaileysSource
-  /** Who or which group it is written to. */
+  /** The person or group to write to. */
   readonly jid: string
-  /** The message that asked: its id, a slash and whose it is, which is the id of an inbound's `messageRef`. The answer answers it, and it is marked as read. */
+  /** The message to reply to, and to mark as read: its id, a slash and its author, as in an inbound's `messageRef.id`. */
   readonly replyTo?: string | undefined
   readonly policy?: Partial<Policy> | undefined
-  /** Default: English; asks name the numbers that answer them. */
+  /** Default: English. Questions name the numbers that answer them. */
   readonly words?: Partial<Words> | undefined
   /**
-   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: in a chat with one person
-   * that person may answer; in a group permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a chat with one
+   * person that person may answer; in a group permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
@@ -40,7 +40,7 @@ export interface BaileysSinkOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Without buttons, people answer by number; in a group only by a reply to the message. The numbers are the same everywhere. */
+/** Without buttons, people answer by number, in groups only by a reply to the message. Each number always means the same. */
 export const baileysWords: Partial<Words> = {
   replyPermission: (always) =>
     `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write reject and why.`,

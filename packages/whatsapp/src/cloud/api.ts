@@ -1,42 +1,42 @@
-/** A body of `POST /{phone number id}/messages`, in the Cloud API's own names. */
+/** A body of `POST /{phone number id}/messages`, under the Cloud API's names. */
 export type CloudMessage = Readonly<Record<string, unknown>>
 
-/** A file on its way to the Cloud API. */
+/** A file to upload. */
 export interface CloudMedia {
   readonly name: string
   readonly mediaType: string
   readonly text: string
 }
 
-/** What became of a call. */
+/** The result of a call. */
 export interface CloudPosted {
-  /** The `wamid`, if a message was made. */
+  /** The `wamid`, if a message was posted. */
   readonly id: string | undefined
   /**
-   * When Meta answered, by its clock, in ms since the epoch: the `Date` header, which counts whole seconds. The body tells no time.
-   * Absent without that header: the sink then goes by its own clock.
+   * When Meta answered, by its clock, in ms since the epoch: the `Date` header, in whole seconds. The body has no time.
+   * Absent without that header: the sink then uses its own clock.
    */
   readonly at?: number | undefined
 }
 
-/** Who calls the Cloud API for one phone number. `createCloudClient` makes one; sinks on one client share its pace. */
+/** A Cloud API client for one phone number, as `createCloudClient` makes it. Sinks on one client share its rate limits. */
 export interface CloudClient {
-  /** The number that it writes from, as the Cloud API names it. */
+  /** The Cloud API's id of the number to write from. */
   readonly phoneNumberId: string
-  /** Posts a message, marks one as read, types. Rejects with a `CloudError`, or as `fetch` does. */
+  /** Posts a message, marks one as read, or shows typing. Rejects with a `CloudError`, or as `fetch` does. */
   messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted>
-  /** Resolves with the id that a document is sent by. */
+  /** Uploads a file. Resolves with the media id for a document message. */
   media(media: CloudMedia, signal: AbortSignal): Promise<string>
 }
 
-/** An answer of the Cloud API that refuses. It carries no token. */
+/** An error response of the Cloud API. Never contains the token. */
 export class CloudError extends Error {
   override readonly name = 'CloudError'
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status: number
-  /** As Meta numbers its errors. Undefined when the answer was none of the Cloud API's. */
+  /** Meta's error code. Undefined if the response isn't from the Cloud API. */
   readonly code: number | undefined
-  /** What it says beside its message. */
+  /** Meta's details besides the message. */
   readonly details: string
 
   constructor(

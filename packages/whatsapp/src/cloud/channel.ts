@@ -15,46 +15,46 @@ import { createCloudHearing, type HearCloud } from './hear.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 import { createCloudWebhook } from './webhook.ts'
 
-/** The sink's options, and what a webhook needs. */
+/** The sink's options, the inbound handler, and the webhook's secrets. */
 export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' | 'replyTo' | 'onError'> {
-  /** The app's, of its basic settings: what Meta sends is signed with it. */
+  /** The app secret from the app's basic settings. Meta signs its requests with it. */
   readonly appSecret: string
-  /** Any word that nobody can guess; the same is entered where the webhook is set. */
+  /** Any unguessable string of at least 8 characters: the Verify token entered in the webhook's settings. */
   readonly verifyToken: string
   /**
-   * What people do, in order, each once. What it does with it may take as long as it likes, and wait for what they do next:
-   * after `handleMs` the next one is given to it beside it. When it throws, `onError` is told.
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next action:
+   * after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** What went wrong and was dealt with, the sinks' troubles too, and what WhatsApp could not deliver. Default: nobody is told. */
+  /** Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp could not deliver. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
-  /** Default 5,000 ms. */
+  /** How long the next event waits for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
-  /** What was written longer ago than that is passed over, in ms: Meta repeats for days what it could not tell. Default 24 h, as longer after nobody could be answered. */
+  /** Skips messages older than this, in ms: Meta redelivers for days. Default 24 h, because WhatsApp allows no answer after that. */
   readonly maxAgeMs?: number | undefined
-  /** Bytes of a webhook's request. Default 3 MiB, the most that Meta sends. */
+  /** Largest webhook request body, in bytes. Default 3 MiB, the most that Meta sends. */
   readonly maxBytes?: number | undefined
 }
 
 /** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface WhatsAppChannel {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer what is asked. For other
-   * answerers give `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
+   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<WhatsAppSinkOptions>): Sink
   /**
-   * One request of Meta's. 200: heard, or heard before, or the challenge of a GET with the right token; 400: no webhook of
-   * WhatsApp's; 401: not from Meta; 403: a GET with another token; 405: another method; 413: too large.
+   * Handles one request from Meta. 200: handled, a repeat, or the challenge of a GET with the right token; 400: not a WhatsApp
+   * webhook; 401: not from Meta; 403: a GET with a wrong token; 405: another method; 413: too large; 503: stopped.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** Hears nothing more: requests are answered 503, so that Meta tells it again. Resolves when what came is handled. Sinks are stopped by who has them. */
+  /** Refuses further requests with 503, so that Meta redelivers them. Resolves when the received events are handled. It does not stop sinks: the host does. */
   stop(): Promise<void>
 }
 
-/** The Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
+/** WhatsApp through Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
   const { client, appSecret, verifyToken, onInbound, clock = systemClock } = options
   const onError = telling(options.onError)

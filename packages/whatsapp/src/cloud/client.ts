@@ -3,19 +3,19 @@ import { WhatsAppError } from '../error.ts'
 import { type CloudClient, CloudError, type CloudMedia, type CloudMessage, type CloudPosted } from './api.ts'
 import { toMediaId, toPosted, toRefusal } from './decode.ts'
 
-/** Whose number it is, and where it is called. */
+/** Options of `createCloudClient`. */
 export interface CloudClientOptions {
-  /** A system user's, with `whatsapp_business_messaging`. */
+  /** A system user's token, with the permission `whatsapp_business_messaging`. */
   readonly token: string
   /** Meta's id of the number, not the number. */
   readonly phoneNumberId: string
-  /** With its version. Default `https://graph.facebook.com/v23.0`. */
+  /** Includes the API version. Default `https://graph.facebook.com/v23.0`. */
   readonly apiUrl?: string | undefined
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** The Cloud API by plain `fetch`: each call is one request, and nothing is repeated. Throws `invalid` for unusable options. */
+/** A Cloud API client that uses plain `fetch`: one request per call, without retries. Throws `invalid` for unusable options. */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
   const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of ASCII' } })
@@ -77,7 +77,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     if (response.ok) return { answer, at: timeIn(response.headers) }
     const { status } = response
     const refusal = toRefusal(answer)
-    // Of a token that is none Meta tells it in its message.
+    // For a malformed token, Meta's error message contains the token.
     if (refusal)
       throw new CloudError(hidden(refusal.message), { status, code: refusal.code, details: hidden(refusal.details) })
     throw new CloudError(`HTTP ${status}`, { status })

@@ -20,7 +20,7 @@ export interface CloudRefusal {
   readonly details: string | undefined
 }
 
-/** The `wamid` of what was posted; `done` where there is none. Undefined for what is no such answer. */
+/** A posted message's `wamid`; without an id for calls that only succeed. Returns undefined for any other response. */
 export function toPosted(value: unknown): { readonly id: string | undefined } | undefined {
   const message = posted.safeParse(value).data
   if (message) return { id: message.messages[0]?.id }
@@ -31,7 +31,7 @@ export function toMediaId(value: unknown): string | undefined {
   return media.safeParse(value).data?.id
 }
 
-/** Undefined for what Meta did not write. */
+/** Returns undefined if the body isn't a Meta error. */
 export function toRefusal(value: unknown): CloudRefusal | undefined {
   const { data } = refusal.safeParse(value)
   return data && { message: data.error.message, code: data.error.code, details: data.error.error_data?.details }

@@ -2,10 +2,10 @@ import { PortError, type PortErrorType } from '@reply/sink'
 import { isBeforeSending, networkCodeOf } from '../network.ts'
 import { CloudError } from './api.ts'
 
-/** What an error of Meta's means: https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes */
+/** How the sink treats one of Meta's errors. https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes */
 interface Meaning {
   readonly type: PortErrorType
-  /** Meta says none: these are the least that helps, so that no time is lost. */
+  /** Meta gives no time to wait: these are the shortest waits that help. */
   readonly retryAfterMs?: number
   readonly scope?: 'chat' | 'client'
   /** What to do about it. */
@@ -65,10 +65,10 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [133004, { type: 'unreachable' }],
 ])
 
-/** Of "invalid parameter" and the like, of which there is one code for all. */
+/** Recognizes length errors by their text: "invalid parameter" has one code for all causes. */
 const tooLong = /too long|length|at most|max(?:imum)?[^.]*char|exceed/i
 
-/** What a call's failure means for the sink. */
+/** Maps a failed call to the sink's error. */
 export function toCloudPortError(error: unknown, call: string): PortError {
   if (error instanceof PortError) return error
   if (!(error instanceof CloudError)) return unanswered(error, call)
@@ -80,7 +80,7 @@ export function toCloudPortError(error: unknown, call: string): PortError {
   return new PortError(meaning.type, message, { cause: error, retryAfterMs, scope })
 }
 
-/** What to do about an error that a webhook tells of; undefined where nothing more is known than it says. */
+/** What to do about an error code from a webhook. Undefined for codes without advice. */
 export function cureOf(code: number): string | undefined {
   return meanings.get(code)?.cure
 }
@@ -92,7 +92,7 @@ function meaningOf({ code, status, message, details }: CloudError): Meaning {
     if (status === 429) return { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }
     return { type: tooLong.test(`${message} ${details}`) ? 'too-long' : 'refused' }
   }
-  // It was taken, or a gateway gave up on a server that may have gone on.
+  // Accepted without a readable answer, or a gateway timeout, after which the server may still have acted.
   if (status < 300 || status === 504) return { type: 'ambiguous' }
   if (status === 429) return { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }
   if (status === 413) return { type: 'too-long' }

@@ -18,10 +18,10 @@ export interface CloudHearing {
   readonly timeoutMs: number
 }
 
-/** Gives the host what a webhook tells, each once, in order, and resolves when that is done or has taken long enough. Never rejects. */
+/** Passes a webhook's events to the host, in order and once. Resolves when the host is done or `handleMs` is over. Never rejects. */
 export type HearCloud = (events: readonly CloudEvent[]) => Promise<void>
 
-/** A press is a message like any other: there is no time in which it has to be answered. */
+/** A press is an ordinary message, without a deadline for its answer. */
 const pressMs = 86_400_000
 
 export function createCloudHearing(options: CloudHearing): HearCloud {
@@ -82,7 +82,7 @@ function inboundOf(heard: CloudHeard, options: CloudHearing): Inbound {
       })
     } catch (error) {
       const { type: kind, retryAfterMs, scope } = toCloudPortError(error, 'answer')
-      // The sinks of that chat wait as well.
+      // The chat's sinks share the budget, so they must wait too.
       if (kind === 'rate-limited' && retryAfterMs !== undefined) pace.freeze(retryAfterMs, scope)
       throw error
     }

@@ -1,16 +1,16 @@
 import type { Actor, Inbound } from '@reply/sink'
 import { z } from 'zod'
 
-/** What a person did, before anybody can answer it. `said` is the message that they did it with. */
+/** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
 export type CloudHeard =
   | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly said: string })
 
-/** One thing that a webhook tells. */
+/** One event in a webhook request. */
 export type CloudEvent =
-  /** `heard` is undefined for what a channel does not hear: pictures without words, voices, reactions, groups. */
+  /** `heard` is undefined for what a channel ignores: pictures without a caption, voice messages, reactions, groups. */
   | { readonly type: 'message'; readonly id: string; readonly at: number; readonly heard: CloudHeard | undefined }
-  /** What was taken, and can't be delivered. */
+  /** A message that was accepted but can't be delivered. */
   | {
       readonly type: 'failed'
       readonly id: string | undefined
@@ -51,7 +51,7 @@ const media = z.object({ caption: z.string().optional() })
 
 const message = z.object({
   id: z.string(),
-  /** Absent for who has a name instead of a number. */
+  /** Absent for people with a username instead of a number. */
   from: z.string().optional(),
   from_user_id: z.string().optional(),
   group_id: z.string().optional(),
@@ -80,7 +80,7 @@ const status = z.object({
   errors: z.array(failure).optional(),
 })
 
-/** What happened at that number; what happened at others is left out. Undefined for what is no webhook of WhatsApp's. */
+/** Events of that number; skips those of other numbers. Returns undefined if the body isn't a WhatsApp webhook. */
 export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly CloudEvent[] | undefined {
   const { data } = schema.safeParse(jsonOf(body))
   return data?.entry.flatMap(({ changes }) =>
@@ -135,7 +135,7 @@ function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeo
   const ref = { id, postedAt: said.timestamp * 1000 }
   const token = (interactive?.button_reply ?? interactive?.list_reply)?.id ?? button?.payload
   if (token !== undefined) {
-    // Its answer is a message in the chat already.
+    // A press also shows as the person's message in the chat.
     return { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, said: id, isMessage: true }
   }
   const text = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text

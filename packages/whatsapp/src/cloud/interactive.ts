@@ -4,8 +4,8 @@ import type { CloudMessage } from './api.ts'
 import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'
 
 /**
- * A body with buttons below it: reply buttons where all of it fits there, else a list, whose rows take longer labels and
- * whose body takes more. Undefined where neither does.
+ * A message body with buttons: reply buttons if everything fits, else a list, which allows longer labels and a longer body.
+ * Returns undefined if neither fits.
  */
 export function interactiveOf(
   body: string,

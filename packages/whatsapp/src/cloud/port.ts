@@ -14,21 +14,21 @@ import { toCloudPortError } from './failure.ts'
 import { interactiveOf } from './interactive.ts'
 import { buttonsBodyLength, captionLength, cloudLimits, textLength } from './limits.ts'
 
-/** For a port to one person. */
+/** Options of `createCloudPort`. */
 export interface CloudPortOptions {
   readonly client: CloudClient
-  /** Who it is written to, as an inbound names the chat: a number, or a business-scoped user id. */
+  /** The person to write to, the chat id of an inbound: a number, or a business-scoped user id. */
   readonly to: string
-  /** The message that asked, a `wamid`: below it the person sees that it is read and that somebody writes. Default: neither is shown. */
+  /** The prompt's `wamid`: typing marks it as read and shows the indicator. Default: neither is shown. */
   readonly replyTo?: string | undefined
-  /** On the button that opens a list, of 20 UTF-16 units at most. Default "Answer …". */
+  /** Label of the button that opens a list, at most 20 UTF-16 units. Default "Answer …". */
   readonly listLabel?: string | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
-/** The Cloud API's hands for one person. Nothing is repeated that may have been done; that is the sink's to decide. */
+/** Platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect: the sink decides that. */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs = 30_000, clock = systemClock } = options
   const port: ChannelPort = { limits: cloudLimits, post, upload, react }
@@ -44,15 +44,15 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     try {
       return await send('post', { type: 'interactive', interactive }, posting)
     } catch (error) {
-      // Some servers take as little above a list as above buttons. The options are in the words, too.
+      // Some servers allow only the buttons' body length above a list. The text names the options too.
       if (!(error instanceof PortError) || error.type !== 'too-long' || body.length <= buttonsBodyLength) throw error
     }
     return await send('post', text, posting)
   }
 
-  /** What fails before the message is sent has shown nothing. */
+  /** A failed media upload has posted nothing, so it can safely be retried. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    // Of texts it takes none but plain ones; the name says what it is.
+    // The only text media type that it accepts; the file name tells the format.
     const file = { name, mediaType: 'text/plain', text }
     const id = await call('upload', (signal) => client.media(file, signal)).catch((error: PortError) => {
       if (error.type !== 'ambiguous') throw error
@@ -69,7 +69,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     )
   }
 
-  /** It goes out by itself, and with each message. */
+  /** WhatsApp ends the indicator by itself, and with each message. */
   async function typing(on: boolean, messageId: string): Promise<void> {
     if (!on) return
     const shown = { status: 'read', message_id: messageId, typing_indicator: { type: 'text' } }
@@ -97,7 +97,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   }
 }
 
-/** Numbers have no dot; business-scoped user ids have, after their country. More is not read out of them. */
+/** Business-scoped user ids have a dot after the country code; numbers have none. */
 export function recipientOf(to: string): CloudMessage {
   return { recipient_type: 'individual', ...(to.includes('.') ? { recipient: to } : { to }) }
 }

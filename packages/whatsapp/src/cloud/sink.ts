@@ -14,20 +14,20 @@ import { renderWhatsApp } from '../render.ts'
 import type { CloudClient } from './api.ts'
 import { createCloudPort } from './port.ts'
 
-/** For a sink to one person. */
+/** Options of `whatsappSink`. */
 export interface WhatsAppSinkOptions {
-  /** `createCloudClient({ token, phoneNumberId })`. Sinks on one client share its pace. */
+  /** `createCloudClient({ token, phoneNumberId })`. Sinks on one client share its rate limits. */
   readonly client: CloudClient
-  /** Who it is written to: a number with its country, or a business-scoped user id. */
+  /** The person to write to: a number with its country code, or a business-scoped user id. */
   readonly to: string
-  /** The message that asked, a `wamid`: the answer answers it, and it shows that somebody writes. */
+  /** The prompt's `wamid`: the reply quotes it, and typing is shown. */
   readonly replyTo?: string | undefined
-  /** Default: notices of tools every 60 s at most, a word after 3 min without any, code of more than 2,000 units as a file. */
+  /** Default: tool notices at most every 60 s, a heartbeat after 3 min, code of more than 2,000 UTF-16 units as a file. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Asked for each press and for words that would answer. Only `true` lets the actor answer. Default: the person who is
-   * written to.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: the chat's person
+   * may answer.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
@@ -39,7 +39,7 @@ export interface WhatsAppSinkOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Each message rings, and one takes 6 s: what only says that it goes on comes seldom. */
+/** Each message notifies, and the limit is one in 6 s, so progress notices are rare. */
 export const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatMs: 180_000, documentLength: 2000 }
 
 /** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for an unusable policy. */

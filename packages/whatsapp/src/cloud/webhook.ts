@@ -8,13 +8,13 @@ export interface CloudWebhookOptions {
   readonly verifyToken: string
   readonly phoneNumberId: string
   readonly hear: HearCloud
-  /** Nothing is taken any more: Meta tells it again, maybe to who comes next. */
+  /** If true, refuses requests with 503: Meta redelivers them, maybe to the next process. */
   readonly isStopped: () => boolean
-  /** Bytes that a body may have. */
+  /** Largest body, in bytes. */
   readonly maxBytes: number
 }
 
-/** Meta signs the bytes that it sends. https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads */
+/** Meta's signature of the raw body. https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads */
 const signatureHeader = 'x-hub-signature-256'
 
 export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
@@ -31,7 +31,7 @@ export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
   }
 
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
-    // It proves once, when the webhook is set, that whoever set it has the token.
+    // Meta verifies the URL with this GET when the webhook is set up; `refuse` has checked the token.
     if (request.method.toUpperCase() === 'GET')
       return { status: 200, body: { type: 'text/plain', text: queryOf(request).get('hub.challenge') ?? '' } }
     const given = signatureIn(request)
@@ -46,7 +46,7 @@ export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
   function isVerified(head: WebhookHead): boolean {
     const query = queryOf(head)
     const given = query.get('hub.verify_token') ?? ''
-    // Of equal length whatever is given, so that the time it takes tells nothing.
+    // Compares digests, which have equal length, in constant time, so that timing reveals nothing.
     return timingSafeEqual(digest(given), token) && query.get('hub.mode') === 'subscribe'
   }
 }

@@ -43,13 +43,13 @@ export async function start(options: Partial<DiscordOptions> = {}, startMs?: num
   return { discord, clock, rest: clientOf(discord, clock) }
 }
 
-/** The client counts its budgets by the system's clock, which goes by hand as well. */
+/** The client counts its rate limits by the system clock, so that one is manual as well. */
 export function clientOf({ url: api }: FakeDiscord, clock: HandClock): REST {
   vi.spyOn(Date, 'now').mockImplementation(clock.now)
   return new REST({ api, ...discordRestOptions }).setToken(token)
 }
 
-/** The same client, with something done before each call, and how many calls are on their way. */
+/** The same client, with a hook before each call and a count of pending calls. */
 export function watched(rest: DiscordRest, before: () => Promise<void> = async () => {}) {
   let inFlight = 0
   const around =
@@ -70,7 +70,7 @@ export function watched(rest: DiscordRest, before: () => Promise<void> = async (
   return { client, inFlight: () => inFlight, rest: () => calm(() => inFlight === 0) }
 }
 
-/** Until no call is on its way any more; one that is never answered is not waited for. */
+/** Waits until no call is pending, except one that never gets an answer. */
 export async function calm(isCalm: () => boolean, mostMs = 2000): Promise<void> {
   const end = performance.now() + mostMs
   for (let count = 0; count < 3 && performance.now() < end; ) {
@@ -100,7 +100,7 @@ const chat = { id: channelId }
 export const editing = { chat, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the kind of failure. Nothing of it may tell a token. */
+/** How a call ended: `done`, or the error's fields. Fails if the error contains a token. */
 export async function ending(call: Promise<unknown> | undefined): Promise<object> {
   try {
     await call
@@ -111,14 +111,14 @@ export async function ending(call: Promise<unknown> | undefined): Promise<object
   }
 }
 
-/** However deep one looks. */
+/** Fails if an error contains a token at any depth. */
 export function tellsNothing(error: unknown): void {
   const said = inspect(error, { depth: 20, showHidden: true })
   expect(said).not.toMatch(/very-secret|interaction-token/)
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/very-secret|interaction-token/)
 }
 
-/** The real discord.js takes its time. */
+/** Waits in real time, because the real discord.js does. */
 export function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
   return patient(isSo, what, 15_000)
 }

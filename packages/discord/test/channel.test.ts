@@ -50,8 +50,8 @@ async function ask({ rest }: Started, components: readonly unknown[] = [button])
   return (posted as { id: string }).id
 }
 
-describe('over the gateway, by the real discord.js, is heard', () => {
-  test('a text: who, where, in answer to what', async () => {
+describe('over the gateway, with the real discord.js', () => {
+  test('a text has its actor, chat and the message that it replies to', async () => {
     const { discord, heard } = await hear()
     const first = discord.say(channelId, 'Hi', { from: person })
     const second = discord.say(channelId, '/stop now', { from: person, replyTo: first })
@@ -63,7 +63,7 @@ describe('over the gateway, by the real discord.js, is heard', () => {
     ])
   })
 
-  test('a press, whose answer the person alone sees', async () => {
+  test('only the person who pressed sees the answer to a press', async () => {
     const hearing = await hear(async (inbound) => {
       if (inbound.type === 'press') await inbound.answer('Taken *so*.')
       if (inbound.type === 'press') await inbound.answer('Twice.')
@@ -77,7 +77,7 @@ describe('over the gateway, by the real discord.js, is heard', () => {
     expect(hearing.discord.count('callback')).toBe(1)
   })
 
-  test('a direct message, which discord.js itself would have lost', async () => {
+  test('a direct message arrives, which discord.js itself would have dropped', async () => {
     const channels = [{ id: channelId, kind: 'direct' as const }]
     const { discord, heard } = await hear(() => {}, {}, { channels })
     discord.say(channelId, 'Hi')
@@ -85,7 +85,7 @@ describe('over the gateway, by the real discord.js, is heard', () => {
     expect(heard).toMatchObject([{ type: 'text', text: 'Hi' }])
   })
 
-  test('what was missed while the connection was gone', async () => {
+  test('messages missed during a disconnect arrive', async () => {
     const { discord, heard } = await hear()
     discord.dropGateway()
     await until(() => discord.connected === 0)
@@ -93,7 +93,7 @@ describe('over the gateway, by the real discord.js, is heard', () => {
     await until(() => heard.length === 1)
   })
 
-  test('nothing without the right to read', async () => {
+  test('without the MessageContent intent only mentions arrive', async () => {
     const { discord, heard } = await hear(() => {}, {}, {}, [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages])
     discord.say(channelId, 'Hi')
     discord.say(channelId, 'Hi <@700000000000000001>')
@@ -102,7 +102,7 @@ describe('over the gateway, by the real discord.js, is heard', () => {
   })
 })
 
-test('others of the same bot keep their buttons and commands', async () => {
+test('other buttons and commands of the same bot are left alone', async () => {
   const hearing = await hear(() => {}, { commands: ['ask'] })
   const { discord, client, heard } = hearing
   const theirs = { type: 1, components: [{ type: 2, style: 2, label: 'Theirs', custom_id: 'theirs' }] }
@@ -125,7 +125,7 @@ describe('a press', () => {
     return hearing.discord.press(channelId, messageId, 'Yes')
   }
 
-  test('that the host fails at is answered all the same, and told', async () => {
+  test('is answered and reported if the host fails', async () => {
     const hearing = await hear(() => Promise.reject(new Error('broken')))
     const pressed = await (await press(hearing)).settled
     expect([pressed.status, pressed.texts]).toEqual(['deferred', []])
@@ -133,7 +133,7 @@ describe('a press', () => {
     expect(hearing.errors).toMatchObject([{ type: 'inbound', message }])
   })
 
-  test('that takes long is taken in time, and told later', async () => {
+  test('is acknowledged in time and answered later if the host takes long', async () => {
     let release = (): void => {}
     const hearing = await hear(async (inbound) => {
       await new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ describe('a press', () => {
     ])
   })
 
-  test('that comes too late is a failure that is told, without its token', async () => {
+  test('that comes too late fails; the reported error lacks the token', async () => {
     const { channel, errors } = await hear(() => {}, { updates: 'own' })
     const user = { id: person.id, username: 'ada' }
     const d = { id: '1', token: 'interaction-token-old', application_id: '2', type: 3, channel_id: channelId, user }
@@ -162,7 +162,7 @@ describe('a press', () => {
   })
 })
 
-test("a text's answer is a message that answers it, and calls nobody", async () => {
+test("a text's answer is a reply that mentions no one", async () => {
   const { discord } = await hear((inbound) => inbound.type === 'text' && inbound.answer('No such *option*, @everyone.'))
   const asked = discord.say(channelId, 'Purple')
   await until(() => discord.screen(channelId).length === 2)
@@ -171,7 +171,7 @@ test("a text's answer is a message that answers it, and calls nobody", async () 
   expect(discord.rung(channelId)).toEqual([])
 })
 
-test('is heard once, and no more after stop', async () => {
+test('each event is passed on once, and none after stop', async () => {
   const { discord, channel, heard } = await hear()
   discord.say(channelId, 'one')
   await until(() => heard.length === 1)
@@ -188,7 +188,7 @@ test.each([
   ['a webhook', { webhook_id: '9' }],
   ['somebody who joined', { type: 7 }],
   ['a picture', { content: '' }],
-])('what %s says is not heard', async (_, more) => {
+])('messages from %s are ignored', async (_, more) => {
   const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })
   const author = { id: '5', username: 'ada' }
   const d = { id: '77', channel_id: channelId, author, content: 'x', type: 0, ...more }
@@ -198,14 +198,14 @@ test.each([
   expect([heard, errors]).toEqual([[], []])
 })
 
-test('an event that cannot be read is passed over, and told', async () => {
+test('an unreadable event is skipped and reported', async () => {
   const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { id: 5 } })
   await channel.handleEvent({ t: 'INTERACTION_CREATE', d: {} })
   expect([heard, errors.map((error) => 'type' in error && error.type)]).toEqual([[], ['malformed', 'malformed']])
 })
 
-test('options that cannot be are refused at once', async () => {
+test('invalid options throw at once', async () => {
   const { rest } = await start()
   const make = (given: Partial<DiscordChannelOptions>) => () =>
     discordChannel({ rest, updates: 'own', onInbound: () => {}, ...given })
@@ -218,7 +218,7 @@ test('options that cannot be are refused at once', async () => {
   expect(await channel.sinkFor({ chat: { id: channelId } }).settled()).toMatchObject({ shown: 0, undelivered: [] })
 })
 
-test('a wrong token is told by discord.js, and not by us', async () => {
+test("discord.js reports a wrong token; our errors don't contain it", async () => {
   const discord = await startDiscord({ token: 'another' })
   stops.push(() => discord.close())
   const client = listening(discord)

@@ -21,7 +21,7 @@ export function listening(
   return client
 }
 
-/** And logged in. */
+/** The same, logged in. */
 export async function logIn(client: Client): Promise<void> {
   await client.login(token)
   await until(() => client.isReady())

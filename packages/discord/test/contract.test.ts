@@ -14,7 +14,7 @@ const faults: Readonly<Partial<Record<StageFault, DiscordFault>>> = {
   fixed: { type: 'status', status: 403, code: 30046, message: old },
 }
 
-/** A channel of the fake Discord, or a thread in it, reached by the real client. */
+/** A channel of the fake Discord, or a thread in it, reached through the real client. */
 async function stageOf(isThread: boolean): Promise<Stage> {
   const clock = createHandClock()
   const discord = await startDiscord({ token, clock })
@@ -22,7 +22,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
   const thread = isThread ? { messageId, name: 'Why?' } : undefined
   const at = isThread ? messageId : otherId
   let isBare = true
-  // Most clauses post without a pacer, as no channel would take it: here the time that it takes passes by itself.
+  // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by itself.
   const { client, inFlight, rest } = watched(clientOf(discord, clock), async () => {
     if (inFlight() === 1 && isBare) await clock.advance(1100)
   })
@@ -49,7 +49,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
   }
 }
 
-/** What a button carries is ours behind a prefix, which presses come back without. */
+/** Button data has our prefix on Discord; presses come back without it. */
 function seen({
   messageId,
   text,

@@ -80,7 +80,7 @@ let channel: DiscordChannel
 let answer: (inbound: Inbound) => Promise<boolean>
 const running = new Map<string, { readonly sink: Sink; readonly stream: ReplyStream }>()
 const errors: Error[] = []
-/** On a busy machine every reply takes long, and would end with a message that says how long. */
+/** On a busy machine every reply takes long and would otherwise end with a message about its duration. */
 const policy = { notifyAfterMs: 86_400_000 }
 const inThread: Partial<DiscordSinkOptions> = {
   thread: 'Asked on Discord',
@@ -115,7 +115,7 @@ afterAll(async () => {
   await model.close()
 })
 
-/** What a host does with it all: a text is an answer or a prompt. Others than Ada are not heard. */
+/** The host: each text is an answer or a prompt. Ignores everyone but Ada. */
 async function onInbound(inbound: Inbound): Promise<void> {
   if (inbound.actor.id !== person.id) return
   if (inbound.type === 'text' && inbound.text === '/stop') {
@@ -131,7 +131,7 @@ async function onInbound(inbound: Inbound): Promise<void> {
 
 const ours = (id: string): readonly DiscordMessage[] => discord.screen(id).filter(({ from }) => from === 'bot')
 
-/** Waits until the screen of a channel is so. */
+/** Waits until the channel's screen meets the condition. */
 function seen<T>(id: string, find: (screen: readonly DiscordMessage[]) => T | undefined): Promise<T> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -149,7 +149,7 @@ function seen<T>(id: string, find: (screen: readonly DiscordMessage[]) => T | un
 const asking = (screen: readonly DiscordMessage[]): DiscordMessage | undefined =>
   screen.find(({ rows }) => rows.length > 0)
 
-/** The reply, its delivery, and that nothing of the answer is missing. */
+/** Waits for the reply and its delivery, and checks that no text is missing. */
 async function end(id: string) {
   const one = await vi.waitFor(() => running.get(id) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
@@ -160,8 +160,8 @@ async function end(id: string) {
 
 const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
 
-// Each in a channel of its own, all at once: most of the time is waiting for Discord's budgets.
-test.concurrent('two questions are answered in one dialog, one of them with several', async () => {
+// Concurrent, each in its own channel: most of the time is waiting for Discord's rate limits.
+test.concurrent('two questions, one with several answers, are answered in one dialog', async () => {
   const id = ids[0] ?? ''
   discord.say(id, `Go. ${scenarioToken('questions')}`, { from: person })
   const ask = await seen(id, asking)
@@ -184,7 +184,7 @@ test.concurrent('two questions are answered in one dialog, one of them with seve
   expect(screen.at(-1)?.text).toBe('As you like.')
 })
 
-test.concurrent("a sub-agent's permission is given by a button", async () => {
+test.concurrent("a sub-agent's permission is allowed by a button", async () => {
   const id = ids[1] ?? ''
   discord.say(id, `Go. ${scenarioToken('agent')}`, { from: person })
   const ask = await seen(id, asking)
@@ -212,10 +212,10 @@ test.concurrent("a sub-agent's permission is given by a button", async () => {
   expect(letters(screen.map((one) => one.text).join(''))).toMatch(/^Idelegatethis.*once.*Itwasdone$/)
 })
 
-test.concurrent('in a thread, what is denied by words is struck through', async () => {
+test.concurrent('in a thread, a permission rejected by a text is struck through', async () => {
   const messageId = discord.say(ids[2] ?? '', `Go. ${scenarioToken('denied')}`, { from: person })
   const ask = await seen(messageId, asking)
-  // A message can be answered once the sink knows that it is there: no person is as fast as this test.
+  // A message can be answered once the sink knows that it was posted; this test is faster than any person.
   const refusal = { text: 'no, not that', replyTo: { id: ask.messageId }, chat: { id: messageId } }
   await vi.waitFor(async () => {
     const taken = await running.get(messageId)?.sink.take(refusal, person)
@@ -230,7 +230,7 @@ test.concurrent('in a thread, what is denied by words is struck through', async 
   expect(ours(ids[2] ?? '')).toEqual([])
 })
 
-test.concurrent('what it does is small below the text, and a command aborts it', async () => {
+test.concurrent('the status is small text below the answer, and a command aborts', async () => {
   const id = ids[3] ?? ''
   discord.say(id, `Go. ${scenarioToken('forever')}`, { from: person })
   const growing = await seen(id, (screen) => screen.find(({ source }) => /goes on[\s\S]*\n-# /.test(source)))
@@ -241,7 +241,7 @@ test.concurrent('what it does is small below the text, and a command aborts it',
   expect(letters(screen.map((one) => one.text).join(''))).toBe('ThisneverendsandgoesonAborted')
 })
 
-test.concurrent('an answer of 20,000 letters is there, whole and once, and calls nobody', async () => {
+test.concurrent('an answer of 20,000 letters is shown completely and once, and mentions no one', async () => {
   const id = ids[4] ?? ''
   discord.say(id, `Go. ${scenarioToken('long')}`, { from: person })
   const { reply, screen } = await end(id)
@@ -251,7 +251,7 @@ test.concurrent('an answer of 20,000 letters is there, whole and once, and calls
   expect(discord.notifications(id)).toBeLessThanOrEqual(1)
 })
 
-test('nothing went wrong on the way, and nobody was ever told to slow down', () => {
+test('no errors and no rate limits occurred', () => {
   expect(errors).toEqual([])
   expect(discord.calls.filter(({ status = 0 }) => status >= 400)).toEqual([])
 })

@@ -19,15 +19,15 @@ function replyOf(questions: readonly Question[]): Reply {
 }
 
 interface Asking extends Started {
-  /** What the server was told. */
+  /** The requests that the server received. */
   readonly answers: unknown[]
-  /** Another process, with what the first one wrote down. */
+  /** Another process, with the first one's stored ledger. */
   restart(): void
-  /** A person presses what opens the dialog. */
+  /** Presses the button that opens the dialog. */
   open(from?: { readonly id: string }): Promise<DiscordInteraction>
 }
 
-/** A channel in which an ask waits, and a host that answers with what comes from one person. */
+/** A channel with a waiting ask, and a host that answers with one person's inbounds. */
 async function ask(questions: readonly Question[], delay?: (started: Started) => Promise<void>): Promise<Asking> {
   const started = await start()
   const { discord, rest, clock } = started
@@ -64,7 +64,7 @@ const fieldsOf = ({ modal }: DiscordInteraction) => modal?.fields.map(({ label, 
 const open = question({ custom: true })
 const toppings = question({ header: 'Toppings', question: 'On top?', multiple: true })
 
-test('all questions are answered by one dialog, in the words of its options', async () => {
+test('one dialog answers all questions with the labels of their options', async () => {
   const { discord, answers, open: press } = await ask([open, toppings])
   const opened = await press()
   expect(opened.modal?.title).toBe('Answer …')
@@ -82,7 +82,7 @@ test('all questions are answered by one dialog, in the words of its options', as
   expect(answers).toEqual([[['Something darker'], ['Blue', 'Red']]])
 })
 
-test('what does not do is told, and the dialog can be opened again', async () => {
+test('an insufficient answer gets a notice, and the dialog can be opened again', async () => {
   const { discord, answers, open: press } = await ask([open, toppings])
   const values = { Colour: 'Red', '✎ Colour': 'no, Blue', Toppings: ['Red'] }
   const wrong = await discord.submit(await press(), values).settled
@@ -91,7 +91,7 @@ test('what does not do is told, and the dialog can be opened again', async () =>
   expect(answers).toEqual([[['Red'], ['Red']]])
 })
 
-test('a restart opens what was asked before it', async () => {
+test('a dialog asked before a restart opens after it', async () => {
   const { discord, answers, restart, open: press } = await ask([open, toppings])
   const before = await press()
   restart()
@@ -101,13 +101,13 @@ test('a restart opens what was asked before it', async () => {
   expect([answers, discord.count('post')]).toEqual([[[['Blue'], ['Red']]], 1])
 })
 
-test('it opens for nobody whom the host does not know', async () => {
+test("the dialog doesn't open for people whom the host rejects", async () => {
   const { open: press } = await ask([open])
   const opened = await press({ id: '800000000000000009' })
   expect([opened.status, opened.modal, opened.texts]).toEqual(['deferred', undefined, []])
 })
 
-test('when it is too late for a dialog, there is a button that opens it', async () => {
+test('if it is too late for a dialog, a button opens it', async () => {
   let isAsked = false
   const asking = await ask([open], async ({ clock: by }) => {
     const later = new Promise<void>((resolve) => void by.after(2500, resolve))
@@ -134,7 +134,7 @@ test('when it is too late for a dialog, there is a button that opens it', async 
 describe('a dialog takes five fields', () => {
   const many = (count: number) => Array.from({ length: count }, (_, at) => option(`Option ${at + 1}`))
 
-  test('and what has no room is asked afterwards', async () => {
+  test("and asks what doesn't fit afterwards", async () => {
     const questions = Array.from({ length: 7 }, (_, at) => question({ header: `Q${at + 1}` }))
     const { discord, clock, answers, open: press } = await ask(questions)
     const first = await press()
@@ -142,7 +142,7 @@ describe('a dialog takes five fields', () => {
     const given = Object.fromEntries([1, 2, 3, 4, 5].map((at) => [`Q${at}`, 'Red']))
     await discord.submit(first, given).settled
     expect(answers).toEqual([])
-    // The next is posted when there is room for it again.
+    // The next one is posted once the rate limit allows it.
     await until(() => {
       void clock.advance(20)
       return discord.screen(channelId).at(-1)?.text.includes('Q6') === true
@@ -153,7 +153,7 @@ describe('a dialog takes five fields', () => {
     expect(answers).toEqual([[...Array(5).fill(['Red']), ['Blue'], ['Blue']]])
   })
 
-  test('of many options in several selects', async () => {
+  test('and splits many options into several selects', async () => {
     const { discord, answers, open: press } = await ask([question({ options: many(60), multiple: true })])
     const opened = await press()
     expect(fieldsOf(opened)).toEqual(['select Colour (1/3)', 'select Colour (2/3)', 'select Colour (3/3)'])
@@ -161,7 +161,7 @@ describe('a dialog takes five fields', () => {
     expect(answers).toEqual([[['Option 3', 'Option 51', 'Option 60']]])
   })
 
-  test('and a number where there are too many even for that', async () => {
+  test('and asks for a number if there are too many options even for that', async () => {
     const { discord, answers, open: press } = await ask([question({ options: many(200) })])
     const opened = await press()
     expect(fieldsOf(opened)).toEqual(['text Colour'])
@@ -169,7 +169,7 @@ describe('a dialog takes five fields', () => {
     expect(answers).toEqual([[['Option 150']]])
   })
 
-  test('of options without a name by their numbers', async () => {
+  test('and numbers options without a name', async () => {
     const {
       discord,
       answers,
@@ -182,7 +182,7 @@ describe('a dialog takes five fields', () => {
     expect(answers).toEqual([[[' '], ['Red']]])
   })
 
-  test('and says what has no room in a label below it', async () => {
+  test('and shows a long question in the description below its label', async () => {
     const words = 'Which of these colours shall the roof of the new house have?'
     const { open: press } = await ask([question({ header: '', question: words, multiple: true }), question()])
     expect((await press()).modal?.fields).toMatchObject([
@@ -191,7 +191,7 @@ describe('a dialog takes five fields', () => {
     ])
   })
 
-  test('with whole texts where there is room, and labels of any length', async () => {
+  test('with full texts where there is room, and labels of any length', async () => {
     const long = 'Why? '.repeat(60).trim()
     const options = [option('x'.repeat(150), 'y'.repeat(150)), option('Same'), option('Same')]
     const { discord, answers, open: press } = await ask([question({ question: long, options, custom: true })])

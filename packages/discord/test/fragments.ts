@@ -69,7 +69,7 @@ const fragments = [
   '[![i](https://a.b)](https://c.d) ',
 ]
 
-/** Markdown as nobody writes it. */
+/** Markdown that no person writes. */
 export const markdown: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc

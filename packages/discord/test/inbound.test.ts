@@ -24,7 +24,7 @@ interface Hearing extends Started {
   readonly heard: Inbound[]
 }
 
-/** Over the gateway, by the real discord.js. */
+/** Over the gateway, through the real discord.js. */
 async function hear(): Promise<Hearing> {
   const started = await start({ channels })
   const { discord, rest, clock } = started
@@ -39,7 +39,7 @@ async function hear(): Promise<Hearing> {
 }
 
 describe('a chat is private', () => {
-  test('in a direct message with the bot, and nowhere else', async () => {
+  test('only in a direct message with the bot', async () => {
     const { discord, heard } = await hear()
     for (const id of [channelId, threadId, directId]) discord.say(id, 'Hi')
     await until(() => heard.length === 3)
@@ -52,7 +52,7 @@ describe('a chat is private', () => {
       [channelId, 'shared'],
       [threadId, 'shared'],
       [directId, 'private'],
-      // Between people: the bot is not there, and others may read along.
+      // A direct message between people: the bot isn't in it, and others may read along.
       [groupId, 'shared'],
     ])
   })
@@ -77,7 +77,7 @@ describe('a chat is private', () => {
       { t: 'INTERACTION_CREATE', d: { ...command, channel: { id: directId, type: 1 }, context: 2 } },
       { id: directId, kind: 'shared' },
     ],
-  ])('only if the event tells: %s', async (_, packet, chat) => {
+  ])('only if the event says so: %s', async (_, packet, chat) => {
     const { rest, clock } = await start()
     const heard: Inbound[] = []
     const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
@@ -87,7 +87,7 @@ describe('a chat is private', () => {
   })
 })
 
-test('messages and presses tell when Discord took the message', async () => {
+test('messages and presses have the time when Discord accepted the message', async () => {
   const { discord, rest, heard, clock } = await hear()
   await clock.advance(1234)
   const at = clock.now()
@@ -107,14 +107,14 @@ test('messages and presses tell when Discord took the message', async () => {
   ])
 })
 
-test('a forwarded message has no words that could answer, and is not a reply', async () => {
+test("a forwarded message can't answer, and is not a reply", async () => {
   const { discord, channel, heard } = await hear()
   const id = discord.say(channelId, '1')
   const forwarded = discord.forward(directId, { channelId, id })
   discord.say(directId, 'Hi')
   await until(() => heard.length === 2)
   expect(heard).toMatchObject([{ text: '1' }, { text: 'Hi' }])
-  // If Discord ever lets words go with it.
+  // In case Discord ever allows text with a forward.
   const reference = { message_id: id, channel_id: channelId, type: 1 }
   const author = { id: '5', username: 'ada' }
   for (const type of [0, 19])
@@ -136,7 +136,7 @@ test('a forwarded message has no words that could answer, and is not a reply', a
 test.each<[string, DiscordUser]>([
   ['another bot', { id: '800000000000000007', name: 'Other', isBot: true }],
   ['a webhook', { id: '800000000000000008', name: 'Hook', isWebhook: true }],
-])('what %s writes is not heard', async (_, from) => {
+])('messages from %s are ignored', async (_, from) => {
   const { discord, heard } = await hear()
   discord.say(channelId, '1', { from })
   discord.say(directId, '1', { from })
@@ -145,7 +145,7 @@ test.each<[string, DiscordUser]>([
   expect(heard).toMatchObject([{ text: 'Hi' }])
 })
 
-test("nor what Discord's own account writes, or an event whose id is not one of Discord's", async () => {
+test("messages of Discord's own account, and events without a Discord id, are ignored too", async () => {
   const { channel, heard } = await hear()
   const said = { channel_id: directId, content: '1', type: 0 }
   const system = { id: '643945264868098049', username: 'discord', system: true }

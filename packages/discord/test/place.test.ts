@@ -15,7 +15,7 @@ test.each<[string, { id: string; kind: 'text' | 'thread' | 'direct' }]>([
   ['in a thread made for it', { id: channelId, kind: 'text' }],
   ['in a thread, which can have none of its own', { id: threadId, kind: 'thread' }],
   ['in a direct message, which has none', { id: channelId, kind: 'direct' }],
-])('%s, an ask is answered where it is shown', async (_, place) => {
+])('%s, an ask is answered in the place that shows it', async (_, place) => {
   const { discord, rest, clock } = await start({ channels: [place] })
   const given: unknown[] = []
   const answered = answerWith({

@@ -5,7 +5,7 @@ import { createDiscordPort, discordLimits } from '../src/index.ts'
 import { bubble, channelId, editing, ending, open, posting, start, tellsNothing, token, until } from './bot.ts'
 
 describe('a post', () => {
-  test('says what its Markdown says, calls nobody, and unfolds no links', async () => {
+  test("shows its Markdown's text, mentions no one, and embeds no links", async () => {
     const { discord, port } = await open()
     await port.post(bubble('**a** `b` @everyone <@800000000000000001> https://a.b'), posting)
     const [shown] = discord.screen(channelId)
@@ -14,7 +14,7 @@ describe('a post', () => {
     expect(discord.calls).toMatchObject([{ body: { allowed_mentions: { parse: [] }, flags: 4, enforce_nonce: true } }])
   })
 
-  test('calls nobody even if the words would', async () => {
+  test('mentions no one even if its text tries to', async () => {
     const { discord, port } = await open()
     const text = '@everyone <@800000000000000001> <@&1>'
     await port.post(bubble('', { text, plain: text, length: text.length }), posting)
@@ -23,7 +23,7 @@ describe('a post', () => {
     expect([discord.screen(channelId)[1]?.source, discord.rung(channelId)]).toEqual([text, []])
   })
 
-  test('answers a message, silently, with buttons', async () => {
+  test('is a silent reply with buttons', async () => {
     const { discord, port } = await open()
     const asked = discord.say(channelId, 'Why?')
     const buttons = [[{ label: 'Yes', data: 'y' }], [{ label: 'No', data: 'n' }]]
@@ -37,13 +37,13 @@ describe('a post', () => {
     })
   })
 
-  test('goes out though what it answers is gone', async () => {
+  test('is sent even if the message it replies to was deleted', async () => {
     const { discord, port } = await open()
     await port.post(bubble('a'), { ...posting, replyTo: { id: '100000000000000099' } })
     expect(discord.screen(channelId)).toMatchObject([{ text: 'a', replyTo: undefined }])
   })
 
-  test('of one key is there once, however long that is', async () => {
+  test('with one key is posted once, however long the key is', async () => {
     const { discord, port } = await open()
     const key = 'a-key-that-is-longer-than-a-nonce-may-be'
     const [first, again] = [
@@ -53,7 +53,7 @@ describe('a post', () => {
     expect([first.id, discord.screen(channelId).length]).toEqual([again.id, 1])
   })
 
-  test('has what opens a dialog below its buttons', async () => {
+  test('has the button that opens a dialog below its other buttons', async () => {
     const { discord, port } = await open()
     const questions = [{ header: '', question: 'Why?', options: [], multiple: false, custom: true }]
     const buttons = [[{ label: 'Yes', data: 'y' }]]
@@ -64,14 +64,14 @@ describe('a post', () => {
   })
 })
 
-test('an edit takes the buttons away that it does not name', async () => {
+test('an edit without buttons removes the buttons', async () => {
   const { discord, port } = await open()
   const ref = await port.post(bubble('a', { buttons: [[{ label: 'Yes', data: 'y' }]] }), posting)
   await port.edit?.(ref, bubble('b'), editing)
   expect(discord.screen(channelId)).toMatchObject([{ text: 'b', rows: [] }])
 })
 
-test('a message that is gone is removed already', async () => {
+test('removing a deleted message succeeds', async () => {
   const { discord, port } = await open()
   const ref = await port.post(bubble('a'), posting)
   await port.remove?.(ref, editing)
@@ -79,7 +79,7 @@ test('a message that is gone is removed already', async () => {
   expect(await ending(port.remove?.(ref, editing))).toEqual({ type: 'done' })
 })
 
-test('a file has its name, its words and its key', async () => {
+test('a file has its name, its text and its key', async () => {
   const { discord, port } = await open()
   const file = { name: 'a.ts', text: 'const ä = 1', caption: 'code, *here*' }
   const first = await port.upload?.(file, { ...posting, silent: true })
@@ -89,14 +89,14 @@ test('a file has its name, its words and its key', async () => {
   expect(Buffer.from(posted?.files[0]?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
-test('words of a file that are too long are cut between letters', async () => {
+test('a long caption is cut, never inside a surrogate pair', async () => {
   const { discord, port } = await open()
   const file = { name: 'a.ts', text: 'x', caption: `x${'👍'.repeat(1500)}` }
   await port.upload?.(file, posting)
   expect(discord.screen(channelId)[0]?.source).toBe(`x${'👍'.repeat(999)}`)
 })
 
-test('signs on the message of a person are one at a time, within the budget of signs', async () => {
+test("reactions on a person's message are set one at a time, within their rate limit", async () => {
   const { discord, port, clock } = await open()
   const ref = { id: discord.say(channelId, 'Go') }
   const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
@@ -115,7 +115,7 @@ test('signs on the message of a person are one at a time, within the budget of s
   expect(discord.invalidCalls()).toBe(0)
 })
 
-test('typing shows, and goes out by itself', async () => {
+test('the typing indicator shows and ends by itself', async () => {
   const { discord, port, clock } = await open()
   await port.typing?.(true, editing)
   await port.typing?.(false, editing)
@@ -165,14 +165,14 @@ test.each([
   expect((failure as { retryAfterMs: number }).retryAfterMs).toBeGreaterThanOrEqual(7000)
 })
 
-test('a bucket that is empty is not asked: the client knows it from the headers', async () => {
+test('a bucket that the headers report as empty gets no call', async () => {
   const { discord, port } = await open()
   for (const key of ['1', '2', '3', '4', '5']) await port.post(bubble(key), { ...posting, key })
   expect(await ending(port.post(bubble('6'), { ...posting, key: '6' }))).toMatchObject({ type: 'rate-limited' })
   expect([discord.count('post'), discord.invalidCalls()]).toEqual([5, 0])
 })
 
-test('an edit of what is not ours, or old, fails by its kind', async () => {
+test('an edit of a foreign or old message fails by its kind', async () => {
   const { discord, port, clock } = await open()
   const theirs = { id: discord.say(channelId, 'x') }
   expect(await ending(port.edit?.(theirs, bubble('a'), editing))).toMatchObject({ type: 'fixed' })
@@ -181,22 +181,25 @@ test('an edit of what is not ours, or old, fails by its kind', async () => {
   expect(await ending(port.edit?.(ref, bubble('b'), editing))).toMatchObject({ type: 'fixed' })
 })
 
-test.each(['stall', 'accept-then-stall'] as const)('%s: it is given up, and nobody knows', async (type) => {
-  const { discord, port, clock } = await open({ faults: [{ type }] })
-  const posted = ending(port.post(bubble('a'), posting))
-  await until(() => discord.calls.length === 1)
-  await clock.advance(30_000)
-  expect(await posted).toMatchObject({ type: 'ambiguous' })
-  expect(clock.pending).toBe(0)
-})
+test.each(['stall', 'accept-then-stall'] as const)(
+  '%s: the call times out, and its outcome is ambiguous',
+  async (type) => {
+    const { discord, port, clock } = await open({ faults: [{ type }] })
+    const posted = ending(port.post(bubble('a'), posting))
+    await until(() => discord.calls.length === 1)
+    await clock.advance(30_000)
+    expect(await posted).toMatchObject({ type: 'ambiguous' })
+    expect(clock.pending).toBe(0)
+  },
+)
 
-test('a server that is not there was told nothing', async () => {
+test('a failed connection is unreachable: the server received nothing', async () => {
   const { discord, port } = await open()
   await discord.close()
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
 })
 
-test('a wrong token is refused, also when the client has forgotten it', async () => {
+test('a wrong token is refused, even after the client dropped it', async () => {
   const { rest, clock } = await start()
   rest.setToken('another-very-secret-token')
   const port = createDiscordPort({ rest, channelId, clock })
@@ -204,7 +207,7 @@ test('a wrong token is refused, also when the client has forgotten it', async ()
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused', message: /token/ })
 })
 
-describe('a client that repeats by itself', () => {
+describe('a client that retries by itself', () => {
   test('posts nothing twice', async () => {
     const { discord, clock } = await start({ faults: [{ type: 'status', status: 504, isTaken: true, times: 2 }] })
     const rest = new REST({ api: discord.url }).setToken(token)
@@ -213,7 +216,7 @@ describe('a client that repeats by itself', () => {
     expect([discord.screen(channelId).length, discord.count('post')]).toEqual([1, 3])
   })
 
-  test('and waits is given up, and sends nothing late', async () => {
+  test('and waits times out, and sends nothing late', async () => {
     const faults: readonly DiscordFault[] = [{ type: 'rate-limited', retryAfterS: 1 }]
     const { discord, clock } = await start({ faults })
     const port = createDiscordPort({ rest: new REST({ api: discord.url }).setToken(token), channelId, clock })
@@ -227,7 +230,7 @@ describe('a client that repeats by itself', () => {
 })
 
 describe('a thread', () => {
-  test('is made of the message that asked, once, and all goes there', async () => {
+  test('is created from the prompt once, and receives all messages', async () => {
     const { discord, rest, clock } = await start()
     const messageId = discord.say(channelId, 'Why?')
     const make = () => createDiscordPort({ rest, channelId, clock, thread: { messageId, name: 'Why?\n\nSo' } })
@@ -243,7 +246,7 @@ describe('a thread', () => {
     expect(discord.calls.filter(({ name }) => name === 'thread').map(({ code }) => code)).toEqual([undefined, 160004])
   })
 
-  test('is none where there can be none: it is the channel then', async () => {
+  test('falls back to the channel where threads are impossible', async () => {
     const { discord, rest, clock } = await start({ channels: [{ id: channelId, kind: 'direct' }] })
     const messageId = discord.say(channelId, 'Why?')
     const port = createDiscordPort({ rest, channelId, clock, thread: { messageId, name: '' } })
@@ -251,7 +254,7 @@ describe('a thread', () => {
     expect(discord.screen(channelId)).toMatchObject([{}, { text: 'a', replyTo: messageId }])
   })
 
-  test('that may not be made is a refusal, and tried again with the next', async () => {
+  test('without the permission is refused, and tried again with the next post', async () => {
     const faults: readonly DiscordFault[] = [{ call: 'thread', ...refused(403, 50013) }]
     const { discord, rest, clock } = await start({ faults })
     const messageId = discord.say(channelId, 'Why?')
@@ -261,7 +264,7 @@ describe('a thread', () => {
   })
 })
 
-test('the budget keeps under what the headers say', () => {
+test('the budget stays below what the headers allow', () => {
   const { perChat, editIntervalMs, editWindowMs = 0 } = discordLimits
   expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
   expect([editIntervalMs, editWindowMs < 3_600_000]).toEqual([500, true])

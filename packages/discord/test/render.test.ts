@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { escapeDiscord, renderDiscord } from '../src/index.ts'
 import { markdown } from './fragments.ts'
 
-/** White space is the client's affair. */
+/** Ignores white space, which the client handles. */
 const letters = (text: string): string => text.replace(/\s+/g, '')
 
 test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
@@ -38,17 +38,17 @@ test.each([
   ['a bold link', '**<https://a.b>**', '**<https://a.b>**'],
   ['an underscore that code would close', 'a_b `c_`', 'a\\_b `c_`'],
   ['spoilers', 'a ||b||', 'a \\|\\|b\\|\\|'],
-])('%s is written as it will be read', (_, source, text) => {
+])('%s is written so that Discord reads it as meant', (_, source, text) => {
   expect(renderDiscord(source).text).toBe(text)
   expect(letters(readDiscord(text))).toBe(letters(renderDiscord(source).plain))
 })
 
-test('thousands of nested quotes are shown as they are', () => {
+test('thousands of nested quotes are shown literally', () => {
   expect(letters(readDiscord(renderDiscord('>'.repeat(1500)).text))).toMatch(/^>*$/)
   expect(() => renderDiscord('>'.repeat(20_000))).not.toThrow()
 })
 
-test('words that are no Markdown are read as they are', () => {
+test('plain text is shown unchanged', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), markdown), (words) => {
       const read = letters(readDiscord(escapeDiscord(words))).replaceAll('\u200b', '')
@@ -58,8 +58,8 @@ test('words that are no Markdown are read as they are', () => {
   )
 })
 
-describe('whatever the source is', () => {
-  test('it is read by Discord as plain says', () => {
+describe('any source', () => {
+  test('is read by Discord as plain', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         const { text, plain, length } = renderDiscord(source)
@@ -70,7 +70,7 @@ describe('whatever the source is', () => {
     )
   })
 
-  test('it calls nobody, but in code, where it calls nobody either', () => {
+  test('mentions no one outside of code, where Discord mentions no one anyway', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         const outside = renderDiscord(source).text.replace(/```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g, '')

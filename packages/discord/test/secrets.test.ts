@@ -20,10 +20,10 @@ test.each(['', ' ', '\u200b', 'abc-not-a-key', 'g'.repeat(64), `${'a'.repeat(64)
   },
 )
 
-test('a placeholder of zeros would verify what anyone makes', () => {
+test('anyone could sign for an all-zero placeholder key', () => {
   const head = Buffer.from('302a300506032b6570032100', 'hex')
   const key = createPublicKey({ key: Buffer.concat([head, Buffer.from(zeros, 'hex')]), format: 'der', type: 'spki' })
-  // R is the neutral point and S is 0: it holds if the hash is a multiple of the key's order, which is 4.
+  // R is the neutral point and S is 0: it verifies if the hash is a multiple of the key's order, which is 4.
   const signature = Buffer.concat([Buffer.from([1]), Buffer.alloc(63)])
   const forged = Array.from({ length: 64 }, (_, n) => Buffer.from(`{"type":3,"n":${n}}`)).filter((body) =>
     verify(null, body, key, signature),

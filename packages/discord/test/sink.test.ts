@@ -14,11 +14,11 @@ import { calm, channelId, clientOf, token, watched } from './bot.ts'
 
 interface Plan extends Partial<DiscordOptions> {
   readonly sink?: Partial<DiscordSinkOptions>
-  /** The same reply in each of them. */
+  /** Channels that show the same reply. */
   readonly channelIds?: readonly string[]
 }
 
-/** Shows a recorded reply through the real client, on a clock that is moved by hand, to its end. */
+/** Shows a recorded reply through the real client to its end, on a manual clock. */
 async function show({ states }: Timeline, { sink: options = {}, channelIds = [channelId], ...plan }: Plan) {
   const clock = createHandClock(beginning)
   const discord = await startDiscord({ token, clock, ...plan })
@@ -51,7 +51,7 @@ async function show({ states }: Timeline, { sink: options = {}, channelIds = [ch
 
 const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
 
-/** How often each part of the text is on the screen, markup aside. */
+/** How often each part of the text is on the screen, without markup. */
 function shownTimes(reply: Reply, screen: readonly DiscordMessage[]): readonly number[] {
   const all = letters(screen.map(({ text }) => text).join('\n'))
   const parts = renderDiscord(textOf(reply)).plain.split('\n\n').map(letters)
@@ -76,11 +76,11 @@ const plans: readonly (readonly [string, Plan])[] = [
 ]
 
 describe.each(plans)('under %s', (name, plan) => {
-  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+  test.each(scenarios)('%s is shown completely and once', async (scenario) => {
     const { delivery, reply, screen, limited } = await show(await timeline(scenario), plan)
     expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
     expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
-    // What the headers say is known before it is refused.
+    // The headers announce a limit before a call is refused.
     if (!name.startsWith('a flood')) expect([limited, delivery.rateLimited]).toEqual([0, 0])
   })
 })
@@ -90,7 +90,7 @@ test.each<DiscordFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 're
   'accept-then-stall',
   'refuse',
   'stall',
-])('%s of the first post of the answer: it is there once, as it has a nonce', async (type) => {
+])("%s on the answer's first post: the nonce keeps it from being posted twice", async (type) => {
   const faults: readonly DiscordFault[] = [{ type, call: 'post' }]
   const { delivery, reply, screen } = await show(await timeline('plain'), {
     faults,
@@ -100,7 +100,7 @@ test.each<DiscordFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 're
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
 })
 
-test('a channel that is closed is named', async () => {
+test('an inaccessible channel is named in the delivery', async () => {
   const channels = [{ id: channelId, isClosed: true }]
   const { delivery, screen } = await show(await timeline('plain'), { channels })
   expect(screen).toEqual([])
@@ -108,7 +108,7 @@ test('a channel that is closed is named', async () => {
   expect(delivery.undelivered).toContainEqual({ key: 'answer#0', reason })
 })
 
-/** A text that grows by a word each tenth of a second. */
+/** A text that grows by a word every 100 ms. */
 function growing(words: number): Timeline['states'] {
   return Array.from({ length: words + 1 }, (_, index) => {
     const isSettled = index === words
@@ -125,7 +125,7 @@ function growing(words: number): Timeline['states'] {
   })
 }
 
-test('edits of what grows come no closer than half a second, and five calls in five seconds', async () => {
+test('edits of growing text are at least 500 ms apart, at most five calls in five seconds', async () => {
   const { discord, limited } = await show({ ...(await timeline('plain')), states: growing(200) }, {})
   const written = discord.calls.filter(({ name }) => name === 'post' || name === 'edit')
   const at = written.map((call) => call.at - beginning)
@@ -135,7 +135,7 @@ test('edits of what grows come no closer than half a second, and five calls in f
   expect(discord.screen(channelId).map(({ text }) => text)).toEqual(['word '.repeat(201).trim()])
 })
 
-test('a status is there at once, small, and gone in the end', async () => {
+test('the status is shown at once, in small text, and removed at the end', async () => {
   const { states } = await timeline('plain')
   const [first, ...more] = states
   const waiting = first ? [first, ...more.map((state) => ({ ...state, atMs: state.atMs + 8000 }))] : []
@@ -145,7 +145,7 @@ test('a status is there at once, small, and gone in the end', async () => {
   expect(discord.screen(channelId).map(({ source }) => source)).not.toContainEqual(expect.stringMatching(/^-# /m))
 })
 
-test('what grows for more than an hour goes on in another message', async () => {
+test('a text that grows for more than an hour continues in another message', async () => {
   const found = await timeline('plain')
   const [first, second, ...more] = found.states
   if (!first || !second) expect.fail()
@@ -158,7 +158,7 @@ test('what grows for more than an hour goes on in another message', async () => 
   expect(discord.calls.filter(({ code }) => code === 30046)).toEqual([])
 })
 
-test('a restart shows nothing twice', async () => {
+test('a restart posts nothing twice', async () => {
   const { states } = await timeline('plain')
   const reply = states.at(-1)?.reply ?? expect.fail()
   const clock = createHandClock(beginning)
@@ -174,7 +174,7 @@ test('a restart shows nothing twice', async () => {
   await discord.close()
 })
 
-test('thirty channels at once share what a bot may do', async () => {
+test("thirty concurrent channels share the bot's rate limits", async () => {
   const channelIds = Array.from({ length: 30 }, (_, index) => `1000000000000000${10 + index}`)
   const { delivery, limited } = await show(await timeline('tools-todos'), { channelIds })
   expect([limited, delivery.undelivered]).toEqual([0, []])

@@ -6,7 +6,7 @@ import { bubble, channelId, posting, start } from './bot.ts'
 const hidden = 'Del\u202eete\u200b'
 const shown = 'Del\\u202eete\\u200b'
 
-test('what the title, the fields and the options of a dialog hide is made visible, and an option keeps its value', () => {
+test("hidden characters in a dialog's title, fields and options are made visible; option values keep them", () => {
   const question = {
     ...{ header: hidden, question: `${hidden}?`, multiple: false, custom: false },
     options: [{ label: hidden, description: hidden }],
@@ -24,7 +24,7 @@ test('what the title, the fields and the options of a dialog hide is made visibl
   })
 })
 
-test('what the name of a thread hides is made visible', async () => {
+test("hidden characters in a thread's name are made visible", async () => {
   const { discord, rest, clock } = await start()
   const messageId = discord.say(channelId, 'Why?')
   const port = createDiscordPort({ rest, channelId, clock, thread: { messageId, name: hidden } })

@@ -50,8 +50,8 @@ function signed(discord: FakeDiscord, body: string, more: Partial<WebhookRequest
   return { method: 'POST', headers: discord.signed(body), body: new TextEncoder().encode(body), ...more }
 }
 
-describe("Discord's own requests are heard, over HTTP", () => {
-  test('after it has found that the endpoint answers, and that forgeries are refused', async () => {
+describe("Discord's own requests over HTTP are passed on", () => {
+  test('after its check that the endpoint answers and refuses forgeries', async () => {
     const { discord, rest, heard, url } = await open((inbound) => inbound.type === 'press' && inbound.answer('Taken.'))
     await discord.setEndpoint(url)
     expect(heard).toEqual([])
@@ -60,11 +60,11 @@ describe("Discord's own requests are heard, over HTTP", () => {
     const press = await discord.press(channelId, message?.messageId ?? '', 'Yes', { from: person }).settled
     expect([press.texts, press.reason]).toEqual([['Taken.'], undefined])
     expect(heard).toMatchObject([{ type: 'press', token: 'tok', actor: { id: person.id, name: 'Ada' } }])
-    // It was answered in the answer itself.
+    // The answer was the response to Discord's request.
     expect(discord.count('callback')).toBe(0)
   })
 
-  test('a command is a text, and what takes long is taken in time', async () => {
+  test('a command is a text, and is acknowledged in time if the host takes long', async () => {
     const { discord, heard, url, clock } = await open(async (inbound) => {
       if (inbound.type !== 'text') return
       await new Promise<void>((resolve) => void clock.after(4000, resolve))
@@ -81,7 +81,7 @@ describe("Discord's own requests are heard, over HTTP", () => {
   })
 })
 
-test('what the host says in time is the answer, however short the others wait for it', async () => {
+test("the host's answer in time is the response, even if handleMs is over", async () => {
   const { channel, discord, heard, clock } = await open(
     async (inbound) => {
       await new Promise<void>((resolve) => void clock.after(1500, resolve))
@@ -95,7 +95,7 @@ test('what the host says in time is the answer, however short the others wait fo
   expect((await answered).body?.text).toContain('Taken.')
 })
 
-test('stop waits for what came over HTTP as well', async () => {
+test('stop waits for events received over HTTP, too', async () => {
   let release = (): void => {}
   const { channel, discord, heard } = await open(
     () =>
@@ -115,7 +115,7 @@ test('stop waits for what came over HTTP as well', async () => {
   await stopping
 })
 
-test('a replay is taken, and does nothing', async () => {
+test('a replay is accepted and does nothing', async () => {
   const { channel, discord, heard } = await open()
   const request = signed(discord, pressed('77'))
   const answers = [await channel.webhook(request), await channel.webhook(request)]
@@ -184,7 +184,7 @@ describe('refused', () => {
     expect(heard).toEqual([])
   })
 
-  test('over HTTP as well, before anything is read', async () => {
+  test('over HTTP too, before the body is read', async () => {
     const { url, discord, heard } = await open(() => {}, { maxBytes: 1000 })
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
     const long = 'x'.repeat(100_000)
@@ -196,7 +196,7 @@ describe('refused', () => {
   })
 })
 
-test('there is none without a key', async () => {
+test('a webhook needs a key', async () => {
   const { rest } = await start()
   const own = discordChannel({ rest, updates: 'own', onInbound: () => {} })
   const request = { method: 'POST', headers: {}, body: new Uint8Array() }

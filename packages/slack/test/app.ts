@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((slack) => slack.close()))
 })
 
-/** The real client, as the README says to make it. */
+/** The real client, created as the README says. */
 export function clientOf(slack: FakeSlack, given = token): WebClient {
   const quiet = { logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
   return new WebClient(given, { slackApiUrl: slack.url, ...quiet })
@@ -36,7 +36,7 @@ export async function start(options: Partial<SlackOptions> = {}): Promise<Starte
 
 export interface Opened extends Started {
   readonly port: ReturnType<typeof createSlackPort>
-  /** The message that the thread began with. */
+  /** The thread's first message. */
   readonly root: string
   bubble(source: string, more?: Partial<Bubble>): Bubble
 }
@@ -59,7 +59,7 @@ export async function open(options: Partial<SlackOptions> = {}, port: Partial<Sl
 export const editing = { chat: { id: 'C1' }, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the kind of failure. Nothing of it may tell a secret. */
+/** How a call ended: `done`, or the error's fields. Fails if the error contains a secret. */
 export async function ending(call: Promise<unknown> | undefined): Promise<object> {
   try {
     await call

@@ -26,7 +26,7 @@ function socketOf({ slack }: Started, appToken = slack.appToken): SocketModeClie
   return new SocketModeClient({ appToken, clientOptions, logger, autoReconnectEnabled: false })
 }
 
-/** By a real socket. */
+/** A channel on a real socket. */
 async function hear(
   given: Partial<SlackChannelOptions> = {},
   onInbound: (inbound: Inbound) => unknown = () => {},
@@ -52,8 +52,8 @@ async function hear(
   return { ...started, channel, heard, errors }
 }
 
-describe('what is heard', () => {
-  test('is told to be forwarded, where a message is shared with the words', async () => {
+describe('inbound', () => {
+  test('a text with a forwarded message is marked as forwarded', async () => {
     const { slack, heard } = await hear()
     slack.say('D1', '1', { forwards: 'Shall I?' })
     slack.say('D1', '1')
@@ -62,7 +62,7 @@ describe('what is heard', () => {
     expect(heard[1]).not.toHaveProperty('isForwarded')
   })
 
-  test('is a text to the bot: who, where, in which thread', async () => {
+  test('a text to the bot has its actor, chat and thread', async () => {
     const { slack, heard } = await hear()
     const ts = slack.say('C1', 'Why <this> & that?', { mention: true, from: { id: 'U5', name: 'Ada' } })
     await until(() => heard.length === 1)
@@ -78,7 +78,7 @@ describe('what is heard', () => {
     ])
   })
 
-  test('is what follows in that thread, without the name, and nothing else of the channel', async () => {
+  test('later messages in that thread need no mention; other messages of the channel are ignored', async () => {
     const { slack, heard } = await hear()
     slack.say('C1', 'Chatter')
     const other = slack.say('C1', 'Another matter')
@@ -96,7 +96,7 @@ describe('what is heard', () => {
     expect(heard[1]?.chat).toEqual({ id: 'C1', kind: 'shared', thread: root })
   })
 
-  test('is what is said in a thread that the host writes to', async () => {
+  test('messages in a thread that the host writes to need no mention', async () => {
     const { slack, heard, channel } = await hear()
     const root = slack.say('C1', 'An old thread')
     channel.sinkFor({ chat: { id: 'C1', thread: root } })
@@ -104,7 +104,7 @@ describe('what is heard', () => {
     await until(() => heard.some((one) => one.type === 'text' && one.text === 'yes'))
   })
 
-  test('is a press, whose answer is for one person alone', async () => {
+  test('only the person who pressed sees the answer to a press', async () => {
     const { slack, api, heard } = await hear({}, async (inbound) => {
       if (inbound.type !== 'press') return
       await inbound.answer('Taken <so>.')
@@ -136,7 +136,7 @@ describe('what is heard', () => {
     expect(slack.count('chat.postEphemeral')).toBe(1)
   })
 
-  test("is Slack's Stop", async () => {
+  test("Slack's Stop button is a stop", async () => {
     const { slack, api, heard } = await hear()
     const root = slack.say('D1', 'Go')
     await api.apiCall('agents.sessions.setStatus', { channel_id: 'D1', thread_ts: root, status: 'processing' })
@@ -149,7 +149,7 @@ describe('what is heard', () => {
     })
   })
 
-  test('is each thing once, however often it is sent', async () => {
+  test('each event is passed on once, however often it is sent', async () => {
     const { slack, heard, clock } = await hear()
     slack.repeatNext()
     slack.say('C1', 'one', { mention: true })
@@ -160,7 +160,7 @@ describe('what is heard', () => {
     expect(heard).toMatchObject([{ text: 'one' }, { text: 'two' }])
   })
 
-  test('is not what bots say', async () => {
+  test('messages from bots are ignored', async () => {
     const { channel, heard, errors, slack } = await hear()
     const event = { type: 'message', channel: 'D1', channel_type: 'im', ts: '1.1', text: 'x', user: 'U9' }
     const body = { type: 'event_callback', event_id: 'E1', authorizations: [{ user_id: slack.bot }] }
@@ -179,8 +179,8 @@ test("a text's answer is a message in its thread", async () => {
   expect(slack.screen('C1')[1]).toMatchObject({ text: 'No <such> option.', threadTs: root })
 })
 
-describe('an answer that Slack never confirms', () => {
-  test('is given up, and the sinks of that channel go on', async () => {
+describe('an answer that fails', () => {
+  test('times out without a confirmation, and the sinks of that channel go on', async () => {
     const { slack, clock, errors, channel } = await hear({ timeoutMs: 2000 }, (inbound) =>
       inbound.type === 'text' ? inbound.answer('No such option.') : {},
     )
@@ -198,7 +198,7 @@ describe('an answer that Slack never confirms', () => {
     expect(slack.screen('C1')[1]?.text).toBe('Done so.')
   })
 
-  test('keeps nobody from stopping', async () => {
+  test('does not block stop', async () => {
     const { slack, clock, channel, errors, api } = await hear({ timeoutMs: 2000 })
     slack.inject({ type: 'stall', method: 'views.open' })
     const value = JSON.stringify({ t: 'a', l: 'Answer', q: [{ h: 'H', q: 'Q', o: [] }] })
@@ -214,7 +214,7 @@ describe('an answer that Slack never confirms', () => {
     expect(errors).toMatchObject([{ type: 'answer' }])
   })
 
-  test('for its rate keeps the sinks of that channel from asking again too early', async () => {
+  test('delays the sinks of that channel if it was rate-limited', async () => {
     const { slack, api, clock, errors } = await hear({}, (inbound) =>
       inbound.type === 'text' ? inbound.answer('No such option.') : {},
     )
@@ -227,7 +227,7 @@ describe('an answer that Slack never confirms', () => {
 })
 
 describe('the host', () => {
-  test('is not waited for: what it fails at is told, and Slack knew before that it came', async () => {
+  test('gets its error reported; Slack has its acknowledgement before', async () => {
     const { slack, errors, heard } = await hear({}, () => Promise.reject(new Error('broken')))
     slack.say('D1', 'x')
     await until(() => errors.length === 1)
@@ -235,7 +235,7 @@ describe('the host', () => {
     expect(heard).toHaveLength(1)
   })
 
-  test('may take as long as it likes: the next thing is given beside it', async () => {
+  test('may take any time: the next event is passed on in parallel', async () => {
     const { slack, heard } = await hear({}, () => new Promise(() => {}))
     slack.say('D1', 'one')
     slack.say('D1', 'two')
@@ -243,7 +243,7 @@ describe('the host', () => {
     begun.length = 0
   })
 
-  test('hears by an app of its own, too, and of what can not be read', async () => {
+  test('can pass on events of its own app, and gets unreadable ones reported', async () => {
     const { channel, heard, errors } = await hear({ events: 'own' })
     const event = { type: 'app_mention', channel: 'C1', ts: '1.1', text: '<@U0BOT> Hi', user: 'U5' }
     const body = { type: 'event_callback', event_id: 'E1', authorizations: [{ user_id: 'U0BOT' }], event }
@@ -256,7 +256,7 @@ describe('the host', () => {
 })
 
 describe('the socket', () => {
-  test('is connected anew when Slack wants it', async () => {
+  test('reconnects when Slack asks for it', async () => {
     const { slack, heard, errors, clock } = await hear()
     slack.recycle()
     await until(() => slack.sockets === 0 && clock.pending > 0)
@@ -267,7 +267,7 @@ describe('the socket', () => {
     expect(errors).toEqual([])
   })
 
-  test('is tried again, each time after longer, and the host is told why', async () => {
+  test('retries with growing delays and reports why', async () => {
     const { slack, errors, clock } = await hear()
     slack.inject({ method: 'apps.connections.open', type: 'status', code: 503, times: 2 })
     slack.recycle()
@@ -281,7 +281,7 @@ describe('the socket', () => {
     expect(errors).toMatchObject([{ type: 'updates', message: 'The socket to Slack failed: status 503.' }, {}])
   })
 
-  test('is closed in the end, and nothing is heard after it', async () => {
+  test('is closed by stop, and later events are ignored', async () => {
     const { slack, heard, channel } = await hear()
     await channel.stop()
     await until(() => slack.sockets === 0)
@@ -290,7 +290,7 @@ describe('the socket', () => {
     expect(heard).toEqual([])
   })
 
-  test('that is stopped while it connects is closed when it has', async () => {
+  test('that is stopped while connecting is closed once connected', async () => {
     const started = await start({
       faults: [{ type: 'delay', delayMs: 500, method: 'apps.connections.open' }],
     })
@@ -307,7 +307,7 @@ describe('the socket', () => {
     })
   })
 
-  test('to which nobody answers is tried again, and the host is told', async () => {
+  test('retries after a connect timeout and reports it', async () => {
     const started = await start({ faults: [{ type: 'stall', method: 'apps.connections.open' }] })
     const { slack, api, clock } = started
     const errors: Error[] = []
@@ -323,7 +323,7 @@ describe('the socket', () => {
     await until(() => slack.sockets === 1 && clock.pending === 0)
   })
 
-  test('with a wrong token says what would do, and does not tell it', async () => {
+  test('with a wrong token reports the cure, but not the token', async () => {
     const started = await start()
     const errors: Error[] = []
     const socket = socketOf(started, 'xapp-very-secret-and-wrong')
@@ -334,7 +334,7 @@ describe('the socket', () => {
     expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
   })
 
-  test('without a server says so, and tells no token', async () => {
+  test('without a server reports it, but not the token', async () => {
     const started = await start()
     const errors: Error[] = []
     const onError = (error: Error): unknown => errors.push(error)
@@ -348,7 +348,7 @@ describe('the socket', () => {
   })
 })
 
-test('options that can not be are told at once', async () => {
+test('invalid options throw at once', async () => {
   const { api } = await start()
   const onInbound = (): void => {}
   expect(() => slackChannel({ api, events: 'socket', onInbound })).toThrow(/SocketModeClient/)
@@ -356,14 +356,14 @@ test('options that can not be are told at once', async () => {
   expect(() => slackChannel({ api, events: 'http', signingSecret: '', onInbound })).toThrow(/signingSecret/)
 })
 
-test('a client that repeats calls by itself is told of', async () => {
+test('a client that retries by itself is reported', async () => {
   const errors: Error[] = []
   const onError = (error: Error): unknown => errors.push(error)
   slackChannel({ api: new WebClient('x'), events: 'http', signingSecret, onInbound: () => {}, onError })
   expect(errors).toMatchObject([{ type: 'client', message: /rejectRateLimitedCalls: true/ }])
 })
 
-test('sinks are for the place that an inbound names', async () => {
+test('sinkFor takes the place from the inbound', async () => {
   const { channel } = await hear({ events: 'own' })
   const sink = channel.sinkFor({ chat: { id: 'C1', thread: '1.1' }, replyTo: { id: '1.1' } })
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })

@@ -14,7 +14,7 @@ const faults: Readonly<Record<StageFault, SlackFault>> = {
   fixed: { type: 'error', error: 'cant_update_message' },
 }
 
-/** A place in the fake Slack, reached by the real client. */
+/** A place in the fake Slack, reached through the real client. */
 async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
   const clock = createHandClock()
   const slack = await startSlack({ token, clock })
@@ -24,7 +24,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
   const api: SlackApi = {
     apiCall: async (method, options) => {
       inFlight += 1
-      // Most clauses post without a pacer, as no channel would take it: here the time that it takes passes by itself.
+      // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by itself.
       if (inFlight === 1 && isBare) await clock.advance(1300)
       try {
         return await client.apiCall(method, options)

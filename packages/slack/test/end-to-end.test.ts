@@ -69,13 +69,13 @@ let http: Server
 let answer: (inbound: Inbound) => Promise<boolean>
 const running = new Map<string, { readonly sink: Sink; readonly stream: ReplyStream }>()
 const errors: Error[] = []
-/** What is special about a channel. */
+/** The options of one channel. */
 const wishes: Readonly<Record<string, Partial<SlackSinkOptions>>> = { C6: { policy: { delivery: 'edit' } } }
 
 beforeAll(async () => {
   model = await startModel({ scripts, fallback: 'long' })
   const permission = { bash: { '*': 'allow', 'touch *': 'ask' } } as const
-  // Nobody takes anything back here: the server's copies of the files are a third of its work.
+  // No test reverts changes, and the server's snapshots of the files are a third of its work.
   server = await launchOpencode({ model, config: { permission, extra: { snapshot: false } } })
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   slack = await startSlack({ token, signingSecret })
@@ -101,7 +101,7 @@ afterAll(async () => {
   await model.close()
 })
 
-/** What a host does with it all: a text is an answer or a prompt. */
+/** The host: each text is an answer or a prompt. */
 async function onInbound(inbound: Inbound): Promise<void> {
   if (inbound.type === 'text' && inbound.text === '/stop') {
     await running.get(inbound.chat.id)?.stream.abort()
@@ -115,7 +115,7 @@ async function onInbound(inbound: Inbound): Promise<void> {
 
 const ours = (id: string): readonly SlackMessage[] => slack.screen(id).filter(({ from }) => from === 'bot')
 
-/** Waits until the screen of a channel is so. */
+/** Waits until the channel's screen meets the condition. */
 function seen<T>(id: string, find: (screen: readonly SlackMessage[]) => T | undefined): Promise<T> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -131,7 +131,7 @@ function seen<T>(id: string, find: (screen: readonly SlackMessage[]) => T | unde
 
 const asking = (screen: readonly SlackMessage[]) => screen.find(({ controls }) => controls.length > 0)
 
-/** The reply, its delivery, and that nothing of the answer is missing. */
+/** Waits for the reply and its delivery, and checks that no text is missing. */
 async function end(id: string) {
   const one = await vi.waitFor(() => running.get(id) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
@@ -163,7 +163,7 @@ test('two questions, one with several answers, are answered in a dialog', async 
   expect(slack.whispers.at(-1)?.text).toContain('Blue, Cheese, Olives, Basil')
 })
 
-test("a sub-agent's permission is given by a button, once, and by none of another channel", async () => {
+test("a sub-agent's permission is allowed by a button, once, and not from another channel", async () => {
   slack.say('C2', `Go. ${scenarioToken('delegate')}`, { mention: true })
   const ask = await seen('C2', asking)
   const [once] = ask.controls.flat()
@@ -201,7 +201,7 @@ test("Slack's own Stop aborts", async () => {
   await vi.waitFor(() => expect([slack.session('C3', root), slack.status('C3', root)]).toEqual(['active', '']), 60_000)
 })
 
-test('words in the thread abort as well, without the name of the bot', async () => {
+test('a text in the thread aborts too, without mentioning the bot', async () => {
   const root = slack.say('C4', `Go. ${scenarioToken('forever')}`, { mention: true })
   await seen('C4', (screen) => screen.find(({ text: words }) => words.includes('goes on')))
   slack.say('C4', '/stop', { threadTs: root })
@@ -222,7 +222,7 @@ test.each([
   expect(screen.some(({ isStreaming }) => isStreaming)).toBe(false)
 })
 
-test('what the model says rings nobody by name', async () => {
+test("the model's text mentions no one", async () => {
   slack.say('D7', `Go. ${scenarioToken('loud')}`)
   const { screen } = await end('D7')
   expect(screen.map(({ text: words }) => words.replaceAll('\u2060', ''))).toEqual([
@@ -231,7 +231,7 @@ test('what the model says rings nobody by name', async () => {
   expect(slack.mentions).toEqual([])
 })
 
-test('nothing went wrong on the way, and nobody was ever told to slow down', () => {
+test('no errors and no rate limits occurred', () => {
   expect(errors).toEqual([])
   expect(slack.calls.filter(({ status }) => status === 429)).toEqual([])
 })

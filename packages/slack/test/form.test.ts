@@ -18,7 +18,7 @@ const many = (count: number, letters = 0) =>
   }))
 const form = (questions: readonly FormQuestion[]): Form => ({ token: 'a-secret.0.f', label: 'Answer …', questions })
 
-/** A form in the thread of a channel that hears by its own app, and what was heard. */
+/** A form in the thread of a channel with `events: 'own'`, and the inbounds received. */
 async function ask(asked: Form) {
   const opened = await open()
   const { api, clock, slack, port, bubble } = opened
@@ -53,7 +53,7 @@ const pressOf = (inbound: Inbound | undefined) =>
   inbound?.type === 'press' ? [inbound.token, inbound.values] : undefined
 
 describe('a form', () => {
-  test('of one question with many options is a select, whose choice is the answer', async () => {
+  test('with one question and many options is a select, whose choice is the answer', async () => {
     const { slack, ref, heard, root, close } = await ask(form([question({ options: many(100) })]))
     expect(await slack.choose('C1', ref.id, 'Option 77', { from: { id: 'U5', name: 'Ada' } })).toBe(true)
     await until(() => heard.length === 1)
@@ -62,7 +62,7 @@ describe('a form', () => {
     close()
   })
 
-  test('of several questions is a dialog, whose fields suit them', async () => {
+  test('with several questions is a dialog with a suitable field for each', async () => {
     const questions = [
       question({ custom: true }),
       question({ header: '', multiple: true }),
@@ -91,7 +91,7 @@ describe('a form', () => {
     close()
   })
 
-  test('survives a restart, also between its opening and its answer', async () => {
+  test('survives a restart, also between opening and submission', async () => {
     const { slack, press, heard, restart, close } = await ask(form([question({ custom: true })]))
     restart(clientOf(slack))
     await press()
@@ -102,7 +102,7 @@ describe('a form', () => {
     close()
   })
 
-  test('that is too long for its button is known by the process, and in another one answered in words', async () => {
+  test('too long for its button stays in memory; another process asks for a text answer', async () => {
     const long = form([question({ options: many(60, 40), custom: true }), question()])
     const { slack, press, heard, restart, close } = await ask(long)
     await press()
@@ -116,7 +116,7 @@ describe('a form', () => {
     close()
   })
 
-  test('that cannot be opened any more is told to the host', async () => {
+  test('that can no longer be opened is reported', async () => {
     const { slack, press, errors, close } = await ask(form([question({ custom: true })]))
     slack.inject({ method: 'views.open', type: 'error', error: 'expired_trigger_id' })
     await press()

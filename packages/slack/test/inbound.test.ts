@@ -24,7 +24,7 @@ const body = (event: object) => ({
 })
 
 describe('a message', () => {
-  test('to the bot has not its name, but the workspace of who wrote it', () => {
+  test("to the bot loses the mention and has its author's workspace", () => {
     expect(readBody(body({ user_team: 'T2' }))).toEqual({
       id: 'C1/1.1',
       heard: {
@@ -35,18 +35,18 @@ describe('a message', () => {
     })
   })
 
-  test('is known by its place, whichever event tells of it', () => {
+  test('has the same id in each event about it', () => {
     const ids = [body({}), body({ type: 'app_mention' })].map((one) => readBody({ ...one, event_id: 'E2' })?.id)
     expect(ids).toEqual(['C1/1.1', 'C1/1.1'])
   })
 
-  test('without words is none', () => {
+  test('without text is ignored', () => {
     expect(readBody(body({ text: '<@UBOT>' }))?.heard).toBeUndefined()
     expect(readBody(body({ text: undefined, subtype: 'file_share' }))?.heard).toBeUndefined()
   })
 })
 
-test('buttons and dialogs of others are passed over', () => {
+test('buttons and dialogs of other apps are ignored', () => {
   const user = { id: 'U1' }
   const place = { channel: { id: 'C1' }, message: { ts: '1.1' }, trigger_id: 't' }
   const acted = (action: object) => readBody({ type: 'block_actions', user, ...place, actions: [action] })
@@ -58,7 +58,7 @@ test('buttons and dialogs of others are passed over', () => {
   expect(readBody({ type: 'shortcut' })?.heard).toBeUndefined()
 })
 
-describe('whatever comes', () => {
+describe('any input', () => {
   const event = fc.record({
     type: fc.constantFrom('message', 'app_mention', 'agent_session_stopped', 'x'),
     channel: fc.anything(),
@@ -77,7 +77,7 @@ describe('whatever comes', () => {
     }),
   )
 
-  test('is read, or passed over', () => {
+  test('is read or skipped', () => {
     fc.assert(
       fc.property(bodies, (value) => void readBody(value)),
       { numRuns: 1000 },

@@ -7,7 +7,7 @@ import { clientOf, editing, ending, open, posting, start, token, until } from '.
 const ours = ({ slack }: Awaited<ReturnType<typeof open>>) => slack.screen('C1').filter(({ from }) => from === 'bot')
 
 describe('a post', () => {
-  test('is Markdown in its thread, with words for where that cannot be shown', async () => {
+  test('is Markdown in its thread, with a fallback text for notifications', async () => {
     const opened = await open()
     const { port, bubble, root, slack } = opened
     const ref = await port.post(bubble('**a** & `b`'), posting)
@@ -18,14 +18,14 @@ describe('a post', () => {
     expect(call?.payload).toMatchObject({ parse: 'none', link_names: 'false', unfurl_links: 'false' })
   })
 
-  test('goes without markup when that was refused', async () => {
+  test('is sent without markup after that was refused', async () => {
     const opened = await open()
     const { port, bubble } = opened
     await port.post(bubble('', { text: '*a* <b> :smile:', plain: '*a* <b> :smile:', isPlain: true }), posting)
     expect(ours(opened)).toMatchObject([{ text: '*a* <b> :smile:', mode: 'plain' }])
   })
 
-  test('outside of a thread answers a message in the thread of that', async () => {
+  test('outside of a thread replies in the thread of its message', async () => {
     const opened = await open({}, { threadTs: undefined })
     const { port, bubble, root } = opened
     await port.post(bubble('a'), posting)
@@ -34,7 +34,7 @@ describe('a post', () => {
     expect(ours(opened).map(({ threadTs }) => threadTs)).toEqual([undefined, root])
   })
 
-  test('says whom it names to nobody, in what stands for it as well', async () => {
+  test('mentions no one, in the fallback text neither', async () => {
     const { port, bubble, slack } = await open()
     await port.post(bubble('<!channel> <@U1> @here [x](!here)'), posting)
     expect(slack.mentions).toEqual([])
@@ -42,7 +42,7 @@ describe('a post', () => {
   })
 })
 
-test.each(['<', '&', 'a<b>'])('an edit full of %s has words for a notification that Slack takes', async (sign) => {
+test.each(['<', '&', 'a<b>'])('an edit full of %s has a fallback text that Slack accepts', async (sign) => {
   const opened = await open()
   const { port, bubble } = opened
   const ref = await port.post(bubble('a'), posting)
@@ -50,7 +50,7 @@ test.each(['<', '&', 'a<b>'])('an edit full of %s has words for a notification t
   expect(ours(opened)[0]?.fallback).toMatch(/(?:&lt;|&amp;|&gt;|[ab])…$/)
 })
 
-test('an edit takes the buttons away that it does not name', async () => {
+test('an edit without buttons removes the buttons', async () => {
   const opened = await open()
   const { port, bubble } = opened
   const ref = await port.post(bubble('a', { buttons: [[{ label: 'Yes', data: 'y' }]] }), posting)
@@ -59,7 +59,7 @@ test('an edit takes the buttons away that it does not name', async () => {
   expect(ours(opened)).toMatchObject([{ text: 'b', controls: [] }])
 })
 
-test('signs on the message of a person take turns', async () => {
+test("a reaction on a person's message replaces the other", async () => {
   const { slack, port, root } = await open()
   const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
     await port.react?.({ id: root }, sign, editing)
@@ -75,8 +75,8 @@ test('signs on the message of a person take turns', async () => {
   expect(slack.screen('C1')[0]?.reactions).toEqual(['white_check_mark'])
 })
 
-describe('what it is doing', () => {
-  test("stands in the thread's head, and the session is at work", async () => {
+describe('the status', () => {
+  test('is shown in the thread, and the session is processing', async () => {
     const { slack, port, root, clock } = await open()
     await port.typing?.(true, { ...editing, doing: 'Running bash' })
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['Running bash', 'processing'])
@@ -88,7 +88,7 @@ describe('what it is doing', () => {
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
   })
 
-  test('is over when it was said last that it is, though the word before is slower', async () => {
+  test('ends even if the call before is slower', async () => {
     const { slack, port, root, clock } = await open({ faults: [{ type: 'delay', delayMs: 500, method: /Status$/ }] })
     const told = [port.typing?.(true, editing), port.typing?.(false, editing)]
     await until(() => slack.calls.some(({ fault }) => fault === 'delay') && clock.pending > 1)
@@ -97,13 +97,13 @@ describe('what it is doing', () => {
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
   })
 
-  test('names nobody who would hear it', async () => {
+  test('mentions no one', async () => {
     const { slack, port } = await open()
     await port.typing?.(true, { ...editing, doing: 'grep <!channel> <@U1>' })
     expect(slack.mentions).toEqual([])
   })
 
-  test('is not asked for again where there is no such thing', async () => {
+  test('is not tried again where the workspace has none', async () => {
     const { slack, port } = await open({ features: { statuses: false, sessions: false } })
     expect(port.limits.typingTells).toBe(true)
     await port.typing?.(true, editing)
@@ -111,7 +111,7 @@ describe('what it is doing', () => {
     expect([slack.calls.length, port.limits.typingTells]).toEqual([2, false])
   })
 
-  test('rests when it was told too often, and the end is told afterwards', async () => {
+  test('pauses after a rate limit, and the end is sent afterwards', async () => {
     const faults: readonly SlackFault[] = [{ type: 'rate-limited', retryAfterS: 9, method: /Status$/, times: 2 }]
     const { slack, port, root, clock } = await open({ faults })
     await port.typing?.(true, editing)
@@ -122,7 +122,7 @@ describe('what it is doing', () => {
     await until(() => slack.session('C1', root) === 'active')
   })
 
-  test('is said in no message of a channel', async () => {
+  test('does not exist outside of threads', async () => {
     const { port } = await open({}, { threadTs: undefined })
     expect([port.typing, port.limits.typingTells, port.stream]).toEqual([undefined, false, undefined])
   })
@@ -131,7 +131,7 @@ describe('what it is doing', () => {
 describe('a file', () => {
   const file = { name: 'a.ts', text: 'const ä = 1 < 2', caption: 'code <x>' }
 
-  test('has its name, its bytes and its words, in the thread', async () => {
+  test('has its name, its bytes and its caption, in the thread', async () => {
     const opened = await open()
     const ref = await opened.port.upload?.(file, posting)
     const [posted] = ours(opened)
@@ -144,13 +144,13 @@ describe('a file', () => {
     expect(Buffer.from(posted?.file?.bytes ?? []).toString()).toBe('const ä = 1 < 2')
   })
 
-  test('that is empty is a line', async () => {
+  test('without text becomes one line', async () => {
     const opened = await open()
     await opened.port.upload?.({ ...file, text: '', caption: '' }, posting)
     expect(Buffer.from(ours(opened)[0]?.file?.bytes ?? []).toString()).toBe('\n')
   })
 
-  test('whose message cannot be looked up is known by its own name', async () => {
+  test('whose message cannot be found is known by its file id', async () => {
     const opened = await open({ faults: [{ type: 'error', error: 'missing_scope', method: 'files.info', times: 9 }] })
     let isDone = false
     const uploading = opened.port.upload?.(file, posting).finally(() => {
@@ -190,7 +190,7 @@ test.each<[string, SlackFault, string]>([
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
 })
 
-test('a flood of posts is for the channel, one of edits for the workspace', async () => {
+test('a rate limit applies to the channel for posts, to the workspace for edits', async () => {
   const faults: readonly SlackFault[] = [{ type: 'rate-limited', retryAfterS: 7, times: 2 }]
   const { port, bubble } = await open({ faults })
   const posted = await ending(port.post(bubble('a'), posting))
@@ -210,7 +210,7 @@ test.each<SlackFault['type'] & ('stall' | 'accept-then-stall')>(['stall', 'accep
   },
 )
 
-test('a server that is not there was told nothing', async () => {
+test('a failed connection is unreachable: the server received nothing', async () => {
   const { slack, port, bubble } = await open()
   await slack.close()
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
@@ -220,7 +220,7 @@ test('a server that is not there was told nothing', async () => {
   expect(await ending(lost.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
 })
 
-test('a wrong token is told in no error', async () => {
+test('no error contains a wrong token', async () => {
   const { slack } = await start()
   const quiet = { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
   const api = new WebClient('xoxb-very-secret-and-wrong', { slackApiUrl: slack.url, ...quiet })
@@ -229,7 +229,7 @@ test('a wrong token is told in no error', async () => {
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ message: 'post in C1: invalid_auth' })
 })
 
-test('the budgets keep under what Slack allows', () => {
+test("the budgets stay below Slack's limits", () => {
   const { perChat, perClient, editIntervalMs, maxLength, buttons } = slackLimits
   expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
   expect(((perClient?.calls ?? 0) / (perClient?.perMs ?? 1)) * 60_000).toBeLessThan(50)

@@ -22,7 +22,7 @@ test.each([
   ],
   ['boxes are boxes', '- [x] a\n- [ ] b', '☑ a\n☐ b'],
   ['tables have columns', '| a | b |\n|---|---|\n| c | d |', 'a │ b\n──┼──\nc │ d'],
-])('to be read without markup: %s', (_, source, plain) => {
+])('plain text: %s', (_, source, plain) => {
   expect(renderSlack(source).plain).toBe(plain)
 })
 
@@ -33,21 +33,21 @@ test.each([
   ['in code', '`<!channel>`\n\n```\n<!here>\n```'],
   ['by a link', '[x](!channel) [y](<@U123>) [z]( @U1)\n\n[r]\n\n[r]: !here'],
   ['in capitals', '<!CHANNEL>'],
-])('rings nobody: %s', (_, source) => {
+])('mentions no one: %s', (_, source) => {
   const { text, plain } = renderSlack(source)
   expect(text.replace(joiner, '')).toBe(source)
   expect(text).not.toMatch(/<[!@]\w|\]\(\s*<?[!@]/)
   expect(plain).not.toMatch(/<[!@]\w/)
 })
 
-test('code that only looks like it is left alone', () => {
+test('code that only resembles a mention is unchanged', () => {
   for (const source of ['`<!-- x -->`', '<!DOCTYPE html>', 'npm i @reply/core', 'a@here.org is @hereby', '<@123>']) {
     const rest = source.replace('a@here.org', 'a@\u2060here.org')
     expect(renderSlack(source).text).toBe(rest)
   }
 })
 
-test('words for a notification are short, and end in no half of a letter', () => {
+test('a fallback text is short and never ends in half a surrogate pair', () => {
   expect(clipped('abcdef', 4)).toBe('abc…')
   expect(clipped('ab👍👍', 4)).toBe('ab…')
   expect(clipped('a\ud83d', 4)).toBe('a\ufffd')
@@ -68,8 +68,8 @@ const markdown = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-describe('whatever the source is', () => {
-  test('it says the same, nothing in it rings, and to render it again changes nothing', () => {
+describe('any source', () => {
+  test('keeps its text, mentions no one, and renders to itself', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         const { text, plain, length } = renderSlack(source)
@@ -81,7 +81,7 @@ describe('whatever the source is', () => {
     )
   })
 
-  test('Slack takes its blocks, and counts no mention in them', async () => {
+  test('makes blocks that Slack accepts without a mention', async () => {
     const slack = await startSlack({ token })
     const api = clientOf(slack)
     try {

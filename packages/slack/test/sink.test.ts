@@ -11,12 +11,12 @@ interface Plan {
   readonly faults?: readonly SlackFault[]
   readonly features?: SlackFeatures
   readonly sink?: Partial<SlackSinkOptions>
-  /** The same reply in each of them. Default: a thread in one. */
+  /** Channels that show the same reply. Default: one thread. */
   readonly channels?: readonly string[]
   readonly isThread?: boolean
 }
 
-/** Shows a recorded reply through the real client, on a clock that is moved by hand, to its end. */
+/** Shows a recorded reply through the real client to its end, on a manual clock. */
 async function show({ states }: Timeline, plan: Plan) {
   const { faults = [], features = {}, sink: options = {}, channels = ['C1'], isThread = true } = plan
   const clock = createHandClock(beginning)
@@ -33,7 +33,7 @@ async function show({ states }: Timeline, plan: Plan) {
       }
     },
   }
-  /** Until no call is on its way but those that are never answered. */
+  /** Waits until no call is pending, except those that never get an answer. */
   async function rest(): Promise<void> {
     const end = performance.now() + 2000
     for (let calm = 0; calm < 3 && performance.now() < end; ) {
@@ -72,7 +72,7 @@ const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
 
 const shownOf = ({ text, mode }: SlackMessage): string => (mode === 'markdown' ? renderSlack(text).plain : text)
 
-/** How often each part of the text is on the screen, markup aside. */
+/** How often each part of the text is on the screen, without markup. */
 function shownTimes(reply: Reply, screen: readonly SlackMessage[]): readonly number[] {
   const all = letters(screen.map(shownOf).join('\n'))
   const parts = renderSlack(textOf(reply)).plain.split('\n\n').map(letters)
@@ -129,14 +129,14 @@ describe.each(plans)('under %s', (name, plan) => {
   )
 })
 
-test('tools are told by the stream as tasks, and no message is only of them', async () => {
+test('a stream shows tools as tasks, and no message has only tasks', async () => {
   const { screen, slack } = await show(await timelines('tools-todos'), {})
   expect(screen.flatMap(({ tasks }) => tasks).every(({ status }) => status === 'complete')).toBe(true)
   expect(screen.some(({ tasks }) => tasks.length > 0)).toBe(true)
   expect(slack.count('chat.startStream')).toBeGreaterThan(0)
 })
 
-test('what takes longer than a stream lives goes on in another one', async () => {
+test("a reply longer than a stream's lifetime continues in another stream", async () => {
   const paragraphs = Array.from({ length: 30 }, (_, index) => `Paragraph ${index} says **something** that is new.`)
   const states = paragraphs.map((_, index) => {
     const written = text(paragraphs.slice(0, index + 1).join('\n\n'), { status: 'open' })
@@ -165,7 +165,7 @@ test.each(
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
 })
 
-test('a channel that takes nothing is named', async () => {
+test('a channel that accepts no posts is named in the delivery', async () => {
   const { delivery, screen } = await show(await timelines('plain'), {
     faults: [error('is_archived', { times: 100 })],
     sink: edit,
@@ -175,9 +175,12 @@ test('a channel that takes nothing is named', async () => {
   expect(delivery.undelivered).toContainEqual({ key: 'answer#0', reason })
 })
 
-test.each(['native', 'edit'] as const)('many channels at once share what an app may do: %s', async (delivered) => {
-  const channels = Array.from({ length: 30 }, (_, index) => `C${index + 1}`)
-  const plan = { channels, sink: { policy: { delivery: delivered } } }
-  const { delivery, limited } = await show(await timelines('tools-todos'), plan)
-  expect([limited, delivery.undelivered]).toEqual([0, []])
-})
+test.each(['native', 'edit'] as const)(
+  "many concurrent channels share the app's rate limits: %s",
+  async (delivered) => {
+    const channels = Array.from({ length: 30 }, (_, index) => `C${index + 1}`)
+    const plan = { channels, sink: { policy: { delivery: delivered } } }
+    const { delivery, limited } = await show(await timelines('tools-todos'), plan)
+    expect([limited, delivery.undelivered]).toEqual([0, []])
+  },
+)

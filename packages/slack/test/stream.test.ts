@@ -19,7 +19,7 @@ async function openOne(stream: AppendStream, text = 'It') {
 }
 
 describe('a stream', () => {
-  test('is one message in its thread, of chunks alone, that rings nobody', async () => {
+  test('is one message in its thread, made of chunks, that mentions no one', async () => {
     const { stream, shown, slack, root } = await begin()
     const ref = await stream.open(piece('It **begins', { tasks: [task('a', 'running')], plan: 'To do 0/2' }), posting)
     await stream.append(ref, piece('** and goes on'), editing)
@@ -40,7 +40,7 @@ describe('a stream', () => {
     expect(slack.calls[0]?.payload).toMatchObject({ recipient_user_id: 'U1', recipient_team_id: 'T0FAKE' })
   })
 
-  test("names nobody in its tasks and its plan, where the words are a model's, too", async () => {
+  test('mentions no one in its tasks and its plan, which the model also writes', async () => {
     const { stream, slack, shown } = await begin()
     const tasks = [task('a', 'running', 'bash: echo <!channel> <@U1>')]
     await stream.open(piece('It', { tasks, plan: 'Ask <!here> 0/2' }), posting)
@@ -48,7 +48,7 @@ describe('a stream', () => {
     expect(shown()[0]?.plan.replaceAll('\u2060', '')).toBe('Ask <!here> 0/2')
   })
 
-  test('to which nothing is added is not told so', async () => {
+  test('gets no call for an empty append', async () => {
     const { stream, slack } = await begin()
     const ref = await stream.open(piece(''), posting)
     await stream.append(ref, piece(''), editing)
@@ -56,7 +56,7 @@ describe('a stream', () => {
     expect(slack.calls.map(({ method }) => method)).toEqual(['chat.startStream', 'chat.stopStream'])
   })
 
-  test('is measured in bytes, and roomy enough for what it is said to take', async () => {
+  test('is measured in bytes, and takes as much as its limit says', async () => {
     const { stream, shown } = await begin()
     expect([stream.measure('aä€👍'), stream.maxMs, stream.maxLength]).toEqual([10, 240_000, 9000])
     const text = '€'.repeat(3000)
@@ -71,7 +71,7 @@ describe('a stream', () => {
     expect(only?.tasks.every(({ status }) => status === 'complete')).toBe(true)
   })
 
-  test('that Slack closed by itself, or a person, is fixed, and can be edited', async () => {
+  test('closed by Slack or a person is fixed, and can be edited', async () => {
     const { stream, shown, slack, port, bubble, clock, root } = await begin()
     const old = await openOne(stream)
     await clock.advance(300_000)
@@ -84,13 +84,13 @@ describe('a stream', () => {
     expect(shown().map(({ text }) => text)).toEqual(['The whole.', 'All of it.'])
   })
 
-  test('that is open is edited some other time', async () => {
+  test('that is still open can be edited later', async () => {
     const { stream, port, bubble } = await begin()
     const ref = await openOne(stream)
     expect(await ending(port.edit?.(ref, bubble('x'), editing))).toMatchObject({ type: 'unreachable' })
   })
 
-  test('leaves the session at work when another one follows', async () => {
+  test('leaves the session processing when another one follows', async () => {
     const { stream, port, slack, root } = await begin()
     await port.typing?.(true, editing)
     await stream.close(await openOne(stream), piece(''), editing)
@@ -101,7 +101,7 @@ describe('a stream', () => {
   })
 })
 
-test('streams of one client are no more than Slack takes in a minute', async () => {
+test("streams of one client stay within Slack's limit per minute", async () => {
   const { stream, clock, slack } = await begin()
   for (let count = 0; count < 18; count++) await openOne(stream)
   const failure = await ending(openOne(stream))
@@ -111,8 +111,8 @@ test('streams of one client are no more than Slack takes in a minute', async () 
   expect(await ending(openOne(stream))).toEqual({ type: 'done' })
 })
 
-describe('there are none', () => {
-  test('where the workspace has none, and it is not asked again', async () => {
+describe('there are no streams', () => {
+  test('in a workspace without them, and they are not tried again', async () => {
     const { stream, port, api, slack } = await begin({ features: { streams: false } })
     const failure = await ending(openOne(stream))
     expect(failure).toMatchObject({ type: 'unreachable', message: expect.stringContaining('feature_not_enabled') })
@@ -121,7 +121,7 @@ describe('there are none', () => {
     expect(slack.calls).toHaveLength(1)
   })
 
-  test('in a channel that Slack has none for, but in others', async () => {
+  test('in a channel that Slack refuses them for, while other channels keep theirs', async () => {
     const { stream, port, api, slack } = await begin()
     slack.inject({ method: 'chat.startStream', type: 'error', error: 'team_not_found' })
     expect(await ending(openOne(stream))).toMatchObject({ type: 'unreachable' })
@@ -129,7 +129,7 @@ describe('there are none', () => {
     expect(createSlackPort({ api, channelId: 'D1', threadTs: '1' }).stream).toBeDefined()
   })
 
-  test('for nobody in a channel, but in a direct message', async () => {
+  test('without a recipient in a channel, while direct messages need none', async () => {
     const { api } = await open()
     expect(createSlackPort({ api, channelId: 'C1', threadTs: '1' }).stream).toBeUndefined()
     expect(createSlackPort({ api, channelId: 'D1', threadTs: '1' }).stream).toBeDefined()

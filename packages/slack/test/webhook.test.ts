@@ -45,7 +45,7 @@ const said = (id: string, text: string): object => ({
   event: { type: 'message', channel: 'D1', channel_type: 'im', ts: id, text, user: 'U1' },
 })
 
-test("Slack's own requests are heard, over HTTP: events and presses", async () => {
+test("Slack's own requests over HTTP are passed on: events and presses", async () => {
   const { slack, api, heard } = await open()
   slack.say('D1', 'one')
   const button = {
@@ -64,7 +64,7 @@ test("Slack's own requests are heard, over HTTP: events and presses", async () =
   expect(heard).toMatchObject([{ text: 'one' }, { type: 'press', token: 't', messageRef: { id: ts } }])
 })
 
-test('the check of the URL is answered', async () => {
+test('the URL verification is answered', async () => {
   const { channel, signed, heard } = await open()
   const body = { type: 'text/plain', text: 'a-word' }
   expect(await channel.webhook(signed({ type: 'url_verification', challenge: 'a-word' }))).toEqual({
@@ -74,7 +74,7 @@ test('the check of the URL is answered', async () => {
   expect(heard).toEqual([])
 })
 
-test('it is answered at once, whatever the host does with it', async () => {
+test('the response does not wait for the host', async () => {
   let release = (): void => {}
   const held = new Promise<void>((resolve) => {
     release = resolve
@@ -86,7 +86,7 @@ test('it is answered at once, whatever the host does with it', async () => {
   await channel.stop()
 })
 
-test('what is sent again is taken, and does nothing', async () => {
+test('a redelivery is accepted and does nothing', async () => {
   const { channel, signed, heard, slack } = await open()
   const again = { 'x-slack-retry-num': '1', 'x-slack-retry-reason': 'http_timeout' }
   const request = signed(said('1.1', 'one'))
@@ -99,7 +99,7 @@ test('what is sent again is taken, and does nothing', async () => {
   expect(heard).toMatchObject([{ text: 'one' }, { text: 'two' }])
 })
 
-test('what Slack sends for the second time is heard, if the first never arrived', async () => {
+test('a redelivery is passed on if the first delivery never arrived', async () => {
   const { slack, heard, clock, url } = await open()
   slack.sendTo('http://127.0.0.1:9/')
   slack.say('D1', 'late')
@@ -110,7 +110,7 @@ test('what Slack sends for the second time is heard, if the first never arrived'
 })
 
 describe('refused', () => {
-  test('is what is unsigned, forged, stale, or no such thing, and nothing comes of it', async () => {
+  test('unsigned, forged, stale and malformed requests, without any effect', async () => {
     const { channel, signed, heard, errors, clock, slack } = await open(1000)
     const good = signed(said('1.1', 'x'))
     const status = async (request: WebhookRequest): Promise<number> => (await channel.webhook(request)).status
@@ -145,7 +145,7 @@ describe('refused', () => {
     expect(slack.calls).toEqual([])
   })
 
-  test('over HTTP as well, before anything is read', async () => {
+  test('over HTTP too, before the body is read', async () => {
     const { url, heard, signed, channel } = await open(1000)
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
     const { body, headers } = signed(said('1.1', 'x'))
@@ -160,7 +160,7 @@ describe('refused', () => {
   })
 })
 
-test('there is none without a secret, and no error tells it', async () => {
+test('a webhook needs a secret, and no error contains it', async () => {
   const { api } = await start()
   const own = slackChannel({ api, events: 'own', onInbound: () => {} })
   const { signed } = await open()

@@ -51,7 +51,7 @@ const chat = { id: '7' }
 export const editing = { chat, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the kind of failure. Nothing of it may tell the token. */
+/** How a call ended: `done`, or the error's fields. Fails if the error contains the token. */
 export async function ending(call: Promise<unknown> | undefined): Promise<object> {
   try {
     await call

@@ -40,8 +40,8 @@ async function hear(
 
 const person = { id: 5, name: 'Ada' }
 
-describe('what is heard', () => {
-  test('is a text: who, where, in answer to what', async () => {
+describe('inbound', () => {
+  test('a text has its actor, chat and the message that it replies to', async () => {
     const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, topics: [3] }] })
     const first = telegram.say(-7, 'Hi', { from: person, threadId: 3 })
     telegram.say(-7, '/stop now', { from: person, replyTo: first })
@@ -53,7 +53,7 @@ describe('what is heard', () => {
     ])
   })
 
-  test('in a topic replies to nothing unless the person replies', async () => {
+  test('a message in a topic has a replyTo only if the person replied', async () => {
     const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, topics: [3] }] })
     const first = telegram.say(-7, 'Hi', { from: person, threadId: 3 })
     telegram.say(-7, 'To you', { from: person, threadId: 3, replyTo: first })
@@ -62,7 +62,7 @@ describe('what is heard', () => {
     expect(heard[1]).toMatchObject({ replyTo: { id: String(first) } })
   })
 
-  test('tells chats that post from people, and leaves bots out', async () => {
+  test("posts in a chat's name are marked as anonymous, and bots are ignored", async () => {
     const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, type: 'supergroup' }] })
     telegram.say(-7, 'as the group', { as: { id: -7, title: 'Team' } })
     telegram.say(-7, 'as a channel', { as: { id: -9, title: 'News' } })
@@ -83,7 +83,7 @@ describe('what is heard', () => {
     ['scheduled', { is_from_offline: true }, { isForwarded: true }],
     ['a reply to another chat', { external_reply: { message_id: 1 } }, { replyTo: { id: 'elsewhere/1' } }],
     ['a reply to a story', { reply_to_story: { chat: { id: 7 }, id: 1 } }, { replyTo: { id: 'elsewhere/' } }],
-  ])('that is %s answers no ask', async (_, fields, expected) => {
+  ])('a text that is %s answers no ask', async (_, fields, expected) => {
     const { channel, heard } = await hear({ updates: 'own' })
     const message = {
       message_id: 2,
@@ -96,14 +96,14 @@ describe('what is heard', () => {
     expect(heard).toMatchObject([{ type: 'text', text: '1', ...expected }])
   })
 
-  test('has the time and the kind of its chat', async () => {
+  test('an inbound has the post time and the kind of its chat', async () => {
     const { telegram, heard } = await hear()
     telegram.say(7, 'Hi')
     await until(() => heard.length === 1)
     expect(heard[0]).toMatchObject({ chat: { id: '7', kind: 'private' }, messageRef: { postedAt: expect.any(Number) } })
   })
 
-  test('is a press, whose answer is seen', async () => {
+  test('the answer to a press is shown', async () => {
     const { telegram, api, heard } = await hear({}, async (inbound) => {
       if (inbound.type !== 'press') return
       await inbound.answer('Taken.')
@@ -117,7 +117,7 @@ describe('what is heard', () => {
     expect(telegram.count('answerCallbackQuery')).toBe(1)
   })
 
-  test("is a draft's Stop", async () => {
+  test("a draft's Stop button is a stop", async () => {
     const { telegram, api, heard } = await hear()
     await api.sendMessageDraft(7, 1, 'x', { can_stop: true })
     telegram.stopDraft(7)
@@ -131,14 +131,14 @@ describe('what is heard', () => {
 describe('a press', () => {
   const buttons = { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } }
 
-  test('that the host fails at is answered all the same, and told', async () => {
+  test('is answered and reported if the host fails', async () => {
     const { telegram, api, errors } = await hear({}, () => Promise.reject(new Error('broken')))
     await api.sendMessage(7, '?', buttons)
     expect(await telegram.press(7, 1, 'Yes').settled).toMatchObject({ status: 'answered', text: '' })
     expect(errors).toMatchObject([{ type: 'inbound', message: 'A press in chat 7 failed: broken' }])
   })
 
-  test('that takes long is answered before it is too late', async () => {
+  test('is answered before the deadline if the host takes long', async () => {
     const { telegram, api, clock, heard } = await hear({}, () => new Promise(() => {}))
     await api.sendMessage(7, '?', buttons)
     const press = telegram.press(7, 1, 'Yes')
@@ -147,7 +147,7 @@ describe('a press', () => {
     expect((await press.settled).status).toBe('answered')
   })
 
-  test('that is too old is a failure that is told', async () => {
+  test('that is too old fails, and the error is reported', async () => {
     const { telegram, api, errors, channel } = await hear({ updates: 'own' })
     await api.sendMessage(7, '?', buttons)
     const { message } = await api.getUpdates().then(() => ({ message: { message_id: 1, chat: { id: 7 } } }))
@@ -158,7 +158,7 @@ describe('a press', () => {
   })
 })
 
-test.each([200, 201])('an answer that is too long is shortened, and no letter is cut in two: %i', async (length) => {
+test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i', async (length) => {
   const words = `${'x'.repeat(length - 200)}${'👍'.repeat(5000)}`
   const { telegram, api, errors } = await hear({}, (inbound) => (inbound.type === 'stop' ? {} : inbound.answer(words)))
   await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } })
@@ -168,7 +168,7 @@ test.each([200, 201])('an answer that is too long is shortened, and no letter is
   expect([telegram.screen(7)[2]?.text, errors]).toEqual([expect.stringMatching(/^x?👍{2046,2047}…$/u), []])
 })
 
-test("a text's answer is a message in its topic, which answers it", async () => {
+test("a text's answer is a reply in its topic", async () => {
   const { telegram } = await hear({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No such option.') : {}), {
     chats: [{ id: -7, topics: [3] }],
   })
@@ -178,7 +178,7 @@ test("a text's answer is a message in its topic, which answers it", async () => 
 })
 
 describe('polling', () => {
-  test('asks for what it hears alone, and goes on in the next poll', async () => {
+  test('asks for the handled update types only, and continues with the next poll', async () => {
     const { telegram, heard } = await hear()
     telegram.say(7, 'one')
     await until(() => heard.length === 1 && telegram.count('getUpdates') === 2)
@@ -190,7 +190,7 @@ describe('polling', () => {
     })
   })
 
-  test('confirms what was handled when it stops', async () => {
+  test('confirms the handled updates when it stops', async () => {
     const { telegram, heard, channel, api } = await hear({}, () => void channel.stop())
     telegram.say(7, 'one')
     await until(() => heard.length === 1)
@@ -199,7 +199,7 @@ describe('polling', () => {
     expect(await api.getUpdates()).toEqual([])
   })
 
-  test('goes on beside what takes long: it may wait for what comes next', async () => {
+  test('continues while the host is busy, which may be waiting for the next update', async () => {
     let release = (): void => {}
     const waiting = new Promise<void>((resolve) => {
       release = resolve
@@ -215,7 +215,7 @@ describe('polling', () => {
     await until(() => heard.length === 2)
   })
 
-  test('waits longer after each failure, and says what failed', async () => {
+  test('waits longer after each failure and reports why', async () => {
     const { telegram, heard, errors, clock } = await hear({}, undefined, {
       faults: [{ method: 'getUpdates', type: 'status', code: 502, times: 2 }],
     })
@@ -230,7 +230,7 @@ describe('polling', () => {
     expect(errors).toMatchObject([{ type: 'updates', message: 'getUpdates failed: 502 Bad Gateway' }, {}])
   })
 
-  test('that is never answered is begun anew', async () => {
+  test('starts again after a poll without an answer', async () => {
     const { telegram, heard, errors, clock } = await hear({}, undefined, {
       faults: [{ method: 'getUpdates', type: 'stall' }],
     })
@@ -243,7 +243,7 @@ describe('polling', () => {
     expect(errors).toMatchObject([{ type: 'updates' }])
   })
 
-  test('beside another process says so', async () => {
+  test('reports another process that polls the same bot', async () => {
     const { telegram, errors } = await hear()
     await until(() => telegram.count('getUpdates') === 1)
     const other = new Api(token, { apiRoot: telegram.url })
@@ -252,7 +252,7 @@ describe('polling', () => {
     expect(errors).toMatchObject([{ type: 'conflict', message: /Another process polls the same bot/ }])
   })
 
-  test('of a bot with a webhook says how to go on', async () => {
+  test('reports a webhook, with the cure', async () => {
     const { errors } = await hear({}, undefined, {
       faults: [
         {
@@ -267,7 +267,7 @@ describe('polling', () => {
     expect(errors).toMatchObject([{ type: 'conflict', message: /deleteWebhook/ }])
   })
 
-  test('with a wrong token ends, and does not tell it', async () => {
+  test('ends with a wrong token, and no error contains it', async () => {
     const { telegram } = await start()
     const errors: Error[] = []
     const api = new Api('1:very-secret-other', { apiRoot: telegram.url })
@@ -278,7 +278,7 @@ describe('polling', () => {
     expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
   })
 
-  test('without a server tells no token', async () => {
+  test('reports a missing server without the token', async () => {
     const { telegram, errors } = await hear()
     await telegram.close()
     await until(() => errors.length > 0)
@@ -303,7 +303,7 @@ test("the host's own bot passes updates on, each once", async () => {
   expect(errors).toMatchObject([{ type: 'malformed' }])
 })
 
-test('sinks are for the place that an inbound names', async () => {
+test('sinkFor takes the place from the inbound', async () => {
   const { channel } = await hear({ updates: 'own' })
   const sink = channel.sinkFor({ chat: { id: '-7', thread: '3' }, replyTo: { id: '1' } })
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })

@@ -16,7 +16,7 @@ const faults: Readonly<Record<StageFault, TelegramFault>> = {
   fixed: { type: 'status', code: 400, description: "Bad Request: message can't be edited" },
 }
 
-/** A chat of the fake Telegram, reached by the real grammY. */
+/** A chat of the fake Telegram, reached through the real grammY. */
 async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
   const clock = createHandClock()
   const telegram = await startTelegram({ token, clock })
@@ -24,7 +24,7 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
   let inFlight = 0
   api.config.use(async (call, method, payload, signal) => {
     inFlight += 1
-    // Most clauses post without a pacer, as no chat would take it: here the time that it takes passes by itself.
+    // Most clauses post faster than a chat allows, because they use no pacer. Here the waiting time passes by itself.
     if (inFlight === 1 && isBare) await clock.advance(3100)
     try {
       return await call(method, payload, signal)

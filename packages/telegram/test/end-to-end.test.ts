@@ -63,7 +63,7 @@ let channel: TelegramChannel
 let answer: (inbound: Inbound) => Promise<boolean>
 const running = new Map<string, { readonly sink: Sink; readonly stream: ReplyStream }>()
 const errors: Error[] = []
-/** What is special about a chat. */
+/** The options of one chat. */
 const wishes: Readonly<Record<string, Partial<TelegramSinkOptions>>> = {
   3: { policy: { delivery: 'native' } },
   6: { rich: false },
@@ -84,7 +84,7 @@ beforeAll(async () => {
   channel = telegramChannel({
     api: new Api(token, { apiRoot: telegram.url }),
     updates: 'polling',
-    // On a busy machine every reply takes long, and would end with a message that says how long.
+    // On a busy machine every reply takes long and would otherwise end with a message about its duration.
     policy: { notifyAfterMs: 86_400_000 },
     onInbound,
     onError: (error) => errors.push(error),
@@ -99,7 +99,7 @@ afterAll(async () => {
   await model.close()
 })
 
-/** What a host does with it all: a text is an answer or a prompt. */
+/** The host: each text is an answer or a prompt. */
 async function onInbound(inbound: Inbound): Promise<void> {
   if (inbound.type === 'text' && inbound.text === '/stop') {
     await running.get(inbound.chat.id)?.stream.abort()
@@ -114,7 +114,7 @@ async function onInbound(inbound: Inbound): Promise<void> {
 const ours = (chatId: number): readonly TelegramMessage[] =>
   telegram.screen(chatId).filter(({ from }) => from === 'bot')
 
-/** Waits until the screen of a chat is so. */
+/** Waits until the chat's screen meets the condition. */
 function seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined): Promise<T> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -128,7 +128,7 @@ function seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T
   })
 }
 
-/** The reply, its delivery, and that nothing of the answer is missing. */
+/** Waits for the reply and its delivery, and checks that no text is missing. */
 async function end(chatId: number) {
   const one = await vi.waitFor(() => running.get(String(chatId)) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
@@ -171,7 +171,7 @@ test('a question is answered by pressing a button', async () => {
   expect(screen).toMatchObject([{ replyTo: asked }, { buttons: [] }, { text: 'As you like.' }])
 })
 
-test('a permission is given by words, and others are told what would do', async () => {
+test('a permission is allowed by a text, and an unauthorized person is told what is needed', async () => {
   const chatId = 2
   telegram.say(chatId, 'Go. [scenario:permission]')
   await seen(chatId, (screen) => screen.find(({ buttons }) => buttons.length > 0))
@@ -213,11 +213,11 @@ test.each([
   expect(textOf(reply).length).toBeGreaterThan(20_000)
   expect(letters(screen.map((one) => one.text).join(''))).toBe(letters(textOf(reply)))
   expect(screen.length).toBeGreaterThanOrEqual(count)
-  // None where it was all there before it was known to be all.
+  // Zero if the whole text was posted before it was known to be complete.
   expect(telegram.notifications(chatId)).toBeLessThanOrEqual(1)
 })
 
-test('nothing went wrong on the way, and nobody was ever told to slow down', () => {
+test('no errors and no rate limits occurred', () => {
   expect(errors).toEqual([])
   expect(telegram.calls.filter(({ status }) => status === 429)).toEqual([])
 })

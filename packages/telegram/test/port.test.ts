@@ -5,27 +5,27 @@ import { createTelegramPort, renderFor, telegramLimits } from '../src/index.ts'
 import { editing, ending, open, posting, token, until } from './bot.ts'
 
 describe('a post', () => {
-  test('is a rich message that says what its Markdown says', async () => {
+  test("is a rich message with its Markdown's text", async () => {
     const { telegram, port, bubble } = await open()
     expect(await port.post(bubble('**a** | b'), posting)).toMatchObject({ id: '1', postedAt: expect.any(Number) })
     expect(telegram.screen(7)).toMatchObject([{ source: '**a** | b', mode: 'rich', isSilent: false }])
   })
 
-  test('is HTML where no rich messages are wanted', async () => {
+  test('is HTML if rich messages are turned off', async () => {
     const { telegram, port, bubble } = await open({}, { rich: false })
     await port.post(bubble('**a** <b>'), posting)
     expect(telegram.screen(7)).toMatchObject([{ text: 'a <b>', mode: 'HTML' }])
     expect(telegram.calls).toMatchObject([{ payload: { link_preview_options: { is_disabled: true } } }])
   })
 
-  test('goes without markup when that was refused', async () => {
+  test('is sent without markup after that was refused', async () => {
     const { telegram, port, bubble } = await open()
     const { plain } = bubble('**a** <b>')
     await port.post(bubble('**a** <b>', { text: plain, isPlain: true }), posting)
     expect(telegram.screen(7)).toMatchObject([{ text: 'a <b>', mode: 'plain' }])
   })
 
-  test('answers a message, silently, with buttons', async () => {
+  test('is a silent reply with buttons', async () => {
     const { telegram, port, bubble } = await open()
     const asked = telegram.say(7, 'Why?')
     const buttons = [[{ label: 'Yes', data: 'y' }], [{ label: 'No', data: 'n' }]]
@@ -34,7 +34,7 @@ describe('a post', () => {
     expect(posted).toMatchObject({ replyTo: asked, isSilent: true, buttons: [[{ text: 'Yes', data: 'y' }], [{}]] })
   })
 
-  test('goes out though what it answers is gone', async () => {
+  test('is sent even if the message it replies to was deleted', async () => {
     const { telegram, port, bubble } = await open()
     await port.post(bubble('a'), { ...posting, replyTo: { id: '99' } })
     expect(telegram.screen(7)).toMatchObject([{ text: 'a', replyTo: undefined }])
@@ -42,13 +42,13 @@ describe('a post', () => {
 })
 
 describe('an edit', () => {
-  test('of what is shown already is a success', async () => {
+  test('that changes nothing succeeds', async () => {
     const { port, bubble } = await open()
     const ref = await port.post(bubble('a'), posting)
     expect(await ending(port.edit?.(ref, bubble('a'), editing))).toEqual({ type: 'done' })
   })
 
-  test('takes the buttons away that it does not name', async () => {
+  test('without buttons removes the buttons', async () => {
     const { telegram, port, bubble } = await open()
     const ref = await port.post(bubble('a', { buttons: [[{ label: 'Yes', data: 'y' }]] }), posting)
     await port.edit?.(ref, bubble('b'), editing)
@@ -56,7 +56,7 @@ describe('an edit', () => {
   })
 })
 
-test('a message that is gone is removed already', async () => {
+test('removing a deleted message succeeds', async () => {
   const { telegram, port, bubble } = await open()
   const ref = await port.post(bubble('a'), posting)
   await port.remove?.(ref, editing)
@@ -64,7 +64,7 @@ test('a message that is gone is removed already', async () => {
   expect(await ending(port.remove?.(ref, editing))).toEqual({ type: 'done' })
 })
 
-test('a document has its name, its words and a caption', async () => {
+test('a document has its name, its text and a caption', async () => {
   const { telegram, port } = await open()
   const file = { name: 'a.ts', text: 'const ä = 1', caption: 'code' }
   await port.upload?.(file, posting)
@@ -73,7 +73,7 @@ test('a document has its name, its words and a caption', async () => {
   expect(Buffer.from(posted?.document?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
-test("the host's own grammY makes the file, where it is given", async () => {
+test("the host's own grammY makes the file if given", async () => {
   const made: string[] = []
   const inputFile = (bytes: Uint8Array, name: string): InputFile => {
     made.push(name)
@@ -84,7 +84,7 @@ test("the host's own grammY makes the file, where it is given", async () => {
   expect(made).toEqual(['b.ts'])
 })
 
-test('signs on the message of a person are ones that bots may use', async () => {
+test("reactions on a person's message are ones that bots may use", async () => {
   const { telegram, port } = await open()
   const ref = { id: String(telegram.say(7, 'Go')) }
   const shown = async (sign: 'seen' | 'done' | undefined): Promise<unknown> => {
@@ -94,7 +94,7 @@ test('signs on the message of a person are ones that bots may use', async () => 
   expect([await shown('seen'), await shown('done'), await shown(undefined)]).toEqual([['👀'], ['👍'], []])
 })
 
-test('typing shows, and goes out by itself', async () => {
+test('the typing indicator shows and ends by itself', async () => {
   const { telegram, port, clock } = await open()
   await port.typing?.(true, editing)
   await port.typing?.(false, editing)
@@ -103,7 +103,7 @@ test('typing shows, and goes out by itself', async () => {
   expect(telegram.typing(7)).toBe(false)
 })
 
-test('in a topic every call that can name it does', async () => {
+test('in a topic, every call that takes the topic names it', async () => {
   const chats = [{ id: 7, topics: [3] }]
   const { telegram, port, bubble, clock } = await open({ chats }, { threadId: 3 })
   const ref = await port.post(bubble('a'), posting)
@@ -150,13 +150,13 @@ test.each<[string, TelegramFault, string]>([
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
 })
 
-test('a flood says for how long, for the chat', async () => {
+test('a rate limit has its wait, and applies to the chat', async () => {
   const { port, bubble } = await open({ faults: [{ type: 'rate-limited', retryAfterS: 7 }] })
   const failure = await ending(port.post(bubble('a'), posting))
   expect(failure).toMatchObject({ retryAfterMs: 7000, scope: 'chat' })
 })
 
-test('an edit of what is not there, or not ours, fails by its kind', async () => {
+test('an edit of a missing or foreign message fails by its kind', async () => {
   const { telegram, port, bubble } = await open()
   const theirs = { id: String(telegram.say(7, 'x')) }
   expect(await ending(port.edit?.({ id: '99' }, bubble('a'), editing))).toMatchObject({ type: 'gone' })
@@ -175,7 +175,7 @@ test.each<TelegramFault['type'] & ('stall' | 'accept-then-stall')>(['stall', 'ac
   },
 )
 
-test('a server that is not there was told nothing', async () => {
+test('a failed connection is unreachable: the server received nothing', async () => {
   const { telegram, port, bubble } = await open()
   await telegram.close()
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'unreachable' })
@@ -187,7 +187,7 @@ test('a server that is not there was told nothing', async () => {
 describe('a server without rich messages', () => {
   const features = { richMessages: false }
 
-  test('gets HTML in the same call, and is not asked again', async () => {
+  test('gets HTML in the same call, and no rich message again', async () => {
     const { telegram, port, api, bubble } = await open({ features })
     await port.post(bubble('**a**'), posting)
     await port.post(bubble('**b**'), posting)
@@ -197,14 +197,14 @@ describe('a server without rich messages', () => {
     expect(port.limits.maxLength).toBe(4096)
   })
 
-  test('gets HTML by an edit, too', async () => {
+  test('gets HTML for an edit, too', async () => {
     const { telegram, port, api, bubble } = await open({ features })
     const { message_id } = await api.sendMessage(7, 'old')
     await port.edit?.({ id: String(message_id) }, bubble('**new**'), editing)
     expect(telegram.screen(7)).toMatchObject([{ text: 'new', mode: 'HTML' }])
   })
 
-  test('is told nothing that it could not take', async () => {
+  test('gets no text that it could not take', async () => {
     const { telegram, port, bubble } = await open({ features })
     const long = bubble('word '.repeat(1000))
     expect(await ending(port.post(long, posting))).toMatchObject({ type: 'too-long' })
@@ -214,7 +214,7 @@ describe('a server without rich messages', () => {
 })
 
 describe('a draft', () => {
-  test('is for private chats, with a Stop button', async () => {
+  test('exists in private chats, with a Stop button', async () => {
     const { telegram, port, api, bubble } = await open()
     await port.stream?.write(bubble('wri'), editing)
     await port.stream?.write(bubble('writing'), editing)
@@ -223,13 +223,13 @@ describe('a draft', () => {
     expect(createTelegramPort({ api, chatId: -7 }).stream).toBeUndefined()
   })
 
-  test('is plain where there are no rich ones', async () => {
+  test('is plain on a server without rich drafts', async () => {
     const { telegram, port, bubble } = await open({ features: { richMessages: false } })
     await port.stream?.write(bubble('**a**'), editing)
     expect(telegram.screen(7)).toMatchObject([{ text: 'a', isDraft: true }])
   })
 
-  test('that the server does not know is not written again', async () => {
+  test('that the server does not know is not tried again', async () => {
     const { telegram, port, api, bubble } = await open({ features: { drafts: false } })
     const { stream } = port
     await stream?.write(bubble('a'), editing)
@@ -241,7 +241,7 @@ describe('a draft', () => {
   })
 })
 
-test('the budgets keep under what Telegram allows', () => {
+test("the budgets stay below Telegram's limits", () => {
   const [own, group] = [telegramLimits('private', true), telegramLimits('group', false)]
   expect([own.maxLength, group.maxLength]).toEqual([32_768, 4096])
   expect(own.perChat.perMs / own.perChat.calls).toBeGreaterThan(1000)

@@ -29,7 +29,7 @@ test.each([
   ['- ```\n  @code\n\n  @code\n\n@bob', '- ```\n  @code\n\n  @code\n\n@\u2060bob'],
   ['1. See:\n   ```\n   @code\n   ```\n   @bob', '1. See:\n   ```\n   @code\n   ```\n   @\u2060bob'],
   ['[her](tg://user?id=7) [it](tg://resolve?domain=x)', '[her](tg\u2060://user?id=7) [it](tg://resolve?domain=x)'],
-])('a rich message rings nobody: %j', (source, text) => {
+])('a rich message mentions no one: %j', (source, text) => {
   expect(renderRich(source).text).toBe(text)
 })
 
@@ -51,7 +51,7 @@ test.each([
     'See a/@bob or https://x.example/@bob',
     'See a/@\u2060bob or <a href="https://x.example/@bob">https://x.example/@bob</a>',
   ],
-])('HTML rings nobody: %j', (source, text) => {
+])('HTML mentions no one: %j', (source, text) => {
   expect(renderHtml(source).text).toBe(text)
 })
 
@@ -68,17 +68,17 @@ test.each([
   ['headings', '# a\n'.repeat(501), false],
   ['items', '1. item\n'.repeat(499), true],
   ['lines of code', `\`\`\`\n${'- item\n'.repeat(600)}\`\`\``, true],
-])('%s count as the blocks that they are, of which a rich message takes 500', (_, source, fits) => {
+])('%s count towards the 500 blocks of a rich message', (_, source, fits) => {
   expect(renderRich(source).length <= 32_768).toBe(fits)
 })
 
-test('thousands of nested quotes are shown as they are', () => {
+test('thousands of nested quotes are shown literally', () => {
   expect(renderHtml('>'.repeat(20_000)).plain).toMatch(/^>*$/)
 })
 
 const TAGS = new Set(['b', 'i', 's', 'code', 'pre', 'a', 'blockquote'])
 
-/** What Telegram would show, or an error that it would answer. */
+/** What Telegram would show, or the error it would answer. */
 function parsed(html: string): string {
   const open: string[] = []
   let text = ''
@@ -171,8 +171,8 @@ const markdown = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-describe('whatever the source is', () => {
-  test('its HTML is taken by Telegram and says what plain says', () => {
+describe('any source', () => {
+  test('makes HTML that Telegram accepts and shows as plain', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         const { text, plain, length } = renderHtml(source)
@@ -183,7 +183,7 @@ describe('whatever the source is', () => {
     )
   })
 
-  test('it does not grow but for tables, tabs, numbers and mentions', () => {
+  test('grows only by tables, tabs, numbers and mentions', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         fc.pre(!/[\t|]|\d[.)]/.test(source))

@@ -20,7 +20,7 @@ test.each(['', ' ', '\t\n ', '\u200b\u2060', 'a-secret\n', 'a secret', 'x'.repea
   },
 )
 
-test('a secret of every allowed kind is taken', () => {
+test('every allowed form of secret is accepted', () => {
   const api = new Api(token)
   for (const secretToken of ['a', 'A-Z_0-9', 'x'.repeat(256)])
     expect(() => telegramChannel({ api, updates: 'webhook', secretToken, onInbound })).not.toThrow()

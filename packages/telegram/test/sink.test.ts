@@ -17,11 +17,11 @@ interface Plan {
   readonly faults?: readonly TelegramFault[]
   readonly features?: TelegramFeatures
   readonly sink?: Partial<TelegramSinkOptions>
-  /** The same reply in each of them. */
+  /** Chats that show the same reply. */
   readonly chatIds?: readonly number[]
 }
 
-/** Shows a recorded reply through grammY, on a clock that is moved by hand, to its end. */
+/** Shows a recorded reply through grammY to its end, on a manual clock. */
 async function show({ states }: Timeline, { faults = [], features = {}, sink: options = {}, chatIds = [7] }: Plan) {
   const clock = createHandClock(beginning)
   const telegram = await startTelegram({ token, clock, faults, features })
@@ -36,7 +36,7 @@ async function show({ states }: Timeline, { faults = [], features = {}, sink: op
     }
   })
   const isStalling = faults.some(({ type }) => type.includes('stall'))
-  /** Until no call is on its way; one that is never answered is not waited for. */
+  /** Waits until no call is pending, except one that never gets an answer. */
   async function rest(): Promise<void> {
     const end = performance.now() + (isStalling ? 60 : 2000)
     for (let calm = 0; calm < 3 && performance.now() < end; ) {
@@ -71,7 +71,7 @@ const limited = (calls: readonly { readonly status?: number }[]): number =>
 
 const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
 
-/** How often each part of the text is on the screen, markup aside. */
+/** How often each part of the text is on the screen, without markup. */
 function shownTimes(reply: Reply, screen: readonly TelegramMessage[]): readonly number[] {
   const all = letters(screen.map(({ text, mode }) => (mode === 'rich' ? renderHtml(text).plain : text)).join('\n'))
   const parts = renderHtml(textOf(reply)).plain.split('\n\n').map(letters)
@@ -110,7 +110,7 @@ const plans: readonly (readonly [string, Plan])[] = [
 ]
 
 describe.each(plans)('under %s', (name, plan) => {
-  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+  test.each(scenarios)('%s is shown completely and once', async (scenario) => {
     const { delivery, reply, screen, limited: floods } = await show(await timelines(scenario), plan)
     expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })
     expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
@@ -124,7 +124,7 @@ test.each<TelegramFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'r
   'accept-then-stall',
   'refuse',
   'stall',
-])('%s of the first post of the answer: it is there, and what is in doubt is counted', async (type) => {
+])("%s on the answer's first post: the answer is there, and counted as doubtful", async (type) => {
   const faults: readonly TelegramFault[] = [{ type, method: 'sendRichMessage' } as TelegramFault]
   const { delivery, reply, screen } = await show(await timelines('plain'), {
     faults,
@@ -135,7 +135,7 @@ test.each<TelegramFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'r
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
 })
 
-test('a chat that blocked the bot is named', async () => {
+test('a chat that blocked the bot is named in the delivery', async () => {
   const faults: readonly TelegramFault[] = [
     { type: 'status', code: 403, description: 'Forbidden: bot was blocked by the user', times: 100 },
   ]
@@ -147,7 +147,7 @@ test('a chat that blocked the bot is named', async () => {
   })
 })
 
-test('a hundred chats at once share what a bot may do', async () => {
+test("a hundred concurrent chats share the bot's rate limits", async () => {
   const chatIds = Array.from({ length: 100 }, (_, index) => index + 1)
   const { delivery, limited: floods } = await show(await timelines('tools-todos'), { chatIds })
   expect([floods, delivery.undelivered]).toEqual([0, []])

@@ -38,7 +38,7 @@ const request = (value: unknown, more: Partial<WebhookRequest> = {}): WebhookReq
   ...more,
 })
 
-test("Telegram's own requests are heard, over HTTP", async () => {
+test("Telegram's own requests over HTTP are passed on", async () => {
   const { telegram, api, heard, url } = await open()
   await api.setWebhook(url, { secret_token: secretToken })
   telegram.say(7, 'one')
@@ -50,7 +50,7 @@ test("Telegram's own requests are heard, over HTTP", async () => {
   expect(info.last_error_message).toBeUndefined()
 })
 
-test('a replay is taken, and does nothing', async () => {
+test('a replay is accepted and does nothing', async () => {
   const { channel, heard } = await open()
   expect(await channel.webhook(request(said(1, 'one')))).toEqual({ status: 200 })
   expect(await channel.webhook(request(said(1, 'one')))).toEqual({ status: 200 })
@@ -74,7 +74,7 @@ describe('refused', () => {
     expect(heard).toEqual([])
   })
 
-  test('over HTTP as well, before anything is read', async () => {
+  test('over HTTP too, before the body is read', async () => {
     const { url, heard } = await open(1000)
     const headers = { 'x-telegram-bot-api-secret-token': secretToken }
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
@@ -87,7 +87,7 @@ describe('refused', () => {
   })
 })
 
-test('there is none without a secret', async () => {
+test('a webhook needs a secret', async () => {
   const { api } = await start()
   const channel = (secret: string | undefined) => () =>
     telegramChannel({ api, updates: 'webhook', secretToken: secret, onInbound: () => {} })

@@ -13,7 +13,7 @@ const group = '120363000000000000@g.us'
 const asked = (requestID: string, command: string): PermissionAsk =>
   permits({ requestID, patterns: [command], title: command, call: { tool: 'bash', input: { command } } })
 
-/** A host whose agent waits for two permissions, in the chat where it was spoken to last. */
+/** A host whose agent waits for two permissions, in the chat with the last prompt. */
 async function host(jid: string, from = lid) {
   const clock = createHandClock()
   const baileys = createFakeBaileys({ clock })
@@ -73,7 +73,7 @@ test('in a private chat one permission is shown at a time, and a bare word answe
   await stop()
 })
 
-test('in a group only a reply to its message answers a permission, and only of the person who asked', async () => {
+test('in a group only a reply by the person who asked answers a permission', async () => {
   const { baileys, given, pass, ours, stop } = await host(group)
   const ask = ours().find(({ text }) => text.includes('npm test'))
   expect(ask).toBeDefined()
@@ -82,7 +82,7 @@ test('in a group only a reply to its message answers a permission, and only of t
   baileys.say(group, '1', { from: lid, alt: person, isForwarded: true, replyTo: ask?.id ?? '' })
   await pass(20_000)
   expect(given).toEqual([])
-  // By number this time: it is the same person.
+  // By number this time: the same person.
   baileys.say(group, '1', { from: person, alt: lid, replyTo: ask?.id ?? '' })
   await pass(20_000)
   expect(given).toEqual(['per_1 once'])

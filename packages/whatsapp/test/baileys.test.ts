@@ -43,13 +43,13 @@ async function ending(call: Promise<unknown> | undefined): Promise<Partial<PortE
   }
 }
 
-/** Until nothing moves any more. */
+/** Lets pending promises settle. */
 async function rest(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await Promise.resolve()
 }
 
 describe('the port', () => {
-  test("gives each post an id of its own in Baileys' form, the same for each try", async () => {
+  test("gives each post an id in Baileys' form, the same for each retry", async () => {
     const { baileys, port } = open()
     const first = await port.post(bubble('One.'), posting)
     expect(await port.post(bubble('One.'), posting)).toEqual(first)
@@ -58,7 +58,7 @@ describe('the port', () => {
     expect(baileys.screen(jid)).toHaveLength(2)
   })
 
-  test('edits, and says by itself when it is too late: WhatsApp would say nothing', async () => {
+  test('edits, and refuses a late edit itself, because WhatsApp would drop it silently', async () => {
     const { clock, baileys, port } = open()
     const ref = await port.post(bubble('Before.'), posting)
     await clock.advance(870_000 - 1)
@@ -69,13 +69,13 @@ describe('the port', () => {
     expect([baileys.lateEdits, baileys.count('edit')]).toEqual([[], 1])
   })
 
-  test('names nobody who would ring', async () => {
+  test('mentions no one', async () => {
     const { baileys, port } = open([], group)
     await port.post(bubble('@everyone and @4917000000002, see <@U123>'), posting)
     expect(baileys.mentioned).toEqual([])
   })
 
-  test('shows that somebody writes, and reads what it answers', async () => {
+  test('shows typing, and marks the prompt as read', async () => {
     const { clock, baileys } = open()
     const socket = baileys.connect()
     const id = baileys.say(jid, 'Hi')
@@ -111,12 +111,12 @@ describe('the port', () => {
     [{ type: 'accept-then-drop' }, { type: 'unreachable' }],
     [{ type: 'unanswered' }, { type: 'ambiguous' }],
     [{ type: 'refused', statusCode: 500, message: 'odd' }, { type: 'ambiguous' }],
-  ])('tells by its kind what failed: %j', async (fault, told) => {
+  ])('fails by its kind: %j', async (fault, told) => {
     const { port } = open([fault])
     expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject(told)
   })
 
-  test('gives up what is never answered', async () => {
+  test('times out without an answer', async () => {
     const { clock, port } = open([{ type: 'stall' }])
     const post = ending(port.post(bubble('Hi.'), posting))
     await rest()
@@ -124,7 +124,7 @@ describe('the port', () => {
     expect(await post).toMatchObject({ type: 'ambiguous' })
   })
 
-  test('without a socket has nobody to reach, and goes on over the next one', async () => {
+  test('without a socket is unreachable, and goes on over the next one', async () => {
     const { baileys, port, leave, connect } = open()
     leave()
     expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject({ type: 'unreachable' })
@@ -133,7 +133,7 @@ describe('the port', () => {
     expect(baileys.screen(jid)).toHaveLength(1)
   })
 
-  test('edits after a restart what it knows by its id alone', async () => {
+  test('after a restart edits a message known only by its id', async () => {
     const { clock, baileys, port } = open()
     const ref = await port.post(bubble('Before.'), posting)
     const again = createBaileysPort({ socket: baileys.connect(), jid, clock })
@@ -161,7 +161,7 @@ function listen(onInbound: (inbound: Inbound) => unknown = () => {}) {
 }
 
 describe('the channel', () => {
-  test('hears a text: who, where, in answer to what', async () => {
+  test('receives a text with its actor, chat and the message that it replies to', async () => {
     const { baileys, heard } = listen()
     const first = baileys.say(jid, 'Hi')
     baileys.say(group, '/stop', { from: '222@lid', name: 'Bob' })
@@ -174,7 +174,7 @@ describe('the channel', () => {
     ])
   })
 
-  test('names a message of its own that is answered as a sink named it', async () => {
+  test('names a quoted message of its own as a sink named it', async () => {
     const { clock, baileys, heard } = listen()
     const ref = await createBaileysPort({ socket: baileys.connect(), jid, clock }).post(bubble('Ask.'), posting)
     const { channel } = listen()
@@ -187,7 +187,7 @@ describe('the channel', () => {
     expect(heard).toMatchObject([{ text: '1', replyTo: { id: ref.id } }])
   })
 
-  test('hears what disappears, and neither its own, nor history, nor what is no chat', async () => {
+  test('receives disappearing messages, but not its own, history, stories or channels', async () => {
     const { baileys, heard, channel, errors } = listen()
     baileys.say(jid, 'Soon gone', { isEphemeral: true })
     baileys.say(jid, 'Mine', { isMine: true })
@@ -201,7 +201,7 @@ describe('the channel', () => {
     expect(errors).toEqual([])
   })
 
-  test('hears each message once, and none over a socket that was replaced or left', async () => {
+  test('receives each message once, and none over a replaced or closed socket', async () => {
     const { baileys, heard, channel } = listen()
     const told: unknown[] = []
     const first = baileys.connect()
@@ -217,7 +217,7 @@ describe('the channel', () => {
     expect(heard).toHaveLength(1)
   })
 
-  test("passes over what can't be read, and tells", async () => {
+  test('skips unreadable messages and reports them', async () => {
     const { heard, errors, channel } = listen()
     const { baileys } = listen()
     const socket = baileys.connect()
@@ -238,7 +238,7 @@ describe('the channel', () => {
     expect(baileys.screen(group)).toMatchObject([{}, { text: 'No *such* option.', replyTo: id }])
   })
 
-  test('gives up an answer that WhatsApp never confirms, and the sinks of that chat go on', async () => {
+  test('times out an answer that WhatsApp never confirms, and the sinks of that chat go on', async () => {
     const { clock, baileys, errors, channel } = listen((inbound) =>
       inbound.type === 'text' ? inbound.answer('No such option.') : 0,
     )
@@ -252,7 +252,7 @@ describe('the channel', () => {
     expect(baileys.screen(jid).at(-1)?.text).toBe('Done so.')
   })
 
-  test('tells what the host failed at, what could not be answered, and what WhatsApp refused afterwards', async () => {
+  test('reports failures of the host, failed answers, and messages that WhatsApp refused later', async () => {
     const { clock, baileys, errors, channel } = listen(async (inbound) => {
       if (inbound.type === 'text') await inbound.answer('Hi.')
       throw new Error('broken')

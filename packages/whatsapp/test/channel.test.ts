@@ -41,7 +41,7 @@ async function open(onInbound: (inbound: Inbound) => unknown = () => {}) {
 }
 
 describe('an answer', () => {
-  test('is a message that answers theirs, its signs as they are', async () => {
+  test('is a reply to the message, with its characters unchanged', async () => {
     const { whatsapp, ours } = await open((inbound) =>
       inbound.type === 'text' ? inbound.answer('No *such* option.') : 0,
     )
@@ -50,7 +50,7 @@ describe('an answer', () => {
     expect(ours()).toMatchObject([{ text: 'No *such* option.', entities: [], replyTo: asked }])
   })
 
-  test('of more than a message takes is cut, and no letter in two', async () => {
+  test('that is too long is cut, never inside a surrogate pair', async () => {
     const { whatsapp, ours } = await open((inbound) =>
       inbound.type === 'text' ? inbound.answer('👍'.repeat(3000)) : 0,
     )
@@ -59,7 +59,7 @@ describe('an answer', () => {
     expect(ours()[0]?.source).toBe(`${'👍'.repeat(2047)}…`)
   })
 
-  test('that is refused for its rate keeps the sinks of that chat from asking again too early', async () => {
+  test('that is rate-limited delays the sinks of that chat', async () => {
     const { whatsapp, client, clock, errors } = await open((inbound) =>
       inbound.type === 'text' ? inbound.answer('No such option.') : 0,
     )
@@ -70,7 +70,7 @@ describe('an answer', () => {
     expect(pace.readyAt('final')).toBe(clock.now() + 5000)
   })
 
-  test('comes in its turn, 6 s after what was posted before', async () => {
+  test('waits its turn, 6 s after the previous post', async () => {
     const { whatsapp, clock, heard, ours } = await open((inbound) =>
       inbound.type === 'text' ? inbound.answer(inbound.text) : 0,
     )
@@ -85,7 +85,7 @@ describe('an answer', () => {
     expect(whatsapp.calls.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('that fails is told, without a secret', async () => {
+  test('that fails is reported without a secret', async () => {
     const { whatsapp, errors } = await open((inbound) => (inbound.type === 'text' ? inbound.answer('Hi.') : 0))
     whatsapp.inject({ type: 'refused', status: 400, code: 131026 })
     whatsapp.say(person, 'Hi')
@@ -97,7 +97,7 @@ describe('an answer', () => {
   })
 })
 
-test('what takes long does not keep the next from being heard', async () => {
+test('a slow handler does not block the next message', async () => {
   const { whatsapp, clock, heard } = await open(() => new Promise(() => {}))
   whatsapp.say(person, 'one')
   await until(() => heard.length === 1)
@@ -122,7 +122,7 @@ const ask: Ask = {
 }
 const asking: Reply = { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'blocked', asks: [ask] }
 
-test('a press answers once; the buttons stay, and whoever presses them later is told', async () => {
+test('a press answers once; the buttons stay, and later presses get a notice', async () => {
   const given: unknown[] = []
   let settled: Ask = ask
   let answer = async (_: Inbound): Promise<boolean> => false
@@ -153,7 +153,7 @@ test('a press answers once; the buttons stay, and whoever presses them later is 
   await sink.stop()
 })
 
-test("a press of another ask's secret answers nothing", async () => {
+test("a press with another ask's token answers nothing", async () => {
   const given: unknown[] = []
   let answer = async (_: Inbound): Promise<boolean> => false
   const { whatsapp, client, clock, channel, ours } = await open((inbound) => answer(inbound))
@@ -178,7 +178,7 @@ test("a press of another ask's secret answers nothing", async () => {
   await sink.stop()
 })
 
-test('sinks are for the place that an inbound names', async () => {
+test('sinkFor takes the place from the inbound', async () => {
   const { channel } = await open()
   const sink = channel.sinkFor({ chat: { id: person }, replyTo: { id: 'wamid.x' } })
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })

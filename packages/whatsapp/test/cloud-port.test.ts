@@ -6,7 +6,7 @@ import { editing, ending, open, person, posting, token } from './cloud.ts'
 const button = (label: string, data = `tok.${label}`): { label: string; data: string } => ({ label, data })
 
 describe('buttons', () => {
-  test('are reply buttons where three short ones fit', async () => {
+  test('are reply buttons if three short ones fit', async () => {
     const { whatsapp, port, bubble } = await open()
     const buttons = [[button('Allow once'), button('Always'), button('Reject')]]
     await port.post(bubble('May it?', { buttons }), posting)
@@ -33,7 +33,7 @@ describe('buttons', () => {
     expect(message?.buttons.map(({ data }) => data)).toEqual(labels.map((_label, index) => `tok.${index}`))
   })
 
-  test('have their whole label below a row whose title is too short for it', async () => {
+  test("have their full label in the row's description if its title is too short", async () => {
     const { whatsapp, port, bubble } = await open()
     const label = `${'x'.repeat(22)}👍 and no less than this`
     await port.post(bubble('Pick.', { buttons: [[button(label)]] }), posting)
@@ -42,14 +42,14 @@ describe('buttons', () => {
     ])
   })
 
-  test('of more than ten are left out: the options are in the words', async () => {
+  test('are left out if there are more than ten: the text names the options', async () => {
     const { whatsapp, port, bubble } = await open()
     const buttons = Array.from({ length: 11 }, (_, index) => [button(String(index))])
     await port.post(bubble('Pick.', { buttons }), posting)
     expect(whatsapp.screen(person)).toMatchObject([{ kind: 'text', text: 'Pick.', buttons: [] }])
   })
 
-  test('are left out where a server takes no such body above a list; nothing of that is lost, or said twice', async () => {
+  test('are left out if a server allows no such body above a list; no text is lost or repeated', async () => {
     const { whatsapp, port, bubble } = await open({ listBody: 1024 })
     const body = 'x'.repeat(2000)
     await port.post(bubble(body, { buttons: [[button('a')]] }), posting)
@@ -61,7 +61,7 @@ describe('buttons', () => {
   })
 })
 
-test('the message that asked is read, and typing shows until it is answered', async () => {
+test('the prompt is marked as read, and typing shows until it is answered', async () => {
   const { whatsapp, client, clock, bubble } = await open()
   const port = createCloudPort({ client, clock, to: person, replyTo: whatsapp.say(person, 'Hi') })
   await port.typing?.(true, editing)
@@ -75,7 +75,7 @@ test('the message that asked is read, and typing shows until it is answered', as
   expect(whatsapp.count('typing')).toBe(2)
 })
 
-test('a file is uploaded, and sent with its name and words', async () => {
+test('a file is uploaded, and sent with its name and caption', async () => {
   const { whatsapp, port } = await open()
   const file = { name: 'code-1.ts', text: 'const a = "ä"\n', caption: 'code_1, *new*' }
   await port.upload?.(file, posting)
@@ -84,7 +84,7 @@ test('a file is uploaded, and sent with its name and words', async () => {
   expect(new TextDecoder().decode(message?.document?.bytes)).toBe(file.text)
 })
 
-test('a reaction is set and taken back', async () => {
+test('a reaction is set and removed', async () => {
   const { whatsapp, port, clock } = await open()
   const id = whatsapp.say(person, 'Hi')
   await port.react?.({ id }, 'seen', editing)
@@ -94,7 +94,7 @@ test('a reaction is set and taken back', async () => {
   expect(whatsapp.screen(person)[0]?.reaction).toBeUndefined()
 })
 
-test('who has a name and no number is written to by their id', async () => {
+test('a person with a username instead of a number is addressed by their id', async () => {
   const { whatsapp, port, bubble } = await open({}, { to: 'DE.13491208655302741918' })
   await port.post(bubble('Hello.'), posting)
   expect(whatsapp.screen('DE.13491208655302741918')).toMatchObject([{ text: 'Hello.' }])
@@ -102,7 +102,7 @@ test('who has a name and no number is written to by their id', async () => {
   expect(whatsapp.calls[0]?.fields.to).toBeUndefined()
 })
 
-describe('a failure is', () => {
+describe('a failure', () => {
   test.each<[string, number, number, Partial<PortError>]>([
     ["the pair's rate", 429, 131056, { type: 'rate-limited', retryAfterMs: 6000, scope: 'chat' }],
     ["the number's rate", 429, 130429, { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }],
@@ -120,19 +120,19 @@ describe('a failure is', () => {
     ['their trouble', 500, 131000, { type: 'unreachable' }],
     ['their rest', 503, 2, { type: 'unreachable' }],
     ['a gateway', 504, 1, { type: 'ambiguous' }],
-  ])('told by what it means: %s', async (_, status, code, told) => {
+  ])('has its kind: %s', async (_, status, code, told) => {
     const { whatsapp, port, bubble } = await open({ faults: [{ type: 'refused', status, code }] })
     expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject(told)
     expect(whatsapp.screen(person)).toEqual([])
   })
 
-  test('told without the token, which Meta tells where it can not read it', async () => {
+  test('never contains the token, although Meta repeats a malformed one', async () => {
     const details = `Malformed access token ${token}`
     const { port, bubble } = await open({ faults: [{ type: 'refused', status: 401, code: 190, details }] })
     expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ message: /Malformed access token …/ })
   })
 
-  test('too long where Meta says so in words', async () => {
+  test("is too-long if Meta's text says so", async () => {
     const { port, bubble } = await open({
       faults: [
         { type: 'refused', status: 400, code: 100, details: 'Param text[body] must be at most 4096 characters long.' },
@@ -150,7 +150,7 @@ describe('a failure is', () => {
     expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type })
   })
 
-  test("nobody's answer within its time", async () => {
+  test('is ambiguous after a timeout', async () => {
     const { whatsapp, port, bubble, clock } = await open(
       { faults: [{ type: 'accept-then-stall' }] },
       { timeoutMs: 1000 },
@@ -161,21 +161,21 @@ describe('a failure is', () => {
     expect(await post).toMatchObject({ type: 'ambiguous' })
   })
 
-  test('nothing done where the file did not arrive', async () => {
+  test('of a media upload is unreachable: it posted nothing', async () => {
     const { whatsapp, port } = await open({ faults: [{ type: 'accept-then-drop', kind: 'media' }] })
     const file = { name: 'a.txt', text: 'a', caption: 'A.' }
     expect(await ending(port.upload?.(file, posting))).toMatchObject({ type: 'unreachable' })
     expect(whatsapp.screen(person)).toEqual([])
   })
 
-  test('nobody there', async () => {
+  test('without a server is unreachable', async () => {
     const { whatsapp, port, bubble } = await open()
     await whatsapp.close()
     expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type: 'unreachable' })
   })
 })
 
-test("a client that can't be is refused at once, and tells no token", async () => {
+test('invalid client options throw at once, without the token', async () => {
   const make = (more: object) => async () => createCloudClient({ token, phoneNumberId: '1', ...more })
   expect(await ending(make({ token: ' ' })())).toMatchObject({
     type: 'invalid',
@@ -205,8 +205,8 @@ test('a wrong token and a wrong number are refused', async () => {
   }
 })
 
-describe('a post tells when it was taken', () => {
-  test("by Meta's clock, to the second", async () => {
+describe('a post has the time when it was accepted', () => {
+  test("by Meta's clock, in whole seconds", async () => {
     const { port, clock, bubble } = await open()
     await clock.advance(1234)
     const at = Math.floor(clock.now() / 1000) * 1000
@@ -216,7 +216,7 @@ describe('a post tells when it was taken', () => {
     expect((await port.upload?.(file, posting))?.postedAt).toBe(at + 6000)
   })
 
-  test('not at all without a Date header', async () => {
+  test('unless the Date header is missing', async () => {
     const { port, bubble } = await open({ dates: false })
     expect(await port.post(bubble('Ask.'), posting)).toEqual({
       id: expect.stringMatching(/^wamid/),

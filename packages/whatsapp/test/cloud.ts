@@ -58,7 +58,7 @@ export async function open(
 export const editing = { chat: { id: person }, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the kind of failure. Nothing of it may tell the token. */
+/** How a call ended: `done`, or the error's fields. Fails if the error contains the token. */
 export async function ending(call: Promise<unknown> | undefined): Promise<object> {
   try {
     await call
@@ -70,7 +70,7 @@ export async function ending(call: Promise<unknown> | undefined): Promise<object
   }
 }
 
-/** The same, while time passes, a second at a time. */
+/** The same, while time passes in steps of one second. */
 export async function passing(clock: HandClock, isSo: () => boolean, what = isSo.toString()): Promise<void> {
   const end = performance.now() + 5000
   for (let turn = 1; !isSo(); turn++) {

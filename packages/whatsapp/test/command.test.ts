@@ -4,10 +4,10 @@ import { emptyLedger, layout, words } from '../../sink/src/index.ts'
 import { permits, replyWith, viewOf } from '../../sink/test/make.ts'
 import { baileysLimits, renderWhatsApp } from '../src/index.ts'
 
-/** Drawn as nothing, and copied along. */
+/** Invisible characters, which are copied along. */
 const joiner = '\u2060'
 
-/** What is sent of a permission for that command. */
+/** The text sent for a permission to run that command. */
 function sentFor(command: string): string {
   const ask = permits({ call: { tool: 'bash', input: { command } }, patterns: [], title: 'bash' })
   const ledger = { ...emptyLedger, asks: { per_1: { secret: 's', answers: [], picked: [] } } }
@@ -42,7 +42,7 @@ const marks = [
 const commands = (units: readonly string[]) =>
   fc.array(fc.constantFrom(...units), { minLength: 1, maxLength: 40 }).map((parts) => `x${parts.join('')}x`)
 
-test('a command is sent as it runs, letter by letter, so that a copy of it is the command', () => {
+test('a command is sent unchanged, so that a copy of it is the command', () => {
   fc.assert(
     fc.property(commands([...marks, '`', '``']), (command) => {
       fc.pre(!command.includes('```'))
@@ -52,7 +52,7 @@ test('a command is sent as it runs, letter by letter, so that a copy of it is th
   )
 })
 
-test('only three backticks in a row, which WhatsApp takes for the end of code, are kept apart by what is drawn as nothing', () => {
+test('invisible characters only separate three backticks in a row, which WhatsApp would read as the end of code', () => {
   fc.assert(
     fc.property(commands([...marks, '```']), (command) => {
       const sent = sentFor(command)

@@ -11,7 +11,7 @@ const faults: Partial<Readonly<Record<StageFault, CloudFault>>> = {
   unanswered: { type: 'accept-then-drop' },
 }
 
-/** A chat of the fake WhatsApp, reached by the real client. */
+/** A chat of the fake WhatsApp, reached through the real client. */
 async function cloudStage(): Promise<Stage> {
   const clock = createHandClock()
   const whatsapp = await startWhatsApp({ token, clock })
@@ -19,7 +19,7 @@ async function cloudStage(): Promise<Stage> {
   let isBare = true
   const counting: typeof fetch = async (input, init) => {
     inFlight += 1
-    // Most clauses post without a pacer, as no chat would take it: here the time that it takes passes by itself.
+    // Most clauses post faster than a chat allows, because they use no pacer. Here the waiting time passes by itself.
     if (inFlight === 1 && isBare) await clock.advance(6000)
     try {
       return await fetch(input, init)
@@ -108,7 +108,7 @@ function baileysStage(jid: string): Stage {
   const clock = { ...hand, now: () => hand.now() + aheadMs }
   const baileys = createFakeBaileys({ clock })
   const socket = baileys.connect()
-  /** What a port calls the messages that people wrote. */
+  /** The port's ids of messages that people wrote. */
   const refs = new Map<string, string>()
   let isBare = true
   let inFlight = 0
@@ -116,7 +116,7 @@ function baileysStage(jid: string): Stage {
     ...socket,
     sendMessage: async (to, content, options) => {
       inFlight += 1
-      // Most clauses write without a pacer: here the time that it takes passes by itself.
+      // Most clauses write without a pacer, so the waiting time passes by itself here.
       if (isBare) await hand.advance(3000)
       return await socket.sendMessage(to, content, options).finally(() => {
         inFlight -= 1
@@ -145,7 +145,7 @@ function baileysStage(jid: string): Stage {
         }),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
     failNext: (fault) => {
-      // Nobody refuses an edit that comes too late: it is late.
+      // WhatsApp doesn't refuse a late edit, so this makes it late.
       if (fault === 'fixed') aheadMs += 900_001
       const planned = socketFaults[fault]
       if (planned) baileys.inject(planned)

@@ -30,7 +30,7 @@ import {
 } from '../src/index.ts'
 import { token } from './cloud.ts'
 
-/** WhatsApp's seconds pass faster than those of the server and the model. */
+/** WhatsApp's clock runs faster than the server's and the model's. */
 const speed = 8
 const begunAt = Date.now()
 const clock: Clock = {
@@ -80,7 +80,7 @@ const errors: Error[] = []
 beforeAll(async () => {
   model = await startModel({ scripts, fallback: 'long' })
   const permission = { bash: { '*': 'allow', 'touch *': 'ask' } } as const
-  // Nobody takes anything back here: the server's copies of the files are a third of its work.
+  // No test reverts changes, and the server's snapshots of the files are a third of its work.
   server = await launchOpencode({ model, config: { permission, extra: { snapshot: false } } })
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   answer = answerWith({
@@ -89,7 +89,7 @@ beforeAll(async () => {
   })
   whatsapp = await startWhatsApp({ token, clock })
   const { url: apiUrl, phoneNumberId, appSecret } = whatsapp
-  // The server's clock is another one: it would be said that nothing has come for hours.
+  // The server's clock differs, so the status would say that nothing has come for hours.
   const policy = { heartbeatMs: 86_400_000, notifyAfterMs: 86_400_000 }
   const options = { clock, policy, onError: (error: Error) => void errors.push(error) }
   const client = createCloudClient({ token, phoneNumberId, apiUrl })
@@ -114,7 +114,7 @@ afterAll(async () => {
   await model.close()
 })
 
-/** What a host does: it makes another socket when one is done for. */
+/** The host opens another socket when one closes. */
 function link(): void {
   const socket = baileys.connect()
   socket.ev.on('connection.update', ({ connection }) => {
@@ -123,7 +123,7 @@ function link(): void {
   linked.setSocket(socket)
 }
 
-/** What a host does with it all: a text is an answer or a prompt. */
+/** The host: each text is an answer or a prompt. */
 async function take(inbound: Inbound, channel: Pick<WhatsAppChannel, 'sinkFor'>): Promise<void> {
   if (inbound.type === 'text' && inbound.text === '/stop') {
     await running.get(inbound.chat.id)?.stream.abort()
@@ -138,7 +138,7 @@ async function take(inbound: Inbound, channel: Pick<WhatsAppChannel, 'sinkFor'>)
 const ours = (person: string): readonly WhatsAppMessage[] =>
   whatsapp.screen(person).filter(({ from }) => from === 'business')
 
-/** Waits until somebody sees something. */
+/** Waits until a screen meets the condition. */
 function seen<T>(find: () => T | undefined): Promise<T> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -152,7 +152,7 @@ function seen<T>(find: () => T | undefined): Promise<T> {
   })
 }
 
-/** The reply, and that nothing of it is missing. */
+/** Waits for the reply, and checks that no text is missing. */
 async function end(chatId: string) {
   const one = await vi.waitFor(() => running.get(chatId) ?? expect.fail(), 60_000)
   const reply = await one.stream.result
@@ -165,7 +165,7 @@ const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
 const lettersOf = (messages: readonly { readonly text: string }[]): string =>
   letters(messages.map((one) => one.text).join(''))
 
-test('a permission that a sub-agent asks for is given by a button', async () => {
+test("a sub-agent's permission is allowed by a button", async () => {
   const person = '491700000001'
   const asked = whatsapp.say(person, 'Go. [scenario:parent]')
   const ask = await seen(() => ours(person).find(({ buttons }) => buttons.length > 0))
@@ -182,7 +182,7 @@ test('two questions are answered, one by a button and one by numbers', async () 
   const person = '491700000002'
   whatsapp.say(person, 'Go. [scenario:questions]')
   const first = await seen(() => ours(person).find(({ buttons }) => buttons.length > 0))
-  // On a busy machine the question does not wait for it.
+  // On a busy machine the question may arrive before this text.
   await seen(() => ours(person).find((one) => one.text === 'Let me ask.'))
   whatsapp.press(person, first.id, 'Blue')
   const second = await seen(() => ours(person).find((one) => one.text.includes('Which sizes?')))
@@ -213,7 +213,7 @@ test('/stop aborts', async () => {
   expect(lettersOf(ours(person))).toBe(`${letters(textOf(reply))}Aborted`)
 })
 
-test('an answer of 20,000 letters is there, whole and once, in whole messages', async () => {
+test('an answer of 20,000 letters is shown completely and once', async () => {
   const person = '491700000004'
   whatsapp.say(person, 'Go. [scenario:long]')
   const reply = await end(person)
@@ -222,7 +222,7 @@ test('an answer of 20,000 letters is there, whole and once, in whole messages', 
   expect(ours(person).length).toBeLessThan(8)
 })
 
-test('long code is a file', async () => {
+test('long code becomes a file', async () => {
   const person = '491700000005'
   whatsapp.say(person, 'Go. [scenario:code]')
   await end(person)
@@ -234,12 +234,12 @@ test('long code is a file', async () => {
 
 const linkedOurs = (jid: string) => baileys.screen(jid).filter(({ from }) => from === 'me')
 
-test('over a linked device, a permission that a sub-agent asks for is given by its number', async () => {
+test("over a linked device, a sub-agent's permission is allowed by its number", async () => {
   const jid = '120363000000000001@g.us'
   baileys.say(jid, 'Go. [scenario:parent]')
   const ask = await seen(() => linkedOurs(jid).find((one) => one.text.includes('Allow this?')))
   expect(ask.text).toContain('Reply to this message with 1 to allow it once, 2 to allow it always, or 3 to reject it.')
-  // A message can be answered once the sink knows that it is there: no person is as fast as this test.
+  // A message can be answered once the sink knows that it was posted; this test is faster than any person.
   const refusal = { text: '3', replyTo: { id: ask.id }, chat: { id: jid } }
   const actor = { id: '111111111111111@lid', name: 'Ada' }
   await vi.waitFor(async () => {
@@ -253,7 +253,7 @@ test('over a linked device, a permission that a sub-agent asks for is given by i
   expect(baileys.screen(jid).find(({ id }) => id === ask.id)?.text).toContain('🚫 Rejected · Ada')
 })
 
-test('over a linked device whose connection breaks, an answer of 20,000 letters is there, whole and once', async () => {
+test('over a linked device whose connection breaks, an answer of 20,000 letters is shown completely and once', async () => {
   const jid = '4917000000002@s.whatsapp.net'
   baileys.say(jid, 'Go. [scenario:long]')
   await seen(() => (lettersOf(linkedOurs(jid)).length > 100 ? true : undefined))
@@ -267,7 +267,7 @@ test('over a linked device whose connection breaks, an answer of 20,000 letters 
   ])
 })
 
-test('nothing went wrong on the way but what was broken, and nobody was ever told to slow down', () => {
+test('only the injected errors and no rate limits occurred', () => {
   expect(errors.filter(({ message }) => !message.includes('428 Connection Closed'))).toEqual([])
   expect(whatsapp.calls.filter(({ status = 0 }) => status >= 400)).toEqual([])
 })

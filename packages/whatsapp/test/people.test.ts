@@ -22,7 +22,7 @@ function listen(options: BaileysOptions = {}, change: (socket: BaileysSocket) =>
 const idsOf = (heard: readonly Inbound[]) => heard.map(({ chat, actor }) => [chat.id, actor.id])
 
 describe('a person has one id', () => {
-  test('in a group, whether WhatsApp names them by LID or by number', async () => {
+  test('in a group, whether WhatsApp uses their LID or their number', async () => {
     const { baileys, heard, texts } = listen()
     baileys.say(group, 'one', { from: lid, alt: number })
     baileys.say(group, 'two', { from: number, alt: lid })
@@ -32,7 +32,7 @@ describe('a person has one id', () => {
     expect(idsOf(heard)).toEqual(Array(4).fill([group, number]))
   })
 
-  test('in a private chat, which has that id as well', async () => {
+  test('in a private chat, whose id is the same', async () => {
     const { baileys, heard, texts } = listen()
     baileys.say(lid, 'one', { alt: number })
     baileys.say(number, 'two', { alt: lid })
@@ -41,7 +41,7 @@ describe('a person has one id', () => {
     expect(idsOf(heard)).toEqual(Array(3).fill([number, number]))
   })
 
-  test('that the login knows, if the message does not tell', async () => {
+  test('from the login if the message lacks the number', async () => {
     const { baileys, heard, texts } = listen({ numbers: { [lid]: '4917000000002:0@s.whatsapp.net' } })
     baileys.say(group, 'one', { from: lid })
     await texts(1)
@@ -69,7 +69,7 @@ describe('a person has one id', () => {
     ])
   })
 
-  test('and another person, whose number is hidden, another one', async () => {
+  test('and another person with a hidden number has another one', async () => {
     const { baileys, heard, texts } = listen()
     baileys.say(group, 'one', { from: lid, alt: number })
     baileys.say(group, 'two', { from: '333333333333333@lid', name: 'Ada' })
@@ -80,7 +80,7 @@ describe('a person has one id', () => {
     ])
   })
 
-  test('under which they are answered, as WhatsApp named them', async () => {
+  test('but quotes use the id that WhatsApp used', async () => {
     const { clock, baileys, channel, heard, texts } = listen()
     const id = baileys.say(lid, 'Hi', { alt: number })
     await texts(1)
@@ -103,7 +103,7 @@ describe('a person has one id', () => {
   })
 })
 
-test('a message of a group that names no participant has an anonymous actor', async () => {
+test('a group message without a participant has an anonymous actor', async () => {
   const { clock, heard, channel, texts } = listen()
   const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
   const { baileys } = listen()
@@ -117,14 +117,14 @@ test('a message of a group that names no participant has an anonymous actor', as
   expect(heard).toMatchObject([{ actor: { isAnonymous: true }, messageRef: { postedAt: seconds * 1000 } }])
 })
 
-test('chats with one person are private, and groups shared', async () => {
+test('chats with one person are private, groups are shared', async () => {
   const { baileys, heard, texts } = listen()
   for (const jid of [number, lid, group]) baileys.say(jid, 'Hi', { from: lid })
   await texts(3)
   expect(heard.map(({ chat }) => chat.kind)).toEqual(['private', 'private', 'shared'])
 })
 
-test('what was forwarded is told from what a person wrote, and bots are not heard', async () => {
+test('forwarded messages are marked, and bots are ignored', async () => {
   const { baileys, heard, texts } = listen()
   baileys.say(number, '1', { isForwarded: true })
   baileys.say(group, '1', { from: '867051314767696@bot' })
@@ -134,7 +134,7 @@ test('what was forwarded is told from what a person wrote, and bots are not hear
   expect(heard.map((one) => 'isForwarded' in one)).toEqual([true, false])
 })
 
-describe('a post tells when it was taken', () => {
+describe('a post has the time when it was accepted', () => {
   const bubble = { ...renderWhatsApp('Ask.'), source: 'Ask.', isPlain: false, buttons: [] }
   const posting = { chat: { id: number }, signal: new AbortController().signal, silent: false, key: 'k' }
 
@@ -166,7 +166,7 @@ describe('a post tells when it was taken', () => {
     expect((await posted).postedAt).toBe(at + 5000)
   })
 
-  test('not at all if the socket gives no message back either', async () => {
+  test('unless the socket returns no message either', async () => {
     const { port } = open({}, (socket) => ({ ...socket, ws: undefined, sendMessage: async () => undefined }))
     expect((await port.post(bubble, posting)).postedAt).toBeUndefined()
   })

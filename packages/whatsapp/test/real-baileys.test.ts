@@ -9,18 +9,18 @@ const me = '4915100000000@s.whatsapp.net'
 
 type Content = Parameters<typeof generateWAMessage>[1]
 
-/** A socket that makes of each call what Baileys' own would send, down to where it would be encrypted. */
+/** A socket that does with each call what Baileys' own does, up to the encryption. */
 function real() {
   const clock = createHandClock()
   const sent: WAMessage[] = []
   const fake = createFakeBaileys({ clock }).connect()
   const socket: BaileysSocket = {
     ...fake,
-    // What is not sent is not acknowledged.
+    // Nothing is sent, so nothing is acknowledged.
     ws: undefined,
     sendMessage: async (to, content, options = {}) => {
       const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
-      // A copy, as it is changed on the way.
+      // A copy, because Baileys changes the message.
       const made = await generateWAMessage(to, { ...content } as Content, { userJid: me, upload, ...options })
       sent.push(made)
       return made
@@ -33,7 +33,7 @@ const bubble = (source: string) => ({ ...renderWhatsApp(source), source, isPlain
 const editing = { chat: { id: jid }, signal: new AbortController().signal }
 const posting = { ...editing, silent: false, key: 'k' }
 
-test('Baileys makes messages, edits, removals and reactions of what the port gives it', async () => {
+test("Baileys makes messages, edits, removals and reactions from the port's content", async () => {
   const { clock, sent, socket } = real()
   const port = createBaileysPort({ socket, jid, clock })
   const ref = await port.post(bubble('See https://a.b and **this**'), posting)
@@ -54,7 +54,7 @@ test('Baileys makes messages, edits, removals and reactions of what the port giv
   expect(sent[1]?.key.id).not.toBe(ref.id)
 })
 
-test('Baileys quotes what was heard, what was posted, and what is known by its id alone', async () => {
+test('Baileys quotes received and posted messages, and those known only by their id', async () => {
   const { clock, sent, socket } = real()
   const port = createBaileysPort({ socket, jid: group, clock })
   const channel = baileysChannel({ clock, onInbound: () => {} })
@@ -69,7 +69,7 @@ test('Baileys quotes what was heard, what was posted, and what is known by its i
   ])
 })
 
-test('a channel hears messages in the form in which Baileys has them', async () => {
+test("a channel reads messages in Baileys' own form", async () => {
   const { clock, fake, socket } = real()
   const heard: Inbound[] = []
   const channel = baileysChannel({ clock, onInbound: (inbound) => heard.push(inbound) })

@@ -31,16 +31,16 @@ test.each([
   ['````\n```\n````', ['pre ```']],
   ['`` `ticks` ``', ['pre `ticks`']],
   ['[t](https://a.b/~c*d)', []],
-])('%j has the marks that it should', (source, kinds) => {
+])('%j has the expected marks', (source, kinds) => {
   expect(kindsIn(source)).toEqual(kinds)
 })
 
-test('half a letter, as where a text was cut that still grows, is written as a sign for it', () => {
+test('a lone surrogate, as in a growing text that was cut, becomes a replacement character', () => {
   expect(renderWhatsApp('a \ud83d').text).toBe('a \ufffd')
   expect(renderWhatsApp('👍 `\udc4d`').text).toBe('👍 `\ufffd`')
 })
 
-test('words as they are have no marks, whatever they are', () => {
+test('plain text has no marks, whatever it contains', () => {
   const words = '*a* _b_ ~c~ `d` ```e```\n> f\n* g'
   expect(readWhatsApp(asWritten(words))).toEqual({ text: words, entities: [] })
   fc.assert(
@@ -51,7 +51,7 @@ test('words as they are have no marks, whatever they are', () => {
   )
 })
 
-test('thousands of nested quotes are shown as they are', () => {
+test('thousands of nested quotes are shown literally', () => {
   expect(renderWhatsApp('>'.repeat(20_000)).plain).toMatch(/^>*$/)
 })
 
@@ -110,8 +110,8 @@ const markdown = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-describe('whatever the source is', () => {
-  test('what is seen of it is what plain says', () => {
+describe('any source', () => {
+  test('shows as plain', () => {
     fc.assert(
       fc.property(markdown, (source) => {
         const { text, plain, length } = renderWhatsApp(source)

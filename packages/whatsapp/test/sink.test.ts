@@ -10,7 +10,7 @@ interface Shown {
   readonly delivery: Delivery
   readonly reply: Reply
   readonly texts: readonly string[]
-  /** Calls that were refused for their rate. */
+  /** Calls that were rate-limited. */
   readonly floods: number
 }
 
@@ -20,7 +20,7 @@ interface Playing {
   readonly rest: () => Promise<void>
 }
 
-/** Shows a recorded reply on a clock that is moved by hand, to its end. */
+/** Shows a recorded reply to its end, on a manual clock. */
 async function play({ states }: Timeline, { clock, sink, rest }: Playing): Promise<Pick<Shown, 'delivery' | 'reply'>> {
   let delivery: Delivery | undefined
   for (const [index, { atMs, reply }] of states.entries()) {
@@ -37,7 +37,7 @@ async function play({ states }: Timeline, { clock, sink, rest }: Playing): Promi
   return { delivery, reply }
 }
 
-/** By the Cloud API. */
+/** Through the Cloud API. */
 async function showCloud(timeline: Timeline, faults: readonly CloudFault[] = []): Promise<Shown> {
   const clock = createHandClock(beginning)
   const whatsapp = await startWhatsApp({ token, clock, faults })
@@ -70,7 +70,7 @@ async function showCloud(timeline: Timeline, faults: readonly CloudFault[] = [])
 
 const jid = '4917000000002@s.whatsapp.net'
 
-/** By a linked device, whose host connects again 10 s after its connection broke. */
+/** Through a linked device whose host reconnects 10 s after a disconnect. */
 async function showBaileys(
   timeline: Timeline,
   faults: readonly SocketFault[] = [],
@@ -135,7 +135,7 @@ const cloudPlans: readonly (readonly [string, readonly CloudFault[]])[] = [
 ]
 
 describe.each(cloudPlans)('the Cloud API under %s', (name, faults) => {
-  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+  test.each(scenarios)('%s is shown completely and once', async (scenario) => {
     const shown = await showCloud(await timelines(scenario), faults)
     expect(shown.delivery).toMatchObject({ undelivered: [], doubtful: 0 })
     expect(shownTimes(shown).filter((times) => times !== 1)).toEqual([])
@@ -161,7 +161,7 @@ const socketPlans: readonly (readonly [string, readonly SocketFault[]])[] = [
 ]
 
 describe.each(socketPlans)('Baileys under %s', (name, faults) => {
-  test.each(scenarios)('%s is shown, whole and once', async (scenario) => {
+  test.each(scenarios)('%s is shown completely and once', async (scenario) => {
     const shown = await showBaileys(await timelines(scenario), faults)
     expect(shown.delivery).toMatchObject({ undelivered: [], doubtful: 0 })
     expect(shownTimes(shown).filter((times) => times !== 1)).toEqual([])
@@ -178,7 +178,7 @@ test.each(['accept-then-drop', 'refuse'] as const)(
   },
 )
 
-test('the 24 hours are named where they kept something from being shown', async () => {
+test('the delivery names the 24 hours if they kept something from being shown', async () => {
   const shown = await showCloud(await timelines('plain'), [{ type: 'refused', status: 400, code: 131047, times: 100 }])
   expect(shown.texts).toEqual([])
   expect(shown.delivery.undelivered).toContainEqual({
@@ -187,7 +187,7 @@ test('the 24 hours are named where they kept something from being shown', async 
   })
 })
 
-test('a text of an hour is edited as long as WhatsApp shows edits, and then goes on in another message', async () => {
+test('a text that grows for an hour is edited while WhatsApp shows edits, then continues in another message', async () => {
   const clock = createHandClock(beginning)
   const baileys = createFakeBaileys({ clock })
   const sink = baileysSink({ socket: baileys.connect(), jid, clock })
@@ -235,7 +235,7 @@ test('a text of an hour is edited as long as WhatsApp shows edits, and then goes
   await sink.stop()
 })
 
-test('a process that dies between a post and its answer says nothing twice after a restart', async () => {
+test('a process that dies during a post posts nothing twice after a restart', async () => {
   const clock = createHandClock(beginning)
   const baileys = createFakeBaileys({ clock, faults: [{ type: 'accept-then-drop' }] })
   const store = memoryStore()

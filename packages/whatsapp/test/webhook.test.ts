@@ -74,7 +74,7 @@ const textsIn = (heard: readonly Inbound[]): readonly string[] =>
   heard.map((one) => (one.type === 'text' ? one.text : one.type))
 
 describe('the verification', () => {
-  test('gives the challenge back over HTTP, to who has the token', async () => {
+  test('returns the challenge over HTTP for the right token', async () => {
     const { whatsapp, url } = await open()
     await whatsapp.setWebhook(url, verifyToken)
     await expect(whatsapp.setWebhook(url, 'another-token')).rejects.toThrow('403')
@@ -93,7 +93,7 @@ describe('the verification', () => {
   })
 })
 
-test('what people do is heard, over HTTP, in order', async () => {
+test('messages over HTTP are passed on in order', async () => {
   const { whatsapp, url, heard } = await open()
   await whatsapp.setWebhook(url, verifyToken)
   whatsapp.say(person, 'one')
@@ -106,7 +106,7 @@ test('what people do is heard, over HTTP, in order', async () => {
   await until(() => whatsapp.webhookCalls.every(({ status }) => status === 200))
 })
 
-test('what was forwarded is told, when a message was written, and that the chat is private', async () => {
+test('a text has its forwarding mark, its time, and a private chat', async () => {
   const { whatsapp, url, heard, clock } = await open()
   await whatsapp.setWebhook(url, verifyToken)
   for (const forwarded of ['once', 'often', undefined] as const)
@@ -117,7 +117,7 @@ test('what was forwarded is told, when a message was written, and that the chat 
   expect(heard.map((one) => one.type === 'text' && one.isForwarded)).toEqual([true, true, undefined])
 })
 
-test('a replay is taken, and does nothing', async () => {
+test('a replay is accepted and does nothing', async () => {
   const opened = await open()
   const request = signed(opened, bodyOf(value([text('one')])))
   expect(await opened.channel.webhook(request)).toEqual({ status: 200 })
@@ -128,7 +128,7 @@ test('a replay is taken, and does nothing', async () => {
   expect(textsIn(opened.heard)).toEqual(['one', 'two'])
 })
 
-test('several messages, changes and entries in one body are heard, those of other numbers are not', async () => {
+test('one body may have several messages, changes and entries; those of other numbers are ignored', async () => {
   const opened = await open()
   const body = bodyOf(value([text('a'), text('b')]), value([text('x')], '999'), value([text('c')]))
   await opened.channel.webhook(signed(opened, body))
@@ -163,7 +163,7 @@ test.each<[string, object, object | undefined]>([
     { from: undefined, from_user_id: 'DE.1', text: { body: 'Hi' } },
     { type: 'text', chat: { id: 'DE.1' }, actor: { id: 'DE.1', name: 'DE.1' } },
   ],
-])('hears %s', async (_, more, expected) => {
+])('reads %s', async (_, more, expected) => {
   const opened = await open()
   expect(
     await opened.channel.webhook(signed(opened, bodyOf(value([text('m', { text: undefined, ...more })])))),
@@ -172,7 +172,7 @@ test.each<[string, object, object | undefined]>([
   expect(opened.errors).toEqual([])
 })
 
-test("what can't be read is told, and what comes with it is heard", async () => {
+test('unreadable events are reported, and the others beside them are passed on', async () => {
   const opened = await open()
   const body = bodyOf(value([{ id: 1 }, text('b')]), { messages: [] })
   expect(await opened.channel.webhook(signed(opened, body))).toEqual({ status: 200 })
@@ -180,7 +180,7 @@ test("what can't be read is told, and what comes with it is heard", async () => 
   expect(opened.errors).toMatchObject([{ type: 'malformed' }, { type: 'malformed' }])
 })
 
-test('what was written more than a day ago is passed over, and told', async () => {
+test('messages older than a day are skipped and reported', async () => {
   const opened = await open()
   const old = text('old', { timestamp: String(now - 86_401) })
   expect(await opened.channel.webhook(signed(opened, bodyOf(value([old, text('new')]))))).toEqual({ status: 200 })
@@ -219,7 +219,7 @@ describe('refused', () => {
     expect([opened.heard, opened.errors]).toEqual([[], []])
   })
 
-  test('over HTTP as well, before anything is read of who has no signature', async () => {
+  test('over HTTP too, before an unsigned body is read', async () => {
     const { url, whatsapp, heard } = await open({ maxBytes: 2000 })
     const body = JSON.stringify(one)
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
@@ -234,7 +234,7 @@ describe('refused', () => {
 })
 
 describe("a message that can't be delivered after all", () => {
-  test('is told, with what to do', async () => {
+  test('is reported, with what to do', async () => {
     const { whatsapp, url, errors, client, clock } = await open()
     await whatsapp.setWebhook(url, verifyToken)
     await clock.advance(86_400_001)
@@ -247,7 +247,7 @@ describe("a message that can't be delivered after all", () => {
     expect(whatsapp.screen(person)).toEqual([])
   })
 
-  test("is told with WhatsApp's own words where nothing else is known", async () => {
+  test("is reported with WhatsApp's own text if there is no advice", async () => {
     const opened = await open()
     const statuses = [
       {
@@ -269,7 +269,7 @@ describe("a message that can't be delivered after all", () => {
   })
 })
 
-test('a channel that was stopped lets Meta tell it again, and ends what it began', async () => {
+test('a stopped channel lets Meta redeliver, and finishes what it began', async () => {
   let release = (): void => {}
   const opened = await open({
     onInbound: () =>
@@ -290,7 +290,7 @@ test('a channel that was stopped lets Meta tell it again, and ends what it began
   expect(await first).toEqual({ status: 200 })
 })
 
-test('there is no channel without secrets', async () => {
+test('a channel needs its secrets', async () => {
   const { client } = await start()
   const make = (more: object) => async () =>
     whatsappChannel({ client, appSecret, verifyToken, onInbound: () => {}, ...more })
@@ -304,7 +304,7 @@ test('there is no channel without secrets', async () => {
   })
 })
 
-test('no error tells a secret', async () => {
+test('no error contains a secret', async () => {
   const opened = await open({ onInbound: () => Promise.reject(new Error('broken')) })
   await opened.channel.webhook(signed(opened, bodyOf(value([text('a'), { id: 1 }, text('old', { timestamp: '1' })]))))
   expect(opened.errors.map((error) => (error as WhatsAppError).type)).toEqual(['inbound', 'malformed', 'stale'])

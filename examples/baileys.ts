@@ -1,4 +1,4 @@
-// WhatsApp by a linked device: a message is a prompt, questions are answered by numbers or words, /stop aborts, /new begins anew.
+// WhatsApp through a linked device: a message is a prompt, numbers or texts answer questions, /stop aborts, /new starts a new session.
 //   WHATSAPP_NUMBER=491701234567 WHATSAPP_USERS=491709876543@s.whatsapp.net OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/baileys.ts
 import { connect } from '@reply/core'
 import { answerWith, baileysChannel, type Running } from '@reply/whatsapp'
@@ -7,7 +7,7 @@ import { DisconnectReason, makeWASocket, useMultiFileAuthState } from 'baileys'
 const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '' } = process.env
 if (!number) throw new Error('Set WHATSAPP_NUMBER to that of the account, with its country and nothing but digits.')
 
-// People listed here can run commands on your computer; all others are not heard. Whose number is hidden has a LID, as in 222@lid.
+// These people can run commands on your computer; all others are ignored. A person with a hidden number has a LID, as in 222@lid.
 const users = new Set(WHATSAPP_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
@@ -31,7 +31,7 @@ const channel = baileysChannel({
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return
     if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
-    // Only the person who asked may answer what the agent asks.
+    // Only the person who prompted may answer the agent's questions.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
     running.set(id, { sink, stream })
@@ -46,7 +46,7 @@ const channel = baileysChannel({
 const { state, saveCreds } = await useMultiFileAuthState('.whatsapp-login')
 let isLeaving = false
 
-/** A socket that is closed stays so: the channel is given the next one, and its sinks go on over that. */
+/** A closed socket can't reopen: the channel gets a new one, and its sinks continue over that. */
 function link(to: string): void {
   const socket = makeWASocket({ auth: state })
   channel.setSocket(socket)

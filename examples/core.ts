@@ -1,4 +1,4 @@
-// The core in a bot: send a prompt, see what happens while it runs, use the settled reply.
+// The core in a bot: send a prompt, watch it run, use the settled reply.
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/core.ts "What does this project do?"
 import { type Ask, answerOf, askDetails, connect, currentActivity, ReplyError } from '@reply/core'
 
@@ -14,7 +14,7 @@ try {
     if (change.type === 'toolProgressed' && change.changed === 'status') {
       console.log(`${change.part.tool}: ${change.status}`)
     }
-    // The policy of this program: it allows nothing and answers nothing. An ask that stays open would block the reply.
+    // This program allows nothing and answers nothing. An ask that stays open would block the reply.
     if (change.type === 'questionAsked' || change.type === 'permissionAsked') {
       console.log(`refused: ${describe(change.ask)}`)
       await opencode.reject(change.ask).catch(unlessResolved)
@@ -34,7 +34,7 @@ try {
   await opencode.close()
 }
 
-/** What is asked. What a permission would run is often not known yet when it is asked; see `askChanged`. */
+/** Describes an ask. Often the input of a permission's tool is not known yet when it is asked; see `askChanged`. */
 function describe(ask: Ask): string {
   if (ask.type === 'question') return ask.questions.map(({ question }) => question).join(' · ')
   const details = askDetails(ask) ?? []

@@ -7,7 +7,7 @@ import { Client, GatewayIntentBits } from 'discord.js'
 const { DISCORD_TOKEN: token, DISCORD_USERS = '' } = process.env
 if (!token) throw new Error("Set DISCORD_TOKEN to what the application's page says under Bot.")
 
-// People listed here can run commands on your computer; all others are not heard.
+// These people can run commands on your computer; all others are ignored.
 const users = new Set(DISCORD_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
@@ -30,7 +30,7 @@ const channel = discordChannel({
   onInbound: async (inbound) => {
     const { chat, actor } = inbound
     const mention = `<@${client.user?.id}>`
-    // In a thread of its own and in a direct message it listens to everything, in a channel to its name alone.
+    // In its own threads and in direct messages every message counts, in a channel only a mention.
     const isOurs = sessions.has(chat.id) || running.has(chat.id) || chat.kind === 'private' || inbound.type !== 'text'
     if (!isOurs && !inbound.text.includes(mention)) return
     if (!users.has(actor.id)) return console.error(`${actor.id} (${actor.name}) is not in DISCORD_USERS.`)
@@ -46,10 +46,10 @@ const channel = discordChannel({
 
 async function prompt(inbound: Extract<Inbound, { type: 'text' }>, text: string, isOurs: boolean) {
   const { chat, messageRef } = inbound
-  // A thread has the id of the message that it hangs on.
+  // A thread has the id of its parent message.
   const thread = !isOurs && (await takesThreads(chat.id)) ? text.slice(0, 80) || 'OpenCode' : false
   const place = thread === false ? chat.id : messageRef.id
-  // Only the person who asked may answer what the agent asks.
+  // Only the person who prompted may answer the agent's questions.
   const sink = channel.sinkFor(inbound, { thread })
   const stream = opencode.prompt({ sessionID: sessions.get(place), text }, { observe: () => [sink] })
   running.set(place, { sink, stream })
@@ -60,7 +60,7 @@ async function prompt(inbound: Extract<Inbound, { type: 'text' }>, text: string,
   for (const { key, reason } of undelivered) console.error(`Not shown: ${key} (${reason})`)
 }
 
-/** In a direct message, and in a thread that is there already, it answers where it was asked. */
+/** In a direct message or an existing thread, replies in the same place. */
 async function takesThreads(channelId: string): Promise<boolean> {
   const found = await client.channels.fetch(channelId)
   return found?.isDMBased() === false && !found.isThread()

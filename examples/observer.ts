@@ -21,7 +21,7 @@ const attention: ReplyObserver = {
   replySettled: ({ reply, outcome }) => console.log(`${outcome}: ${reply.prompt?.text ?? reply.sessionID}`),
 }
 
-/** All that a permission would run. Its title and patterns leave parts of a command out. */
+/** Everything that a permission would run. Its title and patterns omit parts of a command. */
 function showDetails(ask: Ask): void {
   if (ask.type === 'question') return
   for (const { label, text } of askDetails(ask) ?? []) console.log(`${label}: ${text}`)

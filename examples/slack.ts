@@ -12,7 +12,7 @@ const { PORT = '3000' } = process.env
 if (!token || !signingSecret)
   throw new Error("Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to what the app's page shows.")
 
-// Whoever is here can run commands on your computer; everybody else is not heard.
+// These people can run commands on your computer; all others are ignored.
 const users = new Set(SLACK_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
@@ -25,7 +25,7 @@ const answer = answerWith({
 })
 
 const channel = slackChannel({
-  // The sink repeats what may be repeated, and when: the client repeats nothing.
+  // The sink retries what is safe to retry, so the client must not.
   api: new WebClient(token, { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }),
   events: 'http',
   signingSecret,
@@ -41,7 +41,7 @@ const channel = slackChannel({
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.isCommand) return
     if (running.has(place)) return await inbound.answer('Still at it: wait, or say /stop.')
-    // Replies to that message, and takes answers from its author alone.
+    // Replies to that message, and lets only its author answer.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })
     running.set(place, { sink, stream })

@@ -1,4 +1,4 @@
-// A Telegram bot: a message is a prompt, questions are answered by buttons or words, /stop aborts, /new begins anew.
+// A Telegram bot: a message is a prompt, buttons or texts answer questions, /stop aborts, /new starts a new session.
 //   TELEGRAM_TOKEN=… TELEGRAM_USERS=123,456 OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/telegram.ts
 import { connect } from '@reply/core'
 import { answerWith, type Inbound, type Running, telegramChannel } from '@reply/telegram'
@@ -7,7 +7,7 @@ import { Api } from 'grammy'
 const { TELEGRAM_TOKEN: token, TELEGRAM_USERS = '' } = process.env
 if (!token) throw new Error('Set TELEGRAM_TOKEN to what @BotFather gave you.')
 
-// Whoever is here can run commands on your computer; everybody else is not heard.
+// These people can run commands on your computer; all others are ignored.
 const users = new Set(TELEGRAM_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
@@ -34,7 +34,7 @@ const channel = telegramChannel({
     if (inbound.text === '/new') sessions.delete(place)
     if (inbound.isCommand) return
     if (running.has(place)) return await inbound.answer('Still at it: wait, or send /stop.')
-    // Replies to that message, and takes answers from its author alone.
+    // Replies to that message, and lets only its author answer.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })
     running.set(place, { sink, stream })

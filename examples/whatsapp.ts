@@ -1,4 +1,4 @@
-// WhatsApp by the Cloud API: a message is a prompt, questions are answered by buttons or words, /stop aborts, /new begins anew.
+// WhatsApp through the Cloud API: a message is a prompt, buttons or texts answer questions, /stop aborts, /new starts a new session.
 //   WHATSAPP_TOKEN=… WHATSAPP_PHONE_NUMBER_ID=… WHATSAPP_APP_SECRET=… WHATSAPP_VERIFY_TOKEN=… WHATSAPP_USERS=491701234567 \
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/whatsapp.ts
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ const required = (name: string): string => {
   return value
 }
 
-// People listed here can run commands on your computer; all others are not heard.
+// These people can run commands on your computer; all others are ignored.
 const users = new Set(WHATSAPP_USERS.split(','))
 const opencode = connect({ onError: ({ message }) => console.error(message) })
 const sessions = new Map<string, string>()
@@ -42,7 +42,7 @@ const channel = whatsappChannel({
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return
     if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
-    // Only the person who asked may answer what the agent asks.
+    // Only the person who prompted may answer the agent's questions.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
     running.set(id, { sink, stream })

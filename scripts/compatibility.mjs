@@ -1,4 +1,4 @@
-// Puts what `npm run test:matrix` and `npm run test:nightly` wrote down into the README, between its markers.
+// Copies the results of `npm run test:matrix` and `npm run test:nightly` into the README, between its markers.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const readme = new URL('../packages/reply/README.md', import.meta.url)

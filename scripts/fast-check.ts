@@ -1,5 +1,5 @@
-// What tests import as fast-check. `npm test` tries the same values each time, so that it fails for whoever broke it;
-// `npm run test:nightly` tries new ones each day, by a seed that is printed.
+// The tests' fast-check. `npm test` tries the same values each time, so that a failure comes from the change under test;
+// `npm run test:nightly` tries new ones each day, from a printed seed.
 import fc from '../node_modules/fast-check/lib/fast-check.js'
 
 const isNightly = process.env.REPLY_TESTS === 'nightly'

@@ -25,7 +25,7 @@ if (timeOf('node_modules/.package-lock.json') < timeOf('package-lock.json')) {
 }
 if (newestSource() > oldestBuild()) run('Building', process.execPath, ['node_modules/typescript/bin/tsc', '-b'])
 
-/** The time of the newest file that a build reads. */
+/** The newest modification time of the build's input files. */
 function newestSource() {
   const times = packages().flatMap((name) => [
     ...filesBelow(`packages/${name}/src`).map(timeOf),
@@ -35,7 +35,7 @@ function newestSource() {
   return Math.max(timeOf('tsconfig.json'), ...times)
 }
 
-/** The compiler notes a build in this file, also when nothing else had to be written. */
+/** The compiler updates this file in every build, even if no other output changes. */
 function oldestBuild() {
   return Math.min(...packages().map((name) => timeOf(`packages/${name}/dist/.tsbuildinfo`)))
 }

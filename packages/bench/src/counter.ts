@@ -2,11 +2,11 @@ import type { ReplyObserver } from '@reply/core'
 
 export interface Counter {
   readonly observer: ReplyObserver
-  /** How many UTF-16 units of text came as deltas, and how many replies settled. */
+  /** Counts the UTF-16 units of text that came as deltas, and the settled replies. */
   readonly count: { units: number; settled: number }
 }
 
-/** The one observer of the measurements: it listens to the text and the end, and does next to nothing with them. */
+/** The observer of all measurements: listens to text and settling, and does next to nothing with them. */
 export function createCounter(): Counter {
   const count = { units: 0, settled: 0 }
   const observer: ReplyObserver = {

@@ -4,21 +4,21 @@ import { connect, type ReplyObserver } from '@reply/core'
 
 export interface Load {
   readonly sessions: number
-  /** Events of each session. */
+  /** Events of each session, per second. */
   readonly perSecond: number
   readonly seconds: number
 }
 
 export interface Listening {
-  /** One for each reply. */
+  /** Returns an observer for each reply. */
   readonly observe: () => ReplyObserver
-  /** A chunk has been received. */
+  /** Called for each received chunk. */
   readonly onChunk?: (() => void) | undefined
-  /** The compiler has made of the code what it will: what came before doesn't count. */
+  /** Called when the code is compiled: earlier figures don't count. */
   readonly onWarm?: (() => void) | undefined
 }
 
-/** `connect()` and `watch()` on a server in another process that sends that load, to its end. */
+/** Runs `connect()` and `watch()` against a server in another process until it has sent the whole load. */
 export async function underLoad(load: Load, listening: Listening): Promise<void> {
   const script = fileURLToPath(new URL('./feeder.js', import.meta.url))
   const numbers = [load.sessions, load.perSecond, load.seconds].map(String)
@@ -48,7 +48,7 @@ async function listen(url: string, { sessions, seconds }: Load, listening: Liste
   await passed(1000 + seconds * 300)
   listening.onWarm?.()
   while (settled < sessions) {
-    // Half a second for the few events of a session that are no deltas.
+    // Half a second for each session's few events that aren't deltas.
     if (performance.now() - start > 1000 * (seconds * 1.1 + 3))
       throw new Error(`Only ${settled} of ${sessions} replies have settled in time: the stream was not kept up with.`)
     await passed(50)

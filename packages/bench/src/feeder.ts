@@ -2,9 +2,9 @@ import { createRecordedServer, serve } from '@reply/testing'
 import { framesOf, generateTurn } from './stream/turn.ts'
 
 /**
- * `feeder.js SESSIONS PER_SECOND SECONDS`: an OpenCode server in a process of its own, so that sending disturbs nothing that
- * is measured. Prints its address. Whoever opens the event stream gets so many sessions at once, each with so many events a
- * second: what is due by the clock is sent every millisecond, so a feeder that was held up catches up.
+ * `feeder.js SESSIONS PER_SECOND SECONDS`: an OpenCode server in its own process, so that sending doesn't disturb the
+ * measurements. Prints its address. A client of the event stream gets that many concurrent sessions, each with that many events
+ * a second. Sends all due events every millisecond, so a delayed feeder catches up.
  */
 const [sessions = 1, perSecond = 1, seconds = 1] = process.argv.slice(2).map(Number)
 const turns = Array.from({ length: sessions }, (_, at) => {
@@ -17,7 +17,7 @@ const frames = framesOf(rounds.flat()).map((frame) => `data: ${frame}\n\n`)
 const recorded = createRecordedServer({ bytes: new TextEncoder().encode(frames.join('')) })
 const { url } = await serve(async (input, init) => {
   const response = await recorded.fetch(input, init)
-  // Until the client has read what it wants to know first.
+  // Waits until the client has finished its first requests.
   if (response.headers.get('content-type') === 'text/event-stream') setTimeout(send, 1000)
   return response
 })

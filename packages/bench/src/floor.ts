@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 
-/** What any client has to pay: the bytes decoded, the frames cut, their JSON parsed. Gives the number of frames. */
+/** The minimum cost of any client: decoding bytes, splitting frames, parsing JSON. Returns the number of frames. */
 export function readFloor(chunks: readonly Uint8Array[]): number {
   const utf8 = new TextDecoder()
   let frames = 0

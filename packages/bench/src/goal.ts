@@ -1,6 +1,6 @@
-/** One line of the table: something measured, and the bound it has to keep. */
+/** One row of the table: a measurement and its bound. */
 export interface Goal {
-  /** What `--only` and the rows of `--json` call it. */
+  /** The id in `--only` and in the rows of `--json`. */
   readonly id: string
   /** What is measured, in a few words. */
   readonly what: string
@@ -16,17 +16,17 @@ export interface Goal {
     | 'calls'
     | '× as many'
   readonly bound: Bound
-  /** A sharper bound that would be nice to have. */
+  /** A stricter, optional bound. */
   readonly prize?: Bound | undefined
   measure(effort: Effort): Promise<number> | number
 }
 
 export type Bound = { readonly atMost: number } | { readonly atLeast: number }
 
-/** How long to look. `quick` is for a glance while working; its figures jump about. */
+/** How long to measure. `quick` is a rough check while working; its figures vary. */
 export type Effort = 'full' | 'quick'
 
-/** What `--json` writes for a goal. */
+/** A goal's row in `--json`. */
 export interface Row {
   readonly id: string
   readonly value: number

@@ -11,7 +11,7 @@ import { peerGoals } from './goals/peer.ts'
 import { resyncGoals } from './goals/resync.ts'
 import { sessionGoals } from './goals/sessions.ts'
 
-/** All that is measured, in the order of the table. */
+/** All measurements, in the order of the table. */
 export const goals: readonly Goal[] = [
   ...byteGoals,
   ...growthGoals,

@@ -1,6 +1,6 @@
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 
-/** What the figures were measured on, without a name of it, and how busy it was. The bench itself is a load of about 1. */
+/** The machine's kind, without its name, and its load. The bench itself is a load of about 1. */
 export function machine(): string {
   const [first] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)

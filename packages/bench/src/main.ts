@@ -8,7 +8,7 @@ import { machine } from './machine.ts'
 import { writeReadme } from './readme.ts'
 import { type Measured, toTable } from './table.ts'
 
-/** No goal takes half of it. */
+/** Timeout of a goal, in ms. Every goal takes less than half of it. */
 const deadlineMs = 240_000
 
 const help = `npm run bench -- [--quick] [--only ID]… [--json FILE] [--readme]
@@ -55,14 +55,14 @@ async function bench(): Promise<void> {
     }
   }
   process.stdout.write(`${toTable(measured)}\n\n${machine()}\n`)
-  // A table with holes would pass for the whole.
+  // An incomplete table would look complete.
   if (process.exitCode === 1) return
   const rows = measured.map(({ goal, value }) => rowOf(goal, value))
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, undefined, 2)}\n`)
   if (options.readme) writeReadme(toTable(measured))
 }
 
-/** In a process of its own, so that no pipeline runs on code that another one shaped. */
+/** Runs each goal in its own process, so that no pipeline runs on code optimized for another. */
 function measure({ id }: Goal, effort: Effort): Promise<number> {
   const script = fileURLToPath(new URL('./run.js', import.meta.url))
   const child = spawn(process.execPath, ['--expose-gc', script, id, effort], { stdio: ['ignore', 'pipe', 'inherit'] })

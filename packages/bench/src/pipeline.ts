@@ -11,18 +11,18 @@ import {
 
 export interface Run {
   readonly observer: ReplyObserver
-  /** When chunk number `index` came. Default: a millisecond after the one before. */
+  /** The arrival time of chunk `index`. Default: a millisecond after the one before. */
   readonly atOf?: ((index: number) => number) | undefined
 }
 
-/** The way of a live stream: chunks are read, tracked and dispatched as they come. */
+/** Like a live stream: chunks are read, tracked and dispatched as they arrive. */
 export function readLive(chunks: readonly Uint8Array[], { observer, atOf = (index) => index }: Run): void {
   const reader = createEventReader({ onError: fail })
   const apply = follow(observer)
   for (const [index, chunk] of chunks.entries()) for (const event of reader.push(chunk, atOf(index))) apply(event)
 }
 
-/** The same from events that somebody else has parsed already. */
+/** The same from already parsed events. */
 export function readParsed(events: readonly unknown[], { observer }: Run): void {
   const decoder = createDecoder({ onError: fail })
   const apply = follow(observer)
@@ -32,7 +32,7 @@ export function readParsed(events: readonly unknown[], { observer }: Run): void 
   }
 }
 
-/** The public replay, which reads a whole recording. */
+/** The public `replay`, which reads a whole recording. */
 export async function readReplay(chunks: readonly Uint8Array[], { observer }: Run): Promise<void> {
   await replay(chunks, { onError: fail, observe: () => [observer] })
 }
@@ -48,7 +48,7 @@ function follow(observer: ReplyObserver): (event: ReplyEvent) => void {
   }
 }
 
-/** A figure of a stream that was not read whole would be worth nothing. */
+/** Throws if a stream was not read to its end: its figure would be worthless. */
 function fail(error: Error): never {
   throw error
 }

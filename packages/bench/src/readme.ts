@@ -6,7 +6,7 @@ const readme = fileURLToPath(new URL('../README.md', import.meta.url))
 const begin = '<!-- table: npm run bench -- --readme -->'
 const end = '<!-- /table -->'
 
-/** Puts the table and the machine between the two marks. */
+/** Replaces the table and the machine between the two markers. */
 export function writeReadme(table: string): void {
   const text = readFileSync(readme, 'utf8')
   const [start, stop] = [text.indexOf(begin), text.indexOf(end)]

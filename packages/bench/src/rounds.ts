@@ -4,19 +4,19 @@ export interface Race {
   readonly first: () => unknown
   readonly second: () => unknown
   readonly effort: Effort
-  /** Of a full run. Less for what takes many seconds. */
+  /** Rounds of a full run. Fewer for measurements that take many seconds. */
   readonly rounds?: number | undefined
 }
 
-/** How long each side is warmed up: until the compiler has made of its code what it will, also on a machine that is busy. */
+/** Warm-up time of each side, in ms: long enough to compile its code, even on a busy machine. */
 const warmUpMs = { full: 2000, quick: 500 }
 
-/** A round shorter than this says more about the machine than about the code, so short runs are repeated within it. */
+/** Minimum time of a round, in ms: shorter ones measure noise, so short runs are repeated within a round. */
 const leastMs = 30
 
 /**
- * How many times as long the second takes as the first: the median over rounds that run both in turn, so that whatever
- * else the machine does meets both. Neither pays for collecting the other's garbage.
+ * The second's time divided by the first's: the median over rounds that run both in turn, so that other work on the machine
+ * affects both. Neither pays for collecting the other's garbage.
  */
 export async function race({ first, second, effort, rounds = 21 }: Race): Promise<number> {
   const count = effort === 'quick' ? Math.min(rounds, 5) : rounds
@@ -32,8 +32,8 @@ export async function race({ first, second, effort, rounds = 21 }: Race): Promis
 }
 
 /**
- * Milliseconds of `times` runs. What the other left behind is collected before, by a young collection only: a whole one
- * would also throw away compiled code whose objects happen to be dead just now, which no running server ever meets.
+ * Milliseconds of `times` runs. Collects the other side's garbage first, but only the young generation: a full collection would
+ * also discard compiled code whose objects happen to be dead at the moment, which doesn't happen in a running server.
  */
 async function time(run: () => unknown, times: number): Promise<number> {
   globalThis.gc?.({ type: 'minor' })
@@ -57,7 +57,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** The value below which that share of them lies. NaN without any. */
+/** The quantile of that share. NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -1,19 +1,19 @@
-/** An OpenCode server in this process: one event stream to write to, and what is asked over REST. */
+/** An OpenCode server in this process: one event stream to write to, and REST responses. */
 export interface Server {
   readonly fetch: typeof fetch
-  /** The next chunks of the event stream. Each is handed over when the one before has been taken, as from a socket. */
+  /** Queues chunks of the event stream. Each is delivered when the one before has been read, as from a socket. */
   send(chunks: Iterable<Uint8Array>): void
-  /** Ends the event stream; whoever connects again gets a new one. */
+  /** Ends the event stream; a reconnect gets a new one. */
   cut(): void
 }
 
-/** How an event stream begins. */
+/** The start of an event stream. */
 const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
 
-/** A JSON text, or a function that answers by the query. */
+/** A JSON text, or a function that makes it from the query. */
 export type Answer = string | ((query: URLSearchParams) => Response)
 
-/** `rest` are answers by path; without one no session is at work. */
+/** `rest`: responses by path. Without one for its status, no session is busy. */
 export function createServer(rest: Readonly<Record<string, Answer>> = {}): Server {
   const waiting: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
@@ -34,7 +34,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
     const known = rest[pathname]
     if (typeof known === 'function') {
-      // As from a socket: the loop turns before an answer comes.
+      // As from a socket: the response comes in a later turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
       return known(searchParams)
     }
@@ -64,7 +64,7 @@ function restAnswer(text: string | undefined): Response {
   })
 }
 
-/** What a server says that has nothing to tell beside its stream, as JSON text: that lists are empty. Single sessions it cannot read. */
+/** Default responses as JSON text: empty lists. Single sessions are unreadable. */
 function answerOf(pathname: string): string | undefined {
   return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(restAnswers[pathname] ?? [])
 }

@@ -5,7 +5,7 @@ export interface Measured {
   readonly value: number
 }
 
-/** A Markdown table, also readable as it is. */
+/** A Markdown table, aligned so that its source is readable too. */
 export function toTable(measured: readonly Measured[]): string {
   const head = ['id', 'what', 'measured', 'goal', 'holds']
   const lines = measured.map(({ goal, value }) => [

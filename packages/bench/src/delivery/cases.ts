@@ -1,20 +1,20 @@
 import { emptyReply, type Part, type Reply } from '@reply/core'
 import type { Timeline } from './timeline.ts'
 
-/** A reply that a platform makes hard, and what else befalls it. */
+/** A reply that is hard to show on a platform, and the faults injected into it. */
 export interface Case {
   readonly name: string
   readonly timeline: Timeline
-  /** The first call after the reply's end is refused for its rate. */
+  /** Rate-limits the first call after the reply's end. */
   readonly refuseLast?: boolean
-  /** It takes minutes, of which little is work. */
+  /** Takes minutes, mostly idle. */
   readonly isLong?: boolean
 }
 
-/** A fast model's pace: so many pieces a second, of so many UTF-16 units. */
+/** A fast model's pace: pieces per second, and UTF-16 units per piece. */
 const fast = { perSecond: 25, pieceUnits: 24 }
 
-/** One that thinks in between. */
+/** The pace of a model that thinks in between. */
 const slow = { perSecond: 1, pieceUnits: 10 }
 
 const toolMs = 600_000
@@ -30,7 +30,7 @@ export function madeCases(): readonly Case[] {
   ]
 }
 
-/** No two stretches of 40 letters are the same. */
+/** Text in which no stretch of 40 letters repeats. */
 function words(units: number): string {
   const blocks: string[] = []
   for (let length = 0, index = 1; length < units; index++) {
@@ -42,7 +42,7 @@ function words(units: number): string {
   return blocks.join('\n\n')
 }
 
-/** Within a sentence. */
+/** Splits a text within a sentence. */
 function halves(text: string): readonly [string, string] {
   const at = text.indexOf(' with it.', text.length / 2)
   return [text.slice(0, at), text.slice(at)]
@@ -53,7 +53,7 @@ interface Pace {
   readonly pieceUnits: number
 }
 
-/** `after` comes when a tool has run for ten minutes. */
+/** `after` follows a tool that runs for ten minutes. */
 function timelineOf(text: string, { perSecond, pieceUnits }: Pace, after = ''): Timeline {
   const states: { atMs: number; reply: Reply }[] = []
   let atMs = 0

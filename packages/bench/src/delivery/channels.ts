@@ -41,7 +41,7 @@ async function rowOf(platform: Platform, { name, timeline, refuseLast }: Case): 
   return { platform: platform.name, name, ours, peer }
 }
 
-/** How late a timer was at most: what the times can be wrong by. */
+/** The largest delay of a timer: the error of the measured times. */
 function watchLag(): () => number {
   let latest = 0
   let due = performance.now() + 100

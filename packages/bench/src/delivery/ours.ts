@@ -1,7 +1,7 @@
 import type { Sink } from '@reply/sink'
 import type { Timeline } from './timeline.ts'
 
-/** Gives a sink a reply as it comes, and waits until it is shown. */
+/** Feeds a sink a reply over its timeline, and waits until it is shown. */
 export async function showOn(sink: Sink, { states }: Timeline, start: number): Promise<void> {
   const startedAt = Date.now()
   for (const [index, { atMs, reply }] of states.entries()) {

@@ -2,10 +2,10 @@ import { createMemoryState } from '@chat-adapter/state-memory'
 import { Chat } from 'chat'
 import type { Timeline } from './timeline.ts'
 
-/** Says nothing: what goes wrong is seen on the screen. */
+/** A silent logger: failures show on the screen. */
 export const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
 
-/** Vercel's Chat SDK with an adapter of its own and its own defaults, given a reply's text as it comes. */
+/** Vercel's Chat SDK with its own adapter and defaults, fed a reply's text over its timeline. */
 export async function postThrough(
   adapter: unknown,
   threadId: string,
@@ -30,7 +30,7 @@ export async function postThrough(
   }
 }
 
-/** What is added to the text, when it is. */
+/** Yields each addition to the text at its time. */
 async function* piecesOf(texts: Timeline['texts'], start: number): AsyncGenerator<string> {
   let said = ''
   for (const { atMs, text } of texts) {

@@ -4,24 +4,24 @@ import type { Timeline } from './timeline.ts'
 export interface Call {
   readonly name: string
   readonly isRateLimited: boolean
-  /** The text that it carried. */
+  /** The text in the call. */
   readonly text?: string | undefined
 }
 
 /** A fake platform with one chat in it. */
 export interface Opened {
-  /** Told when something changed in the chat. What it returns stops it. */
+  /** Called after each change in the chat. Returns a function that stops it. */
   observe(look: () => void): () => void
-  /** What a person reads there. */
+  /** The text that a person sees there. */
   screen(): string
   calls(): readonly Call[]
-  /** How many messages rang. */
+  /** How many messages notified. */
   notifications(): number
-  /** The next call is refused for its rate. */
+  /** Rate-limits the next call. */
   refuseNext(): void
-  /** Shows a reply by our sink. It began at `start`, by `performance.now()`. */
+  /** Shows a reply through our sink. `start`: when the reply began, by `performance.now()`. */
   ours(timeline: Timeline, start: number): Promise<void>
-  /** Shows its text by Chat SDK. Whatever has to be set up first takes of the same time. */
+  /** Shows its text through Chat SDK. Its set-up counts towards the same time. */
   peer(timeline: Timeline, start: number): Promise<void>
   close(): Promise<void>
 }

@@ -7,7 +7,7 @@ import { postThrough, quiet } from './peer.ts'
 import type { Platform } from './platform.ts'
 import { textOf } from './telegram.ts'
 
-/** A direct message: streams need nothing else to be known there. */
+/** A direct message, where streams need no recipient. */
 const channelId = 'D0000000001'
 
 export const slack: Platform = {

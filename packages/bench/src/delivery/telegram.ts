@@ -40,7 +40,7 @@ export const telegram: Platform = {
   },
 }
 
-/** What the bot wrote, as it reads. */
+/** The visible text of the bot's messages. */
 export function textOf(screen: readonly { readonly from: string; readonly text: string }[]): string {
   return screen
     .filter(({ from }) => from !== 'user' && from !== 'person')

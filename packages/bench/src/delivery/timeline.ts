@@ -1,19 +1,19 @@
 import { isShownText, type Part, partsOf, type Reply, replay } from '@reply/core'
 import { readRecording } from '@reply/testing'
 
-/** A recorded reply as it comes: its states, each after so long. */
+/** A recorded reply over time: its states, each with its time. */
 export interface Timeline {
   readonly name: string
   readonly states: readonly { readonly atMs: number; readonly reply: Reply }[]
-  /** All that the assistant says, as it grows: what other libraries are given. */
+  /** The assistant's whole text as it grows: the input of other libraries. */
   readonly texts: readonly { readonly atMs: number; readonly text: string }[]
 }
 
-/** A fast model's pace: so many pieces a second, of so many UTF-16 units. Recordings keep no times. */
+/** A fast model's pace: pieces per second, and UTF-16 units per piece. Recordings keep no times. */
 const perSecond = 25
 const pieceUnits = 24
 
-/** The last reply of a recording, at an even pace; text that the scripted model gave at once comes in pieces, too. */
+/** The last reply of a recording at an even pace. Splits text that the scripted model sent at once. */
 export async function timelineOf(scenario: string): Promise<Timeline> {
   const all: Reply[] = []
   const note = ({ reply }: { readonly reply: Reply }): void => {
@@ -31,7 +31,7 @@ export async function timelineOf(scenario: string): Promise<Timeline> {
   return { name: scenario, states, texts: states.map(({ atMs, reply }) => ({ atMs, text: textSoFar(reply) })) }
 }
 
-/** What lies between two states of which the second has more of a text. */
+/** The states between two, the second of which has more text. */
 function growing(before: Reply | undefined, after: Reply): readonly Reply[] {
   const part = partsOf(after).findLast(isShownText)
   if (!part) return []

@@ -1,19 +1,19 @@
 import type { Call, Opened, Platform } from './platform.ts'
 import type { Timeline } from './timeline.ts'
 
-/** What a person in the chat got of a reply, and what it took. */
+/** What a person in the chat saw of a reply, and the calls it took. */
 export interface Watched {
-  /** Letters of the answer that are not on the screen at the end, and letters that are there too often. */
+  /** Letters of the answer that are missing on the final screen, and letters shown too often. */
   readonly missing: number
   readonly doubled: number
-  /** The longest time that a finished sentence was not to be seen, in ms. */
+  /** The longest time that a finished sentence was not visible, in ms. */
   readonly invisibleMs: number
   readonly calls: Readonly<Record<string, number>>
-  /** Posts and edits that show some of the answer, or hold its place. */
+  /** Posts and edits that show part of the answer, or a placeholder for it. */
   readonly writes: number
   readonly rateLimited: number
   readonly notifications: number
-  /** From the end of the reply until all of it was on the screen, in ms. Undefined: never. */
+  /** From the reply's end until the whole answer was on the screen, in ms. Undefined: never. */
   readonly finalMs: number | undefined
 }
 
@@ -21,14 +21,14 @@ export interface Watching {
   readonly platform: Platform
   readonly side: 'ours' | 'peer'
   readonly timeline: Timeline
-  /** The first call after the reply's end is refused for its rate. */
+  /** Rate-limits the first call after the reply's end. */
   readonly refuseLast?: boolean | undefined
 }
 
-/** How soon after a change the screen is looked at. */
+/** How soon after a change the screen is read, in ms. */
 const lookMs = 50
 
-/** Shows a timeline by some means in a chat of its own and watches what a person sees of it. */
+/** Shows a timeline in a new chat and watches what a person sees of it. */
 export async function watchDelivery({ platform, side, timeline, refuseLast }: Watching): Promise<Watched> {
   const { texts } = timeline
   const opened = await platform.open()
@@ -47,11 +47,11 @@ export async function watchDelivery({ platform, side, timeline, refuseLast }: Wa
       if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
     if (wholeAt === undefined && isWithin(final, seen)) wholeAt = now
   }
-  // Reading a screen is work, which would make all sides late.
+  // Reading a screen takes CPU time, which would delay all sides.
   const stop = opened.observe(() => {
     timerOfLook ??= setTimeout(look, lookMs)
   })
-  // Just before: the last state of a reply is what makes its last call.
+  // Set just before, because the reply's last state causes its last call.
   const timer = refuseLast ? setTimeout(opened.refuseNext, endMs - 100) : undefined
   try {
     await opened[side](timeline, start)
@@ -83,17 +83,17 @@ function counted(opened: Opened, final: string): Pick<Watched, 'calls' | 'writes
   }
 }
 
-/** Lists and statuses are none of it. */
+/** True for calls with part of the answer, as opposed to lists and statuses. */
 function isAnswer({ text }: Call, final: string): boolean {
   return text !== undefined && final.includes(bare(text).slice(0, 12))
 }
 
-/** The letters and digits alone: markup is each one's own affair, and so is the language of code. */
+/** Only letters and digits: each side writes markup and code languages differently. */
 function bare(text: string): string {
   return text.replace(/```\w*/g, '').replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** Sentences that have come to their end, and when. */
+/** Finished sentences, and when each was finished. */
 function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string; readonly atMs: number }[] {
   const found = new Map<string, number>()
   for (const { atMs, text } of texts) {
@@ -105,7 +105,7 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
   return [...found].map(([text, atMs]) => ({ text, atMs }))
 }
 
-/** Pieces of so many letters tell what is lacking, and what is there too often. */
+/** Length of the pieces that are compared to find missing and repeated text. */
 const pieceLetters = 40
 
 function compared(seen: string, final: string): { missing: number; doubled: number } {
@@ -114,7 +114,7 @@ function compared(seen: string, final: string): { missing: number; doubled: numb
   for (let at = 0; at < final.length; at += pieceLetters) {
     const piece = final.slice(at, at + pieceLetters)
     const [wanted, found] = [timesIn(final, piece), timesIn(seen, piece)]
-    // What a label stands in the middle of is there, too.
+    // A piece split by a label isn't missing.
     if (!isWhole && found === 0) missing += piece.length
     if (found > wanted) doubled += (found - wanted) * piece.length
   }
@@ -125,7 +125,7 @@ function timesIn(text: string, piece: string): number {
   return text.split(piece).length - 1
 }
 
-/** All letters of the one are in the other, in their order. */
+/** True if all letters of `inner` are in `outer`, in order. */
 function isWithin(inner: string, outer: string): boolean {
   let at = 0
   for (let index = 0; index < outer.length && at < inner.length; index++) if (outer[index] === inner[at]) at += 1

@@ -26,7 +26,7 @@ const chunkings = [
   { id: 'frame', what: 'frame by frame', chunking: 'frame', bound: { atMost: 1.7 }, prize: undefined },
 ] as const
 
-/** Bytes to one observer, beside the floor. */
+/** From bytes to one observer, compared with the floor. */
 export const byteGoals: readonly Goal[] = [
   ...chunkings.flatMap(({ id, what, chunking, bound, prize }) =>
     sources.map(
@@ -63,7 +63,7 @@ async function besideFloor(
     },
     second: async () => {
       for (const chunks of streams) {
-        // Only the asynchronous way is awaited: a tick for each stream is not the live one's to pay.
+        // Awaits only asynchronous readers, so that a live one doesn't pay for a tick per stream.
         const reading = read(chunks, { observer })
         if (reading) await reading
       }

@@ -2,25 +2,25 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Goal } from '../goal.ts'
 
-/** Of what `delivery/channels.ts` prints. */
+/** A row that `delivery/channels.ts` prints. */
 interface Row {
   readonly ours: { readonly missing: number; readonly doubled: number }
 }
 
 const places = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))
 
-/** In a process of its own, whose time goes faster. */
+/** Runs in its own process, whose clock is sped up. */
 function shown(): Promise<readonly Row[]> {
   const [fast = '', channels = ''] = places
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ['--import', fast, channels, '--json'], { maxBuffer: 1e8 }, (error, stdout) =>
-      // Slack's client says on the same stream what it waits for.
+      // Slack's client logs its waits to the same stream, so only the last line is read.
       error ? reject(error) : resolve(JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1))),
     )
   })
 }
 
-/** `npm run bench:channels` shows them one by one, and Chat SDK beside us. */
+/** `npm run bench:channels` shows each reply, with Chat SDK for comparison. */
 export const channelGoals: readonly Goal[] = [
   {
     id: 'channels.missing',

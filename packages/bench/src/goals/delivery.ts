@@ -6,13 +6,13 @@ import { type Watched, watchDelivery } from '../delivery/watch.ts'
 import type { Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
 
-/** How far apart edits in one private chat are, in ms: see the limits of `@reply/telegram`. */
+/** Time between edits in one private chat, in ms: see the limits of `@reply/telegram`. */
 const intervalMs = 1100
 
-/** A long answer, one with tools and a checklist, one of a sub-agent's. */
+/** A long answer, one with tools and a checklist, and one with a sub-agent. */
 const scenarios = ['long-markdown', 'tools-todos', 'subagent']
 
-/** Our sink in a Telegram chat; `delivery/table.ts` shows Chat SDK beside it. */
+/** Our sink in a Telegram chat; `delivery/table.ts` compares it with Chat SDK. */
 export const deliveryGoals: readonly Goal[] = [
   {
     id: 'delivery.missing',
@@ -66,7 +66,7 @@ export const deliveryGoals: readonly Goal[] = [
 
 type Side = 'ours' | 'peer'
 
-/** Each side on a fake Telegram of its own, all at once. */
+/** Each side on its own fake Telegram, concurrently. */
 export function allOf(side: Side): Promise<readonly Watched[]> {
   return Promise.all(
     scenarios.map(async (scenario) => {
@@ -105,7 +105,7 @@ const blocks = [
   '| what | was | is |\n| --- | --- | --- |\n| total | N | 120 |',
 ]
 
-/** Text such as models write, other for each round. */
+/** Text like a model's, different in each round. */
 function markdownOf(units: number, round: number): string {
   const parts: string[] = []
   for (let length = 0, index = 0; length < units; index++) {

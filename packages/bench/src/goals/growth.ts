@@ -34,7 +34,7 @@ export const growthGoals: readonly Goal[] = [
     id: 'growth.parts',
     what: '20,000 parts in one message against 2,500, through track, reduce and dispatch',
     unit: '× as long',
-    // Eight times the parts, and each of them may take half as long again.
+    // Eight times the parts, and each may take 1.5 times as long.
     bound: { atMost: 12 },
     measure: (effort) => many(effort, eventsOfParts(2500), eventsOfParts(20_000)),
   },
@@ -66,7 +66,7 @@ function many(effort: Effort, few: readonly ReplyEvent[], more: readonly ReplyEv
   return race({ first: () => trackAll(few), second: () => trackAll(more), effort, rounds: 5 })
 }
 
-/** Through the reduction and to an observer, as a driver does. */
+/** Through the reduction to an observer, like a driver. */
 function trackAll(events: readonly ReplyEvent[]): void {
   const dispatcher = createDispatcher()
   dispatcher.observe(createCounter().observer)
@@ -88,10 +88,10 @@ function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise
   })
 }
 
-/** What reading takes of the time in which a stream of that many deltas a second comes. */
+/** Reading time as a share of the time in which a stream with that many deltas a second arrives. */
 function share(perSecond: number): number {
   const chunks = chunksOf(framesOf(generateTurn({ deltas: 5000 }).events), 'frame')
-  // Once to warm up: a watcher has been running for a while.
+  // Warms up once, because a real watcher has been running for a while.
   read(chunks, perSecond)
   const before = process.cpuUsage()
   const repeats = 10
@@ -104,7 +104,7 @@ function share(perSecond: number): number {
 function read(chunks: readonly Uint8Array[], perSecond: number | undefined): void {
   if (perSecond === undefined) return readLive(chunks, { observer: createCounter().observer })
   const atOf = (index: number): number => (index * 1000) / perSecond
-  // The observer goes by the stream's own time: it has the stamp of the event at hand, no clock.
+  // The observer uses the stream's time, the stamp of the current event, instead of a clock.
   let now = 0
   const { observer, count } = createReader(() => now)
   readLive(chunks, {
@@ -119,7 +119,7 @@ function read(chunks: readonly Uint8Array[], perSecond: number | undefined): voi
 
 const everyMs = 50
 
-/** As a sink does: at most every 50 ms it takes the open part's text as it is now, and looks at all of it. */
+/** Like a sink: at most every 50 ms reads the open part's text and scans all of it. */
 function createReader(now: () => number): { readonly observer: ReplyObserver; readonly count: { reads: number } } {
   const count = { reads: 0 }
   let next = 0
@@ -127,7 +127,7 @@ function createReader(now: () => number): { readonly observer: ReplyObserver; re
     partChanged: ({ part }) => {
       if (now() < next || part.type !== 'text') return
       next = now() + everyMs
-      // A sign that is in no text: the search goes through all of it.
+      // A character that no text contains, so that the search scans the whole text.
       if (!part.text.includes('\u0000')) count.reads += 1
     },
   }

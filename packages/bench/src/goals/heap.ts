@@ -5,10 +5,10 @@ import { createServer } from '../server.ts'
 import { chunksOf } from '../stream/chunk.ts'
 import { framesOf, generateTurn } from '../stream/turn.ts'
 
-/** The first of them fill what is kept on purpose: the last settled replies, the last ids of a session's messages. */
+/** Fills the deliberate caches first: the last settled replies, the last ids of a session's messages. */
 const replies = { full: { first: 2000, all: 12_000 }, quick: { first: 2000, all: 4000 } }
 
-/** What settled replies leave behind under `watch` with its defaults. */
+/** The memory that settled replies leave behind under `watch` with its defaults. */
 export const heapGoals: readonly Goal[] = [
   {
     id: 'heap.sessions',
@@ -42,7 +42,7 @@ async function afterReplies(effort: Effort, isOneSession: boolean): Promise<numb
       partDeltas: 20,
       seed: `${at}`,
       ...(isOneSession && { sessionID: 'ses_1fd2theone', isNew: at === 0 }),
-      // A minute apart, as a person's turns are: what is new in a session is told by its time.
+      // A minute apart, like a person's turns: new messages of a session are recognized by their time.
       at: 1_790_000_000_000 + at * 60_000,
     })
     server.send(chunksOf(framesOf(turn.events, sent), 1400))
@@ -61,7 +61,7 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** Once it is connected a run under way is read again, which this server cannot answer. */
+/** Ignores `refused`: after connecting, the client reads a running reply again, which this server can't answer. */
 function fail(error: ReplyError): void {
   if (error.type !== 'refused') throw error
 }

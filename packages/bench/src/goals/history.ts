@@ -26,7 +26,7 @@ export const historyGoals: readonly Goal[] = [
   },
 ]
 
-/** Pages as servers from 1.2 on give them: the newest messages, or those before a cursor. */
+/** Pages like those of servers from 1.2 on: the newest messages, or those before a cursor. */
 function paged({ messages }: History): Answer {
   return (query) => {
     const end = Number(query.get('before') ?? messages.length)
@@ -44,7 +44,7 @@ function answer(some: readonly string[], headers: Record<string, string> = {}): 
   return new Response(`[${some.join(',')}]`, { headers: { 'content-type': 'application/json', ...headers } })
 }
 
-/** From the prompt until it is posted, with a client that has not heard of the session. */
+/** From the prompt until it is posted, with a client that doesn't know the session yet. */
 async function blocks(effort: Effort, serve: (history: History) => Answer): Promise<number> {
   const history = generateHistory(messages)
   const { sessionID, rest } = history
@@ -80,7 +80,7 @@ async function blocks(effort: Effort, serve: (history: History) => Answer): Prom
   return median(longest)
 }
 
-/** Until the loop was looked at again: what blocked it before that look is counted then. */
+/** Waits for two more samples, because a block is only recorded by the sample after it. */
 async function looks(histogram: IntervalHistogram): Promise<void> {
   const before = histogram.count
   while (histogram.count < before + 2) await new Promise((resolve) => setTimeout(resolve, 1))

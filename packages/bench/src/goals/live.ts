@@ -7,7 +7,7 @@ import { quantile } from '../rounds.ts'
 const seconds = { full: 12, quick: 4 }
 const many = { sessions: 1000, perSecond: 20 }
 
-/** What a live connection costs under load, by the clock. */
+/** The cost of a live connection under load, in wall-clock time. */
 export const liveGoals: readonly Goal[] = [
   ...[0.5, 0.99].map(
     (share): Goal => ({
@@ -34,7 +34,7 @@ export const liveGoals: readonly Goal[] = [
   },
 ]
 
-/** Ten sessions in turn, so that no neighbouring deltas are merged and each event is told by itself. */
+/** Ten sessions in turn, so that no adjacent deltas are merged and the observer is called for each event. */
 async function latency(share: number, effort: Effort): Promise<number> {
   let received = 0
   let delays: number[] = []
@@ -54,7 +54,7 @@ async function latency(share: number, effort: Effort): Promise<number> {
   return quantile(delays, share)
 }
 
-/** Between two looks a millisecond apart, that one included. */
+/** The time between two samples a millisecond apart, that millisecond included. */
 async function loopDelay(effort: Effort): Promise<number> {
   const histogram = monitorEventLoopDelay({ resolution: 1 })
   histogram.enable()

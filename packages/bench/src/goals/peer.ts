@@ -11,7 +11,7 @@ const sizes = [
   { id: '100k', deltas: 100_000, atLeast: 20, rounds: 3 },
 ]
 
-/** Parsed events in, beside the AI SDK's reading of the same text in as many pieces. */
+/** From parsed events, compared with the AI SDK's reading of the same text in as many pieces. */
 export const peerGoals: readonly Goal[] = sizes.map(({ id, deltas, atLeast, rounds }) => ({
   id: `ai-sdk.${id}`,
   what: `parsed events → one observer against readUIMessageStream of the AI SDK, ${deltas.toLocaleString('en')} deltas`,

@@ -6,7 +6,7 @@ import { generateHistory } from '../stream/history.ts'
 
 const rounds = { full: 15, quick: 5 }
 
-/** Coming back after a lost connection. */
+/** Recovering from a lost connection. */
 export const resyncGoals: readonly Goal[] = [
   {
     id: 'resync.1000',
@@ -17,7 +17,7 @@ export const resyncGoals: readonly Goal[] = [
   },
 ]
 
-/** The stream is cut and comes back at once; from the cut until the reply is told to be live again. */
+/** Cuts the stream, which comes back at once. Measures from the cut until the reply is live again. */
 async function resyncs(effort: Effort): Promise<number> {
   const { sessionID, rest } = generateHistory(1000)
   const server = createServer(rest)
@@ -26,7 +26,7 @@ async function resyncs(effort: Effort): Promise<number> {
     url: 'http://127.0.0.1:4096',
     fetch: server.fetch,
     backOff: { minMs: 1, maxMs: 1 },
-    // The lost connections are meant; a resync that fails never ends.
+    // Lost connections are intended; a failed resync never ends.
     onError: () => {},
   })
   let heard = 0

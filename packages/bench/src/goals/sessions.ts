@@ -7,7 +7,7 @@ import { framesOf, generateTurn } from '../stream/turn.ts'
 
 const sessions = 1000
 
-/** Many sessions at once on one stream. Frame by frame: neighbouring deltas of one part would be merged otherwise, and only where they are neighbours. */
+/** Many concurrent sessions on one stream. Frame by frame, because adjacent deltas of one part would be merged. */
 export const sessionGoals: readonly Goal[] = [
   {
     id: 'sessions.1000',

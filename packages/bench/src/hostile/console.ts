@@ -3,7 +3,7 @@ import { consoleSink } from '@reply/console'
 import { type Clock, emptyReply, type Reply } from '@reply/core'
 import type { Path } from './path.ts'
 
-/** The terminal of most people, repainted. */
+/** The usual terminal, which repaints. */
 export const consolePath: Path = {
   id: 'console',
   open() {
@@ -23,7 +23,7 @@ export const consolePath: Path = {
   },
 }
 
-/** Time that stands still: what is due is run when asked for. */
+/** A stopped clock: due timers run on request. */
 function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
   let due: (() => void)[] = []
   let now = 0

@@ -1,25 +1,25 @@
 import type { Path } from './path.ts'
 import { type Pattern, patterns, plainText } from './patterns.ts'
 
-/** What one pattern took. */
+/** The times of one pattern. */
 export interface Finding {
   readonly id: string
   readonly value: number
 }
 
-/** Units that a text grows by from flush to flush. */
+/** UTF-16 units that a text grows by in each flush. */
 const step = 1024
 
-/** Units that are rendered before plain text is measured. Each pattern gets a quarter of that. */
+/** UTF-16 units to render before plain text is measured. Each pattern gets a quarter of that. */
 const warmedUnits = 400_000
 
-/** A flush that is faster is not tried again. */
+/** A flush that is faster is not repeated, in ms. */
 const enoughMs = 8
 
-/** The most tries of a text. Other work on the machine slows some of them down. */
+/** Maximum tries of a text. Other work on the machine slows some of them. */
 const tries = 4
 
-/** How often each pattern was written: no text may be one that a cache has seen. */
+/** How often each pattern was written, so that no text is in a cache. */
 const rounds = new Map<Pattern, number>()
 
 function write(pattern: Pattern, units: number): string {
@@ -81,7 +81,7 @@ function grow(path: Path, pattern: Pattern, units: number): readonly number[] {
   return times
 }
 
-/** CPU time, which leaves out other work on the machine, and what the flush left to be done. */
+/** CPU time, which excludes other work on the machine, including the work that the flush left to do. */
 function cpuMs(flush: () => () => void): number {
   const before = process.cpuUsage()
   const show = flush()

@@ -1,7 +1,7 @@
-/** One way in which a text reaches a reader. */
+/** One way that a text takes to a reader. */
 export interface Path {
   readonly id: string
-  /** The path whose plain text its patterns are held against. Default: itself. */
+  /** The path whose plain text the patterns are compared with. Default: itself. */
   readonly floor?: Path
   /**
    * A text that grows: each call is one flush, given the whole text so far. What it returns then shows the messages,

@@ -12,7 +12,7 @@ const html = path('telegram', renderHtml, telegram(4096), 'live')
 
 export const paths: readonly Path[] = [
   html,
-  // Telegram and Slack read Markdown themselves in these, so that plain text takes next to nothing here.
+  // Telegram and Slack parse this Markdown themselves, so plain text costs next to nothing here.
   { ...path('telegram-rich', renderRich, telegram(32_768), 'live'), floor: html },
   { ...path('slack', renderSlack, slackLimits, 'live'), floor: html },
   path('discord', renderDiscord, discordLimits, 'live'),

@@ -1,9 +1,9 @@
-/** How a stream's bytes come in: in chunks of so many, or one frame at a time. */
+/** How a stream's bytes are split: into chunks of that many bytes, or one frame at a time. */
 export type Chunking = 16384 | 1400 | 'frame'
 
 const utf8 = new TextEncoder()
 
-/** The frames' bytes in that chunking. */
+/** Splits the frames' bytes into chunks. */
 export function chunksOf(frames: readonly string[], chunking: Chunking): readonly Uint8Array[] {
   const texts = frames.map((frame) => `data: ${frame}\n\n`)
   if (chunking === 'frame') return texts.map((text) => utf8.encode(text))
@@ -15,7 +15,7 @@ export function chunksOfBytes(bytes: Uint8Array, chunking: Chunking): readonly U
   return chunking === 'frame' ? cutFrames(bytes) : cut(bytes, chunking)
 }
 
-/** Each a copy, as the network gives them. */
+/** Copies each chunk, like the network. */
 function cut(bytes: Uint8Array, size: number): Uint8Array[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.slice(at * size, (at + 1) * size))
 }

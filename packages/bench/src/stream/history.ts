@@ -4,16 +4,16 @@ export interface History {
   readonly sessionID: string
   /** Each message as JSON text, in the server's order. */
   readonly messages: readonly string[]
-  /** The server's answers over REST, as JSON text by path. */
+  /** The server's REST responses, as JSON text by path. */
   readonly rest: Readonly<Record<string, string>>
 }
 
 const begin = 1_790_000_000_000
 const minuteMs = 60_000
-/** Of a turn: the prompt and three steps, two of which call a tool. */
+/** Messages of a turn: the prompt and three steps, two of which call a tool. */
 const perTurn = 4
 
-/** A session that is at work and holds so many messages. */
+/** A busy session with that many messages. */
 export function generateHistory(count: number): History {
   const sessionID = 'ses_1fd20000historythathasgrown'
   const turns = Array.from({ length: count / perTurn }, (_, at) => {
@@ -41,7 +41,7 @@ export function generateHistory(count: number): History {
   }
 }
 
-/** What the server keeps of the events: the last that was told of each message and part. */
+/** The server's stored state: the last event of each message and part. */
 function storedMessages(events: readonly WireEvent[]): readonly object[] {
   const messages = new Map<string, { readonly info: object; readonly parts: Map<string, object> }>()
   for (const { properties } of events) {

@@ -39,7 +39,7 @@ function partEvents(index: number): readonly SessionScopedEvent[] {
   ]
 }
 
-/** This many permissions, all pending at once, answered in the order in which they were asked. */
+/** This many permissions, all pending at once, answered in the order of asking. */
 export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   const ids = Array.from({ length: count }, (_, index) => `per_${String(index).padStart(8, '0')}`)
   const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const
@@ -55,7 +55,7 @@ export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   ]
 }
 
-/** One message with this many calls, one after the other: announced, asked for, run, answered, done. */
+/** One message with this many calls in sequence: announced, asked for, run, answered, done. */
 export function eventsOfCalls(count: number): readonly ReplyEvent[] {
   return [...begun(), ...Array.from({ length: count }, (_, index) => callEvents(index)).flat()]
 }

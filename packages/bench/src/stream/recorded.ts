@@ -1,7 +1,7 @@
 import { listRecordings, readRecording } from '@reply/testing'
 import { type Chunking, chunksOfBytes } from './chunk.ts'
 
-/** Every recording of the versions wanted, each in chunks of its own: one server after the other. */
+/** Every recording of the given versions, one server after the other, each in its own chunks. */
 export function recordedStreams(
   chunking: Chunking,
   isWanted: (version: string) => boolean = () => true,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** One generated run of a session: what a server of version 1.18 sends, and the same text for other libraries. */
+/** One generated run of a session: the events of a 1.18 server, and the same text for other libraries. */
 export interface Turn {
   readonly sessionID: string
-  /** What the server tells of it, still without the events' own ids. */
+  /** The server's events, without their ids. */
   readonly events: readonly WireEvent[]
   /** The deltas of each text part. */
   readonly texts: readonly (readonly string[])[]
@@ -16,14 +16,14 @@ export interface WireEvent {
 
 export interface TurnOptions {
   readonly deltas: number
-  /** The most deltas in one part. */
+  /** Maximum deltas in one part. */
   readonly partDeltas?: number | undefined
-  /** Makes the ids of this turn others than those of the next. */
+  /** Makes this turn's ids differ from the next one's. */
   readonly seed?: string | undefined
   readonly sessionID?: string | undefined
-  /** Whether the session is created in it. Default true. */
+  /** True if the turn creates its session. Default true. */
   readonly isNew?: boolean | undefined
-  /** When it begins, ms since the epoch. */
+  /** When it begins, in ms since the epoch. */
   readonly at?: number | undefined
 }
 
@@ -141,18 +141,18 @@ export function generateTurn(options: TurnOptions): Turn {
   }
 }
 
-/** The JSON of each frame, with the ids that one server would have given: they rise through the whole stream, here from `first` on. */
+/** The JSON of each frame, with ids like one server's: they increase through the whole stream, from `first` on. */
 export function framesOf(events: readonly WireEvent[], first = 0): readonly string[] {
   return events.map((event, index) => JSON.stringify({ id: idOf('evt', first + index, ''), ...event }))
 }
 
-/** As long as the server's, rising as they do, and with their randomness at the end. */
+/** Ids as long as the server's, increasing like them, with their random ending. */
 function idOf(prefix: string, count: number, seed: string): string {
   const end = createHash('sha1').update(`${seed} ${count}`).digest('base64url').slice(0, 14)
   return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
 }
 
-/** A word and its space, as tokens come; now and then one that is not plain Latin. */
+/** A word and its space, like tokens; occasionally one that isn't plain Latin. */
 function pieceOf(index: number): string {
   const word = index % 41 === 40 ? rare[((index / 41) % rare.length) | 0] : words[index % words.length]
   return index % 3 === 2 ? ` ${word}, ` : ` ${word}`

@@ -1,5 +1,5 @@
-// The tests' fast-check. `npm test` tries the same values each time, so that a failure comes from the change under test;
-// `npm run test:nightly` tries new ones each day, from a printed seed.
+// The tests' fast-check. `npm test` tries the same values each time, so that a failure comes from the change under
+// test; `npm run test:nightly` tries new ones each day, from a printed seed.
 import fc from '../node_modules/fast-check/lib/fast-check.js'
 
 const isNightly = process.env.REPLY_TESTS === 'nightly'

@@ -3,8 +3,8 @@ import { framesOf, generateTurn } from './stream/turn.ts'
 
 /**
  * `feeder.js SESSIONS PER_SECOND SECONDS`: an OpenCode server in its own process, so that sending doesn't disturb the
- * measurements. Prints its address. A client of the event stream gets that many concurrent sessions, each with that many events
- * a second. Sends all due events every millisecond, so a delayed feeder catches up.
+ * measurements. Prints its address. A client of the event stream gets that many concurrent sessions, each with that
+ * many events a second. Sends all due events every millisecond, so a delayed feeder catches up.
  */
 const [sessions = 1, perSecond = 1, seconds = 1] = process.argv.slice(2).map(Number)
 const turns = Array.from({ length: sessions }, (_, at) => {

@@ -15,8 +15,8 @@ const warmUpMs = { full: 2000, quick: 500 }
 const leastMs = 30
 
 /**
- * The second's time divided by the first's: the median over rounds that run both in turn, so that other work on the machine
- * affects both. Neither pays for collecting the other's garbage.
+ * The second's time divided by the first's: the median over rounds that run both in turn, so that other work on the
+ * machine affects both. Neither pays for collecting the other's garbage.
  */
 export async function race({ first, second, effort, rounds = 21 }: Race): Promise<number> {
   const count = effort === 'quick' ? Math.min(rounds, 5) : rounds
@@ -32,8 +32,9 @@ export async function race({ first, second, effort, rounds = 21 }: Race): Promis
 }
 
 /**
- * Milliseconds of `times` runs. Collects the other side's garbage first, but only the young generation: a full collection would
- * also discard compiled code whose objects happen to be dead at the moment, which doesn't happen in a running server.
+ * Milliseconds of `times` runs. Collects the other side's garbage first, but only the young generation: a full
+ * collection would also discard compiled code whose objects happen to be dead at the moment, which doesn't happen in a
+ * running server.
  */
 async function time(run: () => unknown, times: number): Promise<number> {
   globalThis.gc?.({ type: 'minor' })

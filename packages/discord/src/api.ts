@@ -18,7 +18,10 @@ export interface DiscordResponse {
   readonly headers: { get(name: string): string | null }
 }
 
-/** The part of `@discordjs/rest`'s `REST` that is used: `new REST(discordRestOptions)`, or a discord.js client's `client.rest`. */
+/**
+ * The part of `@discordjs/rest`'s `REST` that is used: `new REST(discordRestOptions)`, or a discord.js client's
+ * `client.rest`.
+ */
 export interface DiscordRest {
   post(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
   put(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
@@ -35,8 +38,8 @@ export interface DiscordClient {
 }
 
 /**
- * Options for `new REST(...)`, or the `rest` option of `new Client(...)`: no queue and no retries, because the sink does both.
- * With other options nothing is lost or posted twice, but answers may be late.
+ * Options for `new REST(...)`, or the `rest` option of `new Client(...)`: no queue and no retries, because the sink
+ * does both. With other options nothing is lost or posted twice, but answers may be late.
  */
 export const discordRestOptions: {
   readonly retries: number

@@ -19,15 +19,21 @@ import { createDiscordWebhook } from './webhook.ts'
 export interface DiscordChannelOptions
   extends Omit<DiscordSinkOptions, 'channelId' | 'kind' | 'replyTo' | 'thread' | 'onError'> {
   /**
-   * Where events come from: a discord.js `client`, the host's server (interactions, by `webhook` or `listener`), or the host's own
-   * code (`handleEvent`). Over HTTP Discord sends buttons, dialogs and commands, but no messages.
+   * Where events come from: a discord.js `client`, the host's server (interactions, by `webhook` or `listener`), or the
+   * host's own code (`handleEvent`). Over HTTP Discord sends buttons, dialogs and commands, but no messages.
    */
   readonly updates: 'gateway' | 'http' | 'own'
-  /** With `gateway`: the host's client, with the intents `GuildMessages`, `DirectMessages` and `MessageContent`. The host logs it in. */
+  /**
+   * With `gateway`: the host's client, with the intents `GuildMessages`, `DirectMessages` and `MessageContent`. The
+   * host logs it in.
+   */
   readonly client?: DiscordClient | undefined
   /** With `http`: the application's public key from Discord's developer portal, 64 hexadecimal digits. */
   readonly publicKey?: string | undefined
-  /** Names of slash commands, without the slash, that arrive as texts like "/ask Why?". All others are left to the host. Default: none. */
+  /**
+   * Names of slash commands, without the slash, that arrive as texts like "/ask Why?". All others are left to the host.
+   * Default: none.
+   */
   readonly commands?: readonly string[] | undefined
   /** Called once for each action of a person. It may take any time. What it throws goes to `onError`. */
   readonly onInbound: (inbound: Inbound) => unknown
@@ -42,8 +48,8 @@ export interface DiscordChannelOptions
 /** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface DiscordChannel {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
-   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
+   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<DiscordSinkOptions>): Sink
   /** Starts listening to the client. Does nothing unless `updates` is `gateway`. */
@@ -51,13 +57,16 @@ export interface DiscordChannel {
   /** Stops listening, and resolves when the received events are handled. The host stops its sinks and the client. */
   stop(): Promise<void>
   /**
-   * Handles one interaction. 200: accepted, or a repeat; 400: not for this channel; 401: not from Discord, or too old; 405: not a
-   * POST; 413: too large. Throws `invalid` without a `publicKey`.
+   * Handles one interaction. 200: accepted, or a repeat; 400: not for this channel; 401: not from Discord, or too old;
+   * 405: not a POST; 413: too large. Throws `invalid` without a `publicKey`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** Handles one gateway event: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`. Skips others. Never rejects. */
+  /**
+   * Handles one gateway event: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`. Skips others. Never
+   * rejects.
+   */
   handleEvent(packet: unknown): Promise<void>
 }
 

@@ -17,8 +17,8 @@ export interface Written {
 }
 
 /**
- * Escapes what Discord's client would read as markup, and nothing else, because each backslash counts towards the length.
- * Disables `@everyone`, `@here`, and mentions of people and roles.
+ * Escapes what Discord's client would read as markup, and nothing else, because each backslash counts towards the
+ * length. Disables `@everyone`, `@here`, and mentions of people and roles.
  */
 export function literal(words: string, { isStart, ...around }: Surroundings): Written {
   let text = ''

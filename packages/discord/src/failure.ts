@@ -26,7 +26,10 @@ const beforeSending: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** Error codes whose meaning differs from their HTTP status. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+/**
+ * Error codes whose meaning differs from their HTTP status.
+ * https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+ */
 const codes: Readonly<Record<number, PortErrorType>> = {
   // Unknown channel, unknown message, unknown emoji.
   10003: 'gone',

@@ -17,8 +17,8 @@ interface Plan {
 }
 
 /**
- * A modal for a form's questions: a select or text field for each. Remaining room goes to free-text fields beside selects,
- * then to the full text of long questions. Questions without room are asked afterwards.
+ * A modal for a form's questions: a select or text field for each. Remaining room goes to free-text fields beside
+ * selects, then to the full text of long questions. Questions without room are asked afterwards.
  */
 export function dialogOf(form: Form): Component {
   const plans: Plan[] = []

@@ -8,8 +8,8 @@ const marginMs = 60
 const followed = new WeakSet<DiscordRest>()
 
 /**
- * Follows the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the bucket resets.
- * Registers one listener per client.
+ * Follows the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the bucket
+ * resets. Registers one listener per client.
  */
 export function followHeaders(rest: DiscordRest, pacer: Pacer): void {
   if (followed.has(rest)) return

@@ -19,8 +19,8 @@ export interface HearingOptions {
 }
 
 /**
- * Passes an event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. Returns undefined for
- * a repeat. `first` sends the first response to an interaction; without it, a call does.
+ * Passes an event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. Returns
+ * undefined for a repeat. `first` sends the first response to an interaction; without it, a call does.
  */
 export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void> | undefined
 

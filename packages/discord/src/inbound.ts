@@ -125,7 +125,10 @@ export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interac
   }
 }
 
-/** Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins, forwards. */
+/**
+ * Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins,
+ * forwards.
+ */
 function textIn(said: z.infer<typeof message>): Heard | undefined {
   const { author, content, webhook_id, type, message_reference: reference } = said
   if (isMachine(author) || webhook_id !== undefined || content === '') return undefined

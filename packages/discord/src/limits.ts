@@ -3,7 +3,10 @@ import type { Limits } from '@reply/sink'
 /** UTF-16 units of a message. https://discord.com/developers/docs/resources/message#create-message */
 export const contentLength = 2000
 
-/** UTF-16 units of a component's `custom_id`. https://discord.com/developers/docs/components/reference#anatomy-of-a-component */
+/**
+ * UTF-16 units of a component's `custom_id`.
+ * https://discord.com/developers/docs/components/reference#anatomy-of-a-component
+ */
 export const customIdLength = 100
 
 /** UTF-16 units of a `nonce`. https://discord.com/developers/docs/resources/message#create-message */
@@ -25,7 +28,10 @@ export const dialog = {
   written: 4000,
 } as const
 
-/** An interaction must be answered within 3 s; this leaves 1 s for the network. https://discord.com/developers/docs/interactions/receiving-and-responding */
+/**
+ * An interaction must be answered within 3 s; this leaves 1 s for the network.
+ * https://discord.com/developers/docs/interactions/receiving-and-responding
+ */
 export const deferMs = 2000
 
 /** Follow-up answers are possible for 15 minutes (same page); this leaves one. */
@@ -43,22 +49,25 @@ export const discordLimits: Limits = {
   // Literal marks get a backslash, and mentions an invisible character.
   swells: /[\\*_~|`[<:#>@-]/g,
   edits: true,
-  // Discord refuses edits after an hour (30046); this leaves ten minutes for delayed ones. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+  // Discord refuses edits after an hour (30046); this leaves ten minutes for delayed ones.
+  // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
   editWindowMs: 50 * 60_000,
   // Two a second, for readability, as far as the budget allows.
   editIntervalMs: 500,
   // The headers allow five posts and five edits per 5 s. A window starts with a call and ends slightly late.
   perChat: { calls: 5, perMs: 5200 },
-  // 50 are documented, not counting responses to interactions. https://discord.com/developers/docs/topics/rate-limits#global-rate-limit
+  // 50 are documented, not counting responses to interactions.
+  // https://discord.com/developers/docs/topics/rate-limits#global-rate-limit
   perClient: { calls: 45, perMs: 1000 },
   // "10 seconds". https://discord.com/developers/docs/resources/channel#trigger-typing-indicator
   typingMs: 10_000,
-  // Discord takes five rows of five; the fifth row is for the button that opens a dialog. Labels have at most 80 units; data is
-  // shorter than `customIdLength` because of its prefix.
+  // Discord takes five rows of five; the fifth row is for the button that opens a dialog. Labels have at most 80 units;
+  // data is shorter than `customIdLength` because of its prefix.
   // https://discord.com/developers/docs/components/reference#button
   buttons: { perRow: 5, rows: 4, label: 80, data: 90 },
   forms: true,
-  // `nonce` with `enforce_nonce`, for "the past few minutes". https://discord.com/developers/docs/resources/message#create-message
+  // `nonce` with `enforce_nonce`, for "the past few minutes".
+  // https://discord.com/developers/docs/resources/message#create-message
   idempotent: true,
   small: (line) => `<small>${line}</small>`,
 }

@@ -1,9 +1,15 @@
 import type { Chat, ChatKind, MessageRef } from '@reply/sink'
 
-/** The channel type of a direct message with the bot. https://discord.com/developers/docs/resources/channel#channel-object-channel-types */
+/**
+ * The channel type of a direct message with the bot.
+ * https://discord.com/developers/docs/resources/channel#channel-object-channel-types
+ */
 const directChannel = 1
 
-/** The interaction context of a direct message with the bot. 0 is a server, 2 a direct message between people. https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-context-types */
+/**
+ * The interaction context of a direct message with the bot. 0 is a server, 2 a direct message between people.
+ * https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-context-types
+ */
 const directContext = 1
 
 /** Ids contain the ms since the start of 2015, this time. https://discord.com/developers/docs/reference#snowflakes */
@@ -19,7 +25,10 @@ export function kindOfChannel(type: number | undefined): ChatKind | undefined {
   return kindBy(type, directChannel)
 }
 
-/** Returns undefined if the interaction lacks the context. The channel type can't tell: direct messages between people have the same. */
+/**
+ * Returns undefined if the interaction lacks the context. The channel type can't tell: direct messages between people
+ * have the same.
+ */
 export function kindOfContext(context: number | undefined): ChatKind | undefined {
   return kindBy(context, directContext)
 }

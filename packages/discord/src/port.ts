@@ -84,7 +84,10 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** Adds the new reaction before removing the others. The message is a person's, so it is in the channel, not in the thread. */
+  /**
+   * Adds the new reaction before removing the others. The message is a person's, so it is in the channel, not in the
+   * thread.
+   */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
     const route = (of: keyof typeof emoji): `/${string}` =>
       `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`

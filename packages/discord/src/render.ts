@@ -67,7 +67,10 @@ function small(tag: string): string {
   return /^<\/small>$/i.test(tag) ? tags.close : clean(tag)
 }
 
-/** Marks lines that are entirely inside `<small>`. Unpaired tags, and those in the middle of a line, are shown literally. */
+/**
+ * Marks lines that are entirely inside `<small>`. Unpaired tags, and those in the middle of a line, are shown
+ * literally.
+ */
 function withSmall(marked: string): string {
   if (!marked.includes(tags.open) && !marked.includes(tags.close)) return marked
   const lines = marked.split('\n').map((line) => {

@@ -20,7 +20,10 @@ import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
 export interface DiscordSinkOptions {
-  /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one client share its rate limits. */
+  /**
+   * `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one
+   * client share its rate limits.
+   */
   readonly rest: DiscordRest
   /** Id of a channel, direct message or thread. */
   readonly channelId: string
@@ -29,16 +32,17 @@ export interface DiscordSinkOptions {
   /** Id of the message to reply to: the prompt. */
   readonly replyTo?: string | undefined
   /**
-   * Posts everything to a thread created from the message `replyTo`, whose id the thread shares. A string is the thread's name.
-   * Where threads are impossible, in a direct message or another thread, posts go to the channel. Default false.
+   * Posts everything to a thread created from the message `replyTo`, whose id the thread shares. A string is the
+   * thread's name. Where threads are impossible, in a direct message or another thread, posts go to the channel.
+   * Default false.
    */
   readonly thread?: boolean | string | undefined
   /** Default: the sink's, but with an immediate status. */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct message
-   * the person may answer; in a channel permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct
+   * message the person may answer; in a channel permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
@@ -54,8 +58,8 @@ export interface DiscordSinkOptions {
 const policy: Partial<Policy> = { statusAfterMs: 0 }
 
 /**
- * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and `DiscordError` for a
- * malformed `channelId` or a thread without `replyTo`.
+ * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and
+ * `DiscordError` for a malformed `channelId` or a thread without `replyTo`.
  */
 export function discordSink(options: DiscordSinkOptions): Sink {
   const { rest, channelId, replyTo, kind, words, store, onError, clock = systemClock } = options
@@ -93,7 +97,10 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     take: async (input, actor) => await sink.take(moved(input), actor),
   }
 
-  /** Where threads are impossible, input from the channel belongs to this sink. A press in the channel may, even before that is known. */
+  /**
+   * Where threads are impossible, input from the channel belongs to this sink. A press in the channel may, even before
+   * that is known.
+   */
   function moved(input: AskInput): AskInput {
     const isHere = target === channelId || (target === undefined && 'token' in input)
     return isHere && input.chat?.id === channelId ? { ...input, chat: undefined } : input

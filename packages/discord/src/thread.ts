@@ -7,7 +7,10 @@ import { threadNameLength } from './limits.ts'
 export interface DiscordThread {
   readonly messageId: string
   readonly name: string
-  /** Called before each call with the id that messages go to: the thread's, or the channel's where threads are impossible. */
+  /**
+   * Called before each call with the id that messages go to: the thread's, or the channel's where threads are
+   * impossible.
+   */
   readonly onTarget?: ((channelId: string) => void) | undefined
 }
 
@@ -20,7 +23,10 @@ export interface TargetOptions {
 /** Discord's error codes: the message already has a thread; this channel type has no threads. */
 const [exists, impossible] = [160004, 50024]
 
-/** The channel that messages go to: the thread, created with the first call, or the parent channel where threads are impossible. */
+/**
+ * The channel that messages go to: the thread, created with the first call, or the parent channel where threads are
+ * impossible.
+ */
 export function createTarget({ rest, channelId, thread }: TargetOptions): (signal: AbortSignal) => Promise<string> {
   let known = thread ? undefined : Promise.resolve(channelId)
   return async (signal) => {

@@ -25,7 +25,10 @@ export interface DiscordWebhookOptions {
   readonly maxBytes: number
 }
 
-/** Discord signs the time and the body. https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers */
+/**
+ * Discord signs the time and the body.
+ * https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers
+ */
 const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-timestamp' } as const
 
 /** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
@@ -77,8 +80,8 @@ function isSigned(body: Uint8Array, { signature, timestamp }: Signed, key: KeyOb
 }
 
 /**
- * Small-order points, without the sign bit. Anyone can forge signatures for these keys, and OpenSSL accepts them. The first
- * one is also a likely placeholder: all zeros. https://eprint.iacr.org/2020/1244
+ * Small-order points, without the sign bit. Anyone can forge signatures for these keys, and OpenSSL accepts them. The
+ * first one is also a likely placeholder: all zeros. https://eprint.iacr.org/2020/1244
  */
 const weakKeys: ReadonlySet<string> = new Set([
   '00'.repeat(32),

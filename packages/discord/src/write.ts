@@ -15,8 +15,8 @@ interface Place {
 const nothing: Written = { text: '', plain: '' }
 
 /**
- * The patterns by which Discord's client reads each whole mark. It uses patterns, not a grammar, so text that it would read
- * differently is written without the mark.
+ * The patterns by which Discord's client reads each whole mark. It uses patterns, not a grammar, so text that it would
+ * read differently is written without the mark.
  */
 const reads = {
   strong: /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,

@@ -21,11 +21,14 @@ import { createSlackWebhook } from './webhook.ts'
 
 export interface SlackChannelOptions
   extends Omit<SlackSinkOptions, 'channelId' | 'threadTs' | 'replyTo' | 'recipient' | 'onError'> {
-  /** Where events come from: a socket, the host's server (`webhook` or `listener`), or the host's own app (`handleEvent`). */
+  /**
+   * Where events come from: a socket, the host's server (`webhook` or `listener`), or the host's own app
+   * (`handleEvent`).
+   */
   readonly events: 'socket' | 'http' | 'own'
   /**
-   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next action:
-   * Slack has its acknowledgement by then. What it throws goes to `onError`.
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
+   * action: Slack has its acknowledgement by then. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /** With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself. */
@@ -43,8 +46,8 @@ export interface SlackChannelOptions
 /** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface SlackChannel {
   /**
-   * A sink for the thread of an inbound. Only its actor may answer questions. To let others answer, pass `{ chat }` instead,
-   * and `mayAnswer`. A stream's recipient is the person who wrote last in the thread.
+   * A sink for the thread of an inbound. Only its actor may answer questions. To let others answer, pass `{ chat }`
+   * instead, and `mayAnswer`. A stream's recipient is the person who wrote last in the thread.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
   /** Connects the socket. Does nothing unless `events` is `socket`. */
@@ -52,8 +55,9 @@ export interface SlackChannel {
   /** Resolves when the received events are handled, at most `handleMs` each. It does not stop sinks: the host does. */
   stop(): Promise<void>
   /**
-   * Handles one request from Slack: an event, an interaction, or the URL verification. 200: accepted, or a repeat; 400: unreadable;
-   * 401: not from Slack, or older than five minutes; 405: not a POST; 413: too large. Throws `invalid` without a `signingSecret`.
+   * Handles one request from Slack: an event, an interaction, or the URL verification. 200: accepted, or a repeat; 400:
+   * unreadable; 401: not from Slack, or older than five minutes; 405: not a POST; 413: too large. Throws `invalid`
+   * without a `signingSecret`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */

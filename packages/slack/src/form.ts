@@ -4,8 +4,8 @@ import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, title
 import { plainLabel, plainText } from './render.ts'
 
 /**
- * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, and then
- * everything but its token; its questions are then only in memory.
+ * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, and
+ * then everything but its token; its questions are then only in memory.
  */
 export function writeForm(form: Form): string {
   const { token, label, questions } = form

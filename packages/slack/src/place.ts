@@ -1,12 +1,18 @@
 import type { Chat, MessageRef } from '@reply/sink'
 
-/** The `Chat` of a channel or thread, as inbounds and sinks use it. Direct messages have ids that begin with D. https://docs.slack.dev/reference/objects/conversation-object */
+/**
+ * The `Chat` of a channel or thread, as inbounds and sinks use it. Direct messages have ids that begin with D.
+ * https://docs.slack.dev/reference/objects/conversation-object
+ */
 export function chatOf(channel: string, thread: string | undefined): Chat {
   const kind = channel.startsWith('D') ? 'private' : 'shared'
   return { id: channel, kind, ...(thread !== undefined && { thread }) }
 }
 
-/** A `ts` is the message's Unix time in seconds, with a counter after the point. `postedAt` is absent for other ids, such as file ids. */
+/**
+ * A `ts` is the message's Unix time in seconds, with a counter after the point. `postedAt` is absent for other ids,
+ * such as file ids.
+ */
 export function refOf(ts: string): MessageRef {
   return { id: ts, ...(/^\d+\.\d+$/.test(ts) && { postedAt: Math.floor(Number(ts) * 1000) }) }
 }

@@ -19,7 +19,10 @@ import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
 export interface SlackSinkOptions {
-  /** A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client share its rate limits. */
+  /**
+   * A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client
+   * share its rate limits.
+   */
   readonly api: SlackApi
   /** As in `C0123456789`, or `D…` for a direct message. */
   readonly channelId: string
@@ -33,8 +36,8 @@ export interface SlackSinkOptions {
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct message
-   * the person may answer; in a channel permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct
+   * message the person may answer; in a channel permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
@@ -48,7 +51,10 @@ export interface SlackSinkOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and `SlackError` for a blank token. */
+/**
+ * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and `SlackError`
+ * for a blank token.
+ */
 export function slackSink(options: SlackSinkOptions): Sink {
   const { api, channelId, threadTs, replyTo, policy, words, store, onError, clock = systemClock } = options
   requireToken(api)

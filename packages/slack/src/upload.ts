@@ -38,7 +38,10 @@ export async function upload(
   return { id: file }
 }
 
-/** Finds the file's message. Returns undefined if the lookup fails, as without its scope; the file id then serves as the ref. */
+/**
+ * Finds the file's message. Returns undefined if the lookup fails, as without its scope; the file id then serves as the
+ * ref.
+ */
 async function messageOf(
   file: string,
   { call, channelId }: Pick<UploadOptions, 'call' | 'channelId'>,

@@ -24,7 +24,8 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
   const api: SlackApi = {
     apiCall: async (method, options) => {
       inFlight += 1
-      // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by itself.
+      // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by
+      // itself.
       if (inFlight === 1 && isBare) await clock.advance(1300)
       try {
         return await client.apiCall(method, options)

@@ -1,5 +1,5 @@
-// Runs a real OpenCode server with a scripted model, the real grammY and a fake Telegram, and prints what a person in the
-// chat sees each time that it changes. Needs no token and no network.
+// Runs a real OpenCode server with a scripted model, the real grammY and a fake Telegram, and prints what a person in
+// the chat sees each time that it changes. Needs no token and no network.
 //   npm run demo:telegram -- [scenario] [native]
 import { connect } from '@reply/core'
 import type { Sink } from '@reply/sink'

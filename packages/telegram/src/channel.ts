@@ -22,12 +22,15 @@ export interface TelegramChannelOptions
   extends Omit<TelegramSinkOptions, 'api' | 'chatId' | 'threadId' | 'replyTo' | 'onError'> {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramInboundApi
-  /** Where updates come from: polling, the host's server (`webhook` or `listener`), or the host's own bot (`handleUpdate`). */
+  /**
+   * Where updates come from: polling, the host's server (`webhook` or `listener`), or the host's own bot
+   * (`handleUpdate`).
+   */
   readonly updates: 'polling' | 'webhook' | 'own'
   /**
-   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next action:
-   * updates of one poll are passed on concurrently, and the next poll waits for them at most `handleMs`. What it throws
-   * goes to `onError`.
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
+   * action: updates of one poll are passed on concurrently, and the next poll waits for them at most `handleMs`. What
+   * it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /** With `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
@@ -43,8 +46,8 @@ export interface TelegramChannelOptions
 /** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface TelegramChannel {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
-   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
+   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<TelegramSinkOptions>): Sink
   /** Starts polling. Does nothing unless `updates` is `polling`. */
@@ -52,8 +55,8 @@ export interface TelegramChannel {
   /** Resolves when the received updates are handled and confirmed. It does not stop sinks: the host does. */
   stop(): Promise<void>
   /**
-   * Handles one request from Telegram. 200: handled, or a repeat; 400: not an update; 401: not from Telegram; 405: not a
-   * POST; 413: too large. Throws `invalid` without a `secretToken`.
+   * Handles one request from Telegram. 200: handled, or a repeat; 400: not an update; 401: not from Telegram; 405: not
+   * a POST; 413: too large. Throws `invalid` without a `secretToken`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */

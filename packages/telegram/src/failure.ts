@@ -30,7 +30,8 @@ const badRequests: readonly (readonly [PortErrorType, RegExp])[] = [
   ['gone', /chat not found|chat_id_invalid|peer_id_invalid|thread not found|topic_deleted|upgraded to a supergroup/i],
   ['fixed', /message can't be (?:edited|deleted)|edit_time_expired|no text in the message to edit/i],
   ['too-long', /too[ _]long|too many blocks/i],
-  // Other errors about rich messages are undocumented. Without markup the message isn't rich, so a retry avoids them all.
+  // Other errors about rich messages are undocumented. Without markup the message isn't rich, so a retry avoids them
+  // all.
   ['unparsable', /can't parse|entit(?:y|ies)|unsupported start tag|too many columns|rich/i],
 ]
 

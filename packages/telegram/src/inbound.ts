@@ -32,7 +32,10 @@ const place = z.object({
 
 const message = place.extend({
   from: person.optional(),
-  /** Set if the message is posted in the name of a chat; `from` is then a placeholder. https://core.telegram.org/bots/api#message */
+  /**
+   * Set if the message is posted in the name of a chat; `from` is then a placeholder.
+   * https://core.telegram.org/bots/api#message
+   */
   sender_chat: person.optional(),
   forward_origin: z.unknown().optional(),
   /** Replaced by `forward_origin` in Bot API 7.0. https://core.telegram.org/bots/api-changelog#december-29-2023 */
@@ -135,7 +138,10 @@ function isPassedOn({ forward_origin, forward_date, via_bot, is_from_offline }: 
   return isAnothers || is_from_offline === true
 }
 
-/** The service account used for anonymous administrators without `sender_chat`. https://core.telegram.org/bots/api#message */
+/**
+ * The service account used for anonymous administrators without `sender_chat`.
+ * https://core.telegram.org/bots/api#message
+ */
 const anonymousAdmin = 1_087_968_824
 
 /** A message posted in a chat's name hides its author. Returns undefined for messages from bots. */

@@ -18,15 +18,18 @@ export const captionLength = 1024
 /** UTF-16 units of the notice that answers a press. https://core.telegram.org/bots/api#answercallbackquery */
 export const noticeLength = 200
 
-/** A draft disappears 30 s after its last change; this leaves 10 s for a delayed call. https://core.telegram.org/bots/api#sendmessagedraft */
+/**
+ * A draft disappears 30 s after its last change; this leaves 10 s for a delayed call.
+ * https://core.telegram.org/bots/api#sendmessagedraft
+ */
 export const draftRenewMs = 20_000
 
 /**
  * Limits of one chat. `rich`: for rich messages instead of HTML.
  *
- * The rates are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a second
- * in a chat, short bursts aside; 20 a minute in a group; about 30 a second in all. Edits and drafts count too, which is
- * measured, not documented. Each value here stays slightly below its limit.
+ * The rates are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a
+ * second in a chat, short bursts aside; 20 a minute in a group; about 30 a second in all. Edits and drafts count too,
+ * which is measured, not documented. Each value here stays slightly below its limit.
  */
 export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   return {
@@ -40,7 +43,8 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
     perClient: { calls: 25, perMs: 1000 },
     // "for 5 seconds or less". https://core.telegram.org/bots/api#sendchataction
     typingMs: 5000,
-    // `data`: 64 bytes, documented. Telegram takes 8 buttons a row and 100 in all; 3 in each of 8 rows are readable on a phone.
+    // `data`: 64 bytes, documented. Telegram takes 8 buttons a row and 100 in all; 3 in each of 8 rows are readable on
+    // a phone.
     buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
     // Messages take no idempotency key. https://core.telegram.org/bots/api#sendmessage
     idempotent: false,

@@ -16,8 +16,8 @@ const AT = /&#0*64;|&#x0*40;|&commat;/gi
 const PERSON = /\btg(?=(?:[:/\\]|&#?\w+;)+user)/gi
 
 /**
- * Text that Markdown keeps verbatim: a fence with its lines (in a quote the quoted lines, in a list the indented ones), a
- * code span, which ends with its block at the latest, and an escaped backslash or backtick, which can't open a span.
+ * Text that Markdown keeps verbatim: a fence with its lines (in a quote the quoted lines, in a list the indented ones),
+ * a code span, which ends with its block at the latest, and an escaped backslash or backtick, which can't open a span.
  * Ambiguous text doesn't match.
  */
 const KEPT = new RegExp(
@@ -65,10 +65,11 @@ const dialect: Dialect = {
 }
 
 /**
- * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit counts.
+ * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit
+ * counts.
  *
- * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a name,
- * which gets an invisible character so that it doesn't notify.
+ * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
+ * name, which gets an invisible character so that it doesn't notify.
  */
 export const renderHtml: Render = remembering(html)
 

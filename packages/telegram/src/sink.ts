@@ -27,8 +27,8 @@ export interface TelegramSinkOptions {
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a private chat
-   * the person may answer; in a group permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a private
+   * chat the person may answer; in a group permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
@@ -44,7 +44,10 @@ export interface TelegramSinkOptions {
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
 }
 
-/** Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for an unusable policy, and `TelegramError` for a blank token. */
+/**
+ * Shows replies in one chat or topic. Throws `SinkError` of type `invalid` for an unusable policy, and `TelegramError`
+ * for a blank token.
+ */
 export function telegramSink(options: TelegramSinkOptions): Sink {
   const { api, chatId, threadId, replyTo, policy, words, store, onError, clock = systemClock, rich } = options
   requireToken(api)

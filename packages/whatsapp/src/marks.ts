@@ -18,8 +18,8 @@ const joiner = '\u2060'
 const letter = /[\p{L}\p{N}]/u
 
 /**
- * Writes marks where WhatsApp recognizes them: around text in one line that doesn't begin or end with white space, and not
- * within a word. Elsewhere, omits them. Disables literal characters that WhatsApp would read as marks.
+ * Writes marks where WhatsApp recognizes them: around text in one line that doesn't begin or end with white space, and
+ * not within a word. Elsewhere, omits them. Disables literal characters that WhatsApp would read as marks.
  */
 export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
   const all = byLine(given)

@@ -4,7 +4,10 @@ import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 /** Link targets that are clickable in WhatsApp. */
 const LINKS = /^(?:https?:\/\/|mailto:)\S+$/i
 
-/** Placeholders for marks, because how to write one depends on its neighbors. Unicode noncharacters, which no text contains. */
+/**
+ * Placeholders for marks, because how to write one depends on its neighbors. Unicode noncharacters, which no text
+ * contains.
+ */
 const mark = {
   bold: ['\ufdd0', '\ufdd1'],
   italic: ['\ufdd2', '\ufdd3'],
@@ -35,18 +38,19 @@ const dialect: Dialect = {
     return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
   },
   list: (items) => items.join('\n'),
-  // A quote mark covers one line, and quotes don't nest. Code blocks stay unquoted, because a mark inside would break them.
+  // A quote mark covers one line, and quotes don't nest. Code blocks stay unquoted, because a mark inside would break
+  // them.
   blockquote: (content, depth) => (depth > 0 ? content : eachLine(content, (line) => `${quote}${line}`)),
   hr: () => '———',
   br: () => '\n',
 }
 
 /**
- * Renders Markdown with WhatsApp's marks. `length` is in UTF-16 units of the sent text with its marks, which is what the limit
- * counts.
+ * Renders Markdown with WhatsApp's marks. `length` is in UTF-16 units of the sent text with its marks, which is what
+ * the limit counts.
  *
- * The result is longer than the source through disabled characters, tables, tabs, indented code and list numbers that gain
- * digits.
+ * The result is longer than the source through disabled characters, tables, tabs, indented code and list numbers that
+ * gain digits.
  */
 export const renderWhatsApp: Render = remembering((source) => {
   const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
@@ -118,7 +122,10 @@ function pieceOf(sign: string, content: string): Piece {
   return { type: 'words', text: sign }
 }
 
-/** Wraps text in three backticks. Separates backticks in it that would end the block: three in a row, or one at either end. */
+/**
+ * Wraps text in three backticks. Separates backticks in it that would end the block: three in a row, or one at either
+ * end.
+ */
 function ticked(text: string): string {
   const inner = text.replace(/`{3,}/g, (ticks) => [...ticks].join('\u2060'))
   return `\`\`\`${inner.replace(/^`/, '\u2060`').replace(/`$/, '`\u2060')}\`\`\``

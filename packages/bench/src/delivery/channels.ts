@@ -7,9 +7,9 @@ import { type Watched, watchDelivery } from './watch.ts'
 import { whatsapp } from './whatsapp.ts'
 
 /**
- * `node --import ./fast.js channels.js [--json]`: what a person gets of five replies that are hard to show, on three platforms, by our sinks and by
- * Chat SDK, each at a fake platform of its own. In time that goes faster; what comes fast is shown one after another, so that
- * times are the sides' own and not those of a busy process.
+ * `node --import ./fast.js channels.js [--json]`: what a person sees of five replies that are hard to show, on three
+ * platforms, by our sinks and by Chat SDK, each at a fake platform of its own. In time that goes faster; what comes
+ * fast is shown one after another, so that times are the sides' own and not those of a busy process.
  */
 export interface Row {
   readonly platform: string

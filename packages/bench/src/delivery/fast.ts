@@ -1,8 +1,8 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 
 /**
- * Speeds up this process's time by a factor: timers, dates, and libraries that use Node's. A reply of ten minutes takes half a
- * minute, and all sides have the same delays. Load it before everything else: `node --import`.
+ * Speeds up this process's time by a factor: timers, dates, and libraries that use Node's. A reply of ten minutes takes
+ * half a minute, and all sides have the same delays. Load it before everything else: `node --import`.
  */
 export const factor = 8
 

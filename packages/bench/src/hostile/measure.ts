@@ -41,8 +41,8 @@ export function ratios(path: Path, units: number, only?: readonly string[]): rea
 }
 
 /**
- * The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try. A path that shows texts
- * when they are complete has no live tail: its last rendering is what `ratios` measures.
+ * The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try. A path that shows
+ * texts when they are complete has no live tail: its last rendering is what `ratios` measures.
  */
 export function longestFlushes(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   grow(path, plainText, units)

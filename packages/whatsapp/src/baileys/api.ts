@@ -28,7 +28,10 @@ export interface BaileysEvents {
 
 /** The server's acknowledgement of a message. */
 export interface BaileysAck {
-  /** `id`: the message's id. `t`: when the server accepted it, by its clock, in s since the epoch. `error`: why it did not. */
+  /**
+   * `id`: the message's id. `t`: when the server accepted it, by its clock, in s since the epoch. `error`: why it did
+   * not.
+   */
   readonly attrs: Readonly<Record<string, string>>
 }
 

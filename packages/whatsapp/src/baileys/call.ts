@@ -9,7 +9,10 @@ export interface CallOptions {
   readonly clock: Clock
 }
 
-/** Makes one socket call. A socket can't abort a call, so a timeout only stops waiting for it. Rejects with a `PortError`. */
+/**
+ * Makes one socket call. A socket can't abort a call, so a timeout only stops waiting for it. Rejects with a
+ * `PortError`.
+ */
 export async function callSocket<T>(make: () => Promise<T>, { what, timeoutMs, clock }: CallOptions): Promise<T> {
   let stop = (): void => {}
   const late = new Promise<never>((_, reject) => {

@@ -7,23 +7,32 @@ import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 /** The sink's options, and the inbound handler. */
 export interface BaileysChannelOptions extends Omit<BaileysSinkOptions, 'socket' | 'jid' | 'replyTo' | 'onError'> {
   /**
-   * Called for each message of a person, in order and once. It may take any time, and may wait for a person's next message:
-   * after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
+   * Called for each message of a person, in order and once. It may take any time, and may wait for a person's next
+   * message: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp refused after sending. Default: errors are dropped. */
+  /**
+   * Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp refused after
+   * sending. Default: errors are dropped.
+   */
   readonly onError?: ((error: Error) => void) | undefined
   /** How long the next message waits for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
 }
 
-/** Both directions over the current socket: sinks for the agent's replies, inbound for what people write. Sinks survive reconnects. */
+/**
+ * Both directions over the current socket: sinks for the agent's replies, inbound for what people write. Sinks survive
+ * reconnects.
+ */
 export interface BaileysChannel {
-  /** Call with each new socket of `makeWASocket()`, or undefined while disconnected. Stops listening to the previous one. */
+  /**
+   * Call with each new socket of `makeWASocket()`, or undefined while disconnected. Stops listening to the previous
+   * one.
+   */
   setSocket(socket: BaileysSocket | undefined): void
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
-   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
+   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<BaileysSinkOptions>): Sink
   /** Stops listening, and resolves when the received messages are handled. The host stops its sinks and the socket. */

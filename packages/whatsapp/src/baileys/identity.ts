@@ -1,8 +1,9 @@
 import type { BaileysSocket } from './api.ts'
 
 /**
- * WhatsApp names one person by number (`…@s.whatsapp.net`) in one message and by LID (`…@lid`) in another, and often both
- * (`participantAlt`, `remoteJidAlt` of Baileys' keys). A chat or an actor has one id: the number if it is known, else the LID.
+ * WhatsApp names one person by number (`…@s.whatsapp.net`) in one message and by LID (`…@lid`) in another, and often
+ * both (`participantAlt`, `remoteJidAlt` of Baileys' keys). A chat or an actor has one id: the number if it is known,
+ * else the LID.
  */
 export interface Identities {
   /** Never rejects. `alt` is the same person's other id, if the message has it. */

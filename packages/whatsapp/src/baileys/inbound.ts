@@ -81,8 +81,9 @@ const update = z.object({
 const [noChat, bot] = [/@(?:broadcast|newsletter)$/, /@bot$/]
 
 /**
- * Reads a message of `messages.upsert`. `own`: the ids of this account. Returns undefined if it isn't a message, and no `heard`
- * for what a channel ignores: the account's own messages, bots, pictures without a caption, reactions, channels and stories.
+ * Reads a message of `messages.upsert`. `own`: the ids of this account. Returns undefined if it isn't a message, and no
+ * `heard` for what a channel ignores: the account's own messages, bots, pictures without a caption, reactions, channels
+ * and stories.
  */
 export function toHeard(
   value: unknown,

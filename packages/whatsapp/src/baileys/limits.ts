@@ -3,12 +3,15 @@ import type { Limits } from '@reply/sink'
 /** UTF-16 units of a text. The apps take 65,536, but collapse longer texts than this. */
 export const textLength = 4096
 
-/** The apps allow edits for 15 minutes and ignore later ones. 30 s less, because clocks differ. https://faq.whatsapp.com/1137632640264105 */
+/**
+ * The apps allow edits for 15 minutes and ignore later ones. 30 s less, because clocks differ.
+ * https://faq.whatsapp.com/1137632640264105
+ */
 export const editWindowMs = 870_000
 
 /**
- * WhatsApp documents no limits for linked devices, and bans numbers that write like a machine. Users report one call in 3 s
- * to a chat as safe.
+ * WhatsApp documents no limits for linked devices, and bans numbers that write like a machine. Users report one call in
+ * 3 s to a chat as safe.
  */
 export const baileysLimits: Limits = {
   maxLength: textLength,

@@ -5,8 +5,8 @@ import { createIdentities, type Identities, isPerson } from './identity.ts'
 import { toRevoked } from './inbound.ts'
 
 /**
- * One account's connection to WhatsApp, across sockets. It keeps what a new socket doesn't report again: messages that can be
- * quoted, when they were posted, and which were deleted.
+ * One account's connection to WhatsApp, across sockets. It keeps what a new socket doesn't report again: messages that
+ * can be quoted, when they were posted, and which were deleted.
  */
 export interface Line {
   /** The current socket. Throws `unreachable` without one. */
@@ -16,7 +16,10 @@ export interface Line {
   recall(ref: string): { readonly message: BaileysQuoted; readonly at: number } | undefined
   /** True if the message was deleted for everyone. */
   isGone(id: string): boolean
-  /** When WhatsApp accepted the message, by its clock, in ms since the epoch. Undefined without an acknowledgement in time. */
+  /**
+   * When WhatsApp accepted the message, by its clock, in ms since the epoch. Undefined without an acknowledgement in
+   * time.
+   */
   takenAt(id: string, clock: Clock): Promise<number | undefined>
   readonly identities: Identities
   /** Stops listening to the socket. */
@@ -128,8 +131,8 @@ export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
 }
 
 /**
- * A message in the form to quote in that chat. The author keeps the id that WhatsApp used. A `remoteJid` other than the chat's
- * would make it a quote from another chat (Baileys' `generateWAMessageFromContent`).
+ * A message in the form to quote in that chat. The author keeps the id that WhatsApp used. A `remoteJid` other than the
+ * chat's would make it a quote from another chat (Baileys' `generateWAMessageFromContent`).
  */
 export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
   if (key.fromMe) return { key, message }

@@ -17,7 +17,10 @@ import { createBaileysPort } from './port.ts'
 
 /** Options of `baileysSink`. */
 export interface BaileysSinkOptions {
-  /** A socket of `makeWASocket()`, or a function that returns the current one. Sinks on the same one share its rate limits. */
+  /**
+   * A socket of `makeWASocket()`, or a function that returns the current one. Sinks on the same one share its rate
+   * limits.
+   */
   readonly socket: BaileysSource
   /** The person or group to write to. */
   readonly jid: string
@@ -27,8 +30,8 @@ export interface BaileysSinkOptions {
   /** Default: English. Questions name the numbers that answer them. */
   readonly words?: Partial<Words> | undefined
   /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a chat with one
-   * person that person may answer; in a group permissions can't be allowed.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a chat with
+   * one person that person may answer; in a group permissions can't be allowed.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
@@ -40,7 +43,10 @@ export interface BaileysSinkOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Without buttons, people answer by number, in groups only by a reply to the message. Each number always means the same. */
+/**
+ * Without buttons, people answer by number, in groups only by a reply to the message. Each number always means the
+ * same.
+ */
 export const baileysWords: Partial<Words> = {
   replyPermission: (always) =>
     `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write reject and why.`,

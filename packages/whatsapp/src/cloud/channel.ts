@@ -22,15 +22,21 @@ export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' |
   /** Any unguessable string of at least 8 characters: the Verify token entered in the webhook's settings. */
   readonly verifyToken: string
   /**
-   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next action:
-   * after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
+   * action: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp could not deliver. Default: errors are dropped. */
+  /**
+   * Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp could not deliver.
+   * Default: errors are dropped.
+   */
   readonly onError?: ((error: Error) => void) | undefined
   /** How long the next event waits for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
-  /** Skips messages older than this, in ms: Meta redelivers for days. Default 24 h, because WhatsApp allows no answer after that. */
+  /**
+   * Skips messages older than this, in ms: Meta redelivers for days. Default 24 h, because WhatsApp allows no answer
+   * after that.
+   */
   readonly maxAgeMs?: number | undefined
   /** Largest webhook request body, in bytes. Default 3 MiB, the most that Meta sends. */
   readonly maxBytes?: number | undefined
@@ -39,18 +45,22 @@ export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' |
 /** Both directions: sinks for the agent's replies, inbound for what people do. */
 export interface WhatsAppChannel {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let others
-   * answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
+   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<WhatsAppSinkOptions>): Sink
   /**
-   * Handles one request from Meta. 200: handled, a repeat, or the challenge of a GET with the right token; 400: not a WhatsApp
-   * webhook; 401: not from Meta; 403: a GET with a wrong token; 405: another method; 413: too large; 503: stopped.
+   * Handles one request from Meta. 200: handled, a repeat, or the challenge of a GET with the right token; 400: not a
+   * WhatsApp webhook; 401: not from Meta; 403: a GET with a wrong token; 405: another method; 413: too large; 503:
+   * stopped.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** Refuses further requests with 503, so that Meta redelivers them. Resolves when the received events are handled. It does not stop sinks: the host does. */
+  /**
+   * Refuses further requests with 503, so that Meta redelivers them. Resolves when the received events are handled. It
+   * does not stop sinks: the host does.
+   */
   stop(): Promise<void>
 }
 

@@ -15,7 +15,10 @@ export interface CloudClientOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** A Cloud API client that uses plain `fetch`: one request per call, without retries. Throws `invalid` for unusable options. */
+/**
+ * A Cloud API client that uses plain `fetch`: one request per call, without retries. Throws `invalid` for unusable
+ * options.
+ */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
   const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of ASCII' } })

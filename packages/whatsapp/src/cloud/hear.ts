@@ -18,7 +18,10 @@ export interface CloudHearing {
   readonly timeoutMs: number
 }
 
-/** Passes a webhook's events to the host, in order and once. Resolves when the host is done or `handleMs` is over. Never rejects. */
+/**
+ * Passes a webhook's events to the host, in order and once. Resolves when the host is done or `handleMs` is over. Never
+ * rejects.
+ */
 export type HearCloud = (events: readonly CloudEvent[]) => Promise<void>
 
 /** A press is an ordinary message, without a deadline for its answer. */

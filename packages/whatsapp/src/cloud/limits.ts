@@ -3,19 +3,35 @@ import type { Limits } from '@reply/sink'
 /** UTF-16 units of a text. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages */
 export const textLength = 4096
 
-/** UTF-16 units of the body above reply buttons. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-reply-buttons-messages */
+/**
+ * UTF-16 units of the body above reply buttons.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-reply-buttons-messages
+ */
 export const buttonsBodyLength = 1024
 
-/** UTF-16 units of the body above a list. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages; older pages say 1,024: a server with that limit gets the message without a list. */
+/**
+ * UTF-16 units of the body above a list.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages; older pages say 1,024: a
+ * server with that limit gets the message without a list.
+ */
 export const listBodyLength = 4096
 
-/** Reply buttons, and UTF-16 units of their titles. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-reply-buttons-messages */
+/**
+ * Reply buttons, and UTF-16 units of their titles.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-reply-buttons-messages
+ */
 export const replyButtons = { most: 3, title: 20 } as const
 
-/** Rows of a list in total, UTF-16 units of their titles and descriptions, and of the list's button. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages */
+/**
+ * Rows of a list in total, UTF-16 units of their titles and descriptions, and of the list's button.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages
+ */
 export const listRows = { most: 10, title: 24, description: 72, button: 20 } as const
 
-/** UTF-16 units of a document's caption. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/document-messages */
+/**
+ * UTF-16 units of a document's caption.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/document-messages
+ */
 export const captionLength = 1024
 
 /**
@@ -32,7 +48,8 @@ export const cloudLimits: Limits = {
   editIntervalMs: 6000,
   perChat: { calls: 1, perMs: 6000 },
   perClient: { calls: 60, perMs: 1000 },
-  // "Dismissed once you respond, or after 25 seconds". https://developers.facebook.com/docs/whatsapp/cloud-api/typing-indicators
+  // "Dismissed once you respond, or after 25 seconds".
+  // https://developers.facebook.com/docs/whatsapp/cloud-api/typing-indicators
   typingMs: 25_000,
   // A long label goes into a row's description. Ids: 256 units on buttons, 200 on rows.
   buttons: { perRow: 1, rows: listRows.most, label: listRows.description, data: 200, maxLength: buttonsBodyLength },

@@ -28,7 +28,10 @@ export interface CloudPortOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect: the sink decides that. */
+/**
+ * Platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect: the sink
+ * decides that.
+ */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs = 30_000, clock = systemClock } = options
   const port: ChannelPort = { limits: cloudLimits, post, upload, react }

@@ -26,8 +26,8 @@ export interface WhatsAppSinkOptions {
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: the chat's person
-   * may answer.
+   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: the chat's
+   * person may answer.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */

@@ -14,7 +14,10 @@ export interface CloudWebhookOptions {
   readonly maxBytes: number
 }
 
-/** Meta's signature of the raw body. https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads */
+/**
+ * Meta's signature of the raw body.
+ * https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
+ */
 const signatureHeader = 'x-hub-signature-256'
 
 export function createCloudWebhook(options: CloudWebhookOptions): Webhook {

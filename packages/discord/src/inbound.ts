@@ -89,7 +89,9 @@ export interface HearingFor {
   readonly commands: ReadonlySet<string>
 }
 
-/** Reads a gateway packet `{ t, d }`. Returns undefined for other events, and for unreadable ones (see `isMalformed`). */
+/**
+ * Reads a gateway packet `{ t, d }`. Returns undefined for other events, and for unreadable ones (see `isMalformed`).
+ */
 export function toEvent(packet: unknown, hearing: HearingFor): Event | undefined {
   const { data } = z.object({ t: z.string(), d: z.unknown() }).safeParse(packet)
   if (data?.t === 'MESSAGE_CREATE') {

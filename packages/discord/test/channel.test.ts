@@ -186,7 +186,7 @@ test('each event is passed on once, and none after stop', async () => {
 test.each([
   ['a bot', { author: { id: '5', username: 'bot', bot: true } }],
   ['a webhook', { webhook_id: '9' }],
-  ['somebody who joined', { type: 7 }],
+  ['a join message', { type: 7 }],
   ['a picture', { content: '' }],
 ])('messages from %s are ignored', async (_, more) => {
   const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })

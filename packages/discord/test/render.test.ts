@@ -18,7 +18,7 @@ test.each([
   ['small text below', 'a\n\n<small>b</small>', 'a\n\n-# b'],
   ['a tag in a line', 'a <small>b</small>', 'a <small>b</small>'],
   ['a tag that stays open', '<small>b', '<small>b'],
-  ["its own mark of small text, which is nobody's", '-# b', '\\-# b'],
+  ["its own mark of small text, which isn't Markdown", '-# b', '\\-# b'],
 ])('%s', (_, source, text) => {
   expect(renderDiscord(source).text).toBe(text)
 })

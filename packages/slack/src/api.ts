@@ -11,7 +11,9 @@ export interface SlackResult {
   readonly ok: boolean
 }
 
-/** The part of `SocketModeClient` that is used. Create it with `autoReconnectEnabled: false`: the channel reconnects. */
+/**
+ * The part of `SocketModeClient` that is used. Create it with `autoReconnectEnabled: false`: the channel reconnects.
+ */
 export interface SlackSocket {
   on(event: 'slack_event', listener: (event: SlackEnvelope) => void): unknown
   on(event: 'disconnected', listener: () => void): unknown

@@ -31,7 +31,9 @@ export interface SlackChannelOptions
    * action: Slack has its acknowledgement by then. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself. */
+  /**
+   * With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself.
+   */
   readonly socket?: SlackSocket | undefined
   /** With `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined

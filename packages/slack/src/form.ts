@@ -50,7 +50,9 @@ export function modalOf(
   }
 }
 
-/** JSON inside JSON grows by its escapes. If it gets too long, only the token goes along, and the form stays in memory. */
+/**
+ * JSON inside JSON grows by its escapes. If it gets too long, only the token goes along, and the form stays in memory.
+ */
 function metadataOf(form: Form, place: FormPlace): string {
   const whole = JSON.stringify({ f: writeForm(form), p: place })
   if (whole.length <= metadataLength) return whole

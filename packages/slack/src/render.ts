@@ -7,7 +7,9 @@ const joiner = '\u2060'
 /** Mentions of everyone, a group, a person or a channel. Slack resolves them in code too. */
 const markup = /<(?=!(?:channel|here|everyone|subteam)\b|@[UWB][A-Z\d]|#[CGD][A-Z\d])/gi
 
-/** Bare @-words mention only with `link_names`. This package never sets it, but other tools that repost the text may. */
+/**
+ * Bare @-words mention only with `link_names`. This package never sets it, but other tools that repost the text may.
+ */
 const names = /@(?=(?:channel|here|everyone)\b)/gi
 
 /** A link whose address is a mention: Slack would turn it into a mention. */

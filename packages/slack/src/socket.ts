@@ -31,7 +31,9 @@ const unauthorized: ReadonlySet<string> = new Set([
   'token_expired',
 ])
 
-/** Socket Mode: acknowledges each envelope at once and passes it on. It reconnects, because the client is told not to. */
+/**
+ * Socket Mode: acknowledges each envelope at once and passes it on. It reconnects, because the client is told not to.
+ */
 export function createListening({ socket, take, onError, clock }: SocketOptions): Listening {
   let [isOn, isWaiting] = [false, false]
   let failures = 0

@@ -49,13 +49,17 @@ export function createStatus(options: StatusOptions): Status {
     await last
   }
 
-  /** Sends the current state. A missed end would leave the session shown as processing for an hour, so it is retried. */
+  /**
+   * Sends the current state. A missed end would leave the session shown as processing for an hour, so it is retried.
+   */
   async function tellSession(): Promise<void> {
     const waitMs = await tell('sessions', { status: isOn ? 'processing' : 'active' })
     if (waitMs !== undefined && !isOn) clock.after(waitMs, () => void tellSession())
   }
 
-  /** Skips a missing or rate-limited feature. Returns the ms to wait if the call was skipped or refused for its rate. */
+  /**
+   * Skips a missing or rate-limited feature. Returns the ms to wait if the call was skipped or refused for its rate.
+   */
   async function tell(feature: 'sessions' | 'statuses', fields: SlackFields): Promise<number | undefined> {
     const known = features[feature]
     if (!known.has) return undefined

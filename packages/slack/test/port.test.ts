@@ -199,7 +199,7 @@ test('a rate limit applies to the channel for posts, to the workspace for edits'
 })
 
 test.each<SlackFault['type'] & ('stall' | 'accept-then-stall')>(['stall', 'accept-then-stall'])(
-  '%s: it is given up, and nobody knows',
+  '%s: the call times out, and its outcome is ambiguous',
   async (type) => {
     const { slack, port, bubble, clock } = await open({ faults: [{ type }] })
     const posted = ending(port.post(bubble('a'), posting))

@@ -109,8 +109,8 @@ const plans: readonly (readonly [string, Plan])[] = [
     { faults: [error('message_not_in_streaming_state', { method: 'chat.stopStream' })] },
   ],
   ['a person who stops it', { faults: [error('stopped_by_user', { method: 'chat.appendStream' })] }],
-  ['an addition that nobody confirmed', { faults: [{ type: 'accept-then-drop', method: 'chat.appendStream' }] }],
-  ['an end that nobody confirmed', { faults: [{ type: 'accept-then-drop', method: 'chat.stopStream' }] }],
+  ['an append without a confirmation', { faults: [{ type: 'accept-then-drop', method: 'chat.appendStream' }] }],
+  ['a close without a confirmation', { faults: [{ type: 'accept-then-drop', method: 'chat.stopStream' }] }],
   ['no streams', { features: { streams: false } }],
   ['no streams, statuses and sessions', { features: { streams: false, statuses: false, sessions: false } }],
 ]

@@ -17,7 +17,9 @@ export interface TelegramPosted {
 
 type ChatId = number | string
 
-/** The writing part of grammY's `Api`. Use `bot.api` or `new Api(token)`, not `ctx.api`, which is new with each update. */
+/**
+ * The writing part of grammY's `Api`. Use `bot.api` or `new Api(token)`, not `ctx.api`, which is new with each update.
+ */
 export interface TelegramApi {
   sendMessage(chatId: ChatId, text: string, other?: TelegramFields, signal?: TelegramSignal): Promise<TelegramPosted>
   sendRichMessage(

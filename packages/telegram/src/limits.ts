@@ -56,7 +56,9 @@ export function kindOf(chatId: number | string): TelegramChatKind {
   return typeof chatId === 'number' && chatId > 0 ? 'private' : 'group'
 }
 
-/** The `Chat` of a chat or topic, as inbounds and sinks use it. Positive ids are people's, so those chats are private. */
+/**
+ * The `Chat` of a chat or topic, as inbounds and sinks use it. Positive ids are people's, so those chats are private.
+ */
 export function chatOf(chatId: number | string, thread: number | undefined): Chat {
   const kind = kindOf(toChatId(chatId)) === 'private' ? 'private' : 'shared'
   return { id: String(chatId), kind, ...(thread !== undefined && { thread: String(thread) }) }

@@ -6,7 +6,9 @@ const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
 
 const LANGUAGE = /^[\w+#.-]+$/
 
-/** Matches a web address, which is kept, or an @ that would mention a person: before a name, or before markup with one. */
+/**
+ * Matches a web address, which is kept, or an @ that would mention a person: before a name, or before markup with one.
+ */
 const MENTION = /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)/gi
 
 /** An @ written as a character reference. */

@@ -164,7 +164,7 @@ test('an edit of a missing or foreign message fails by its kind', async () => {
 })
 
 test.each<TelegramFault['type'] & ('stall' | 'accept-then-stall')>(['stall', 'accept-then-stall'])(
-  '%s: it is given up, and nobody knows',
+  '%s: the call times out, and its outcome is ambiguous',
   async (type) => {
     const { telegram, port, bubble, clock } = await open({ faults: [{ type }] })
     const posted = ending(port.post(bubble('a'), posting))

@@ -63,7 +63,9 @@ function isMark(sign: string, before: string, after: string): boolean {
   return opens || closes
 }
 
-/** Closes and reopens marks at each line break, because marks can't span lines. Drops marks nested in their own kind. */
+/**
+ * Closes and reopens marks at each line break, because marks can't span lines. Drops marks nested in their own kind.
+ */
 function byLine(given: readonly Piece[]): readonly Piece[] {
   const pieces: Piece[] = []
   const open: Mark[] = []

@@ -116,9 +116,9 @@ describe('a failure', () => {
       { type: 'refused', message: expect.stringMatching(/test number/) },
     ],
     ['a token that expired', 401, 190, { type: 'refused', message: expect.stringMatching(/system user/) }],
-    ['what nobody knows', 400, 131051, { type: 'refused' }],
-    ['their trouble', 500, 131000, { type: 'unreachable' }],
-    ['their rest', 503, 2, { type: 'unreachable' }],
+    ['an unknown code', 400, 131051, { type: 'refused' }],
+    ['an internal error', 500, 131000, { type: 'unreachable' }],
+    ['an unavailable service', 503, 2, { type: 'unreachable' }],
     ['a gateway', 504, 1, { type: 'ambiguous' }],
   ])('has its kind: %s', async (_, status, code, told) => {
     const { whatsapp, port, bubble } = await open({ faults: [{ type: 'refused', status, code }] })

@@ -31,7 +31,7 @@ export async function timelineOf(scenario: string): Promise<Timeline> {
   return { name: scenario, states, texts: states.map(({ atMs, reply }) => ({ atMs, text: textSoFar(reply) })) }
 }
 
-/** The states between two, the second of which has more text. */
+/** The states between two, where the second has more text. */
 function growing(before: Reply | undefined, after: Reply): readonly Reply[] {
   const part = partsOf(after).findLast(isShownText)
   if (!part) return []

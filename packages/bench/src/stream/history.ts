@@ -10,7 +10,7 @@ export interface History {
 
 const begin = 1_790_000_000_000
 const minuteMs = 60_000
-/** Messages of a turn: the prompt and three steps, two of which call a tool. */
+/** Messages of a turn: the prompt and three steps, two with a tool call. */
 const perTurn = 4
 
 /** A busy session with that many messages. */

@@ -137,7 +137,9 @@ export async function placed(
   return { ...heard, chat: chatOf(isPerson(jid) ? id : jid), actor }
 }
 
-/** When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket returned no message. */
+/**
+ * When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket returned no message.
+ */
 export function toTime(sent: unknown): number | undefined {
   const { data } = z.object({ messageTimestamp: time }).safeParse(sent)
   return data?.messageTimestamp && data.messageTimestamp * 1000

@@ -24,7 +24,9 @@ export interface BaileysSinkOptions {
   readonly socket: BaileysSource
   /** The person or group to write to. */
   readonly jid: string
-  /** The message to reply to, and to mark as read: its id, a slash and its author, as in an inbound's `messageRef.id`. */
+  /**
+   * The message to reply to, and to mark as read: its id, a slash and its author, as in an inbound's `messageRef.id`.
+   */
   readonly replyTo?: string | undefined
   readonly policy?: Partial<Policy> | undefined
   /** Default: English. Questions name the numbers that answer them. */

@@ -19,7 +19,9 @@ export interface CloudPosted {
   readonly at?: number | undefined
 }
 
-/** A Cloud API client for one phone number, as `createCloudClient` makes it. Sinks on one client share its rate limits. */
+/**
+ * A Cloud API client for one phone number, as `createCloudClient` makes it. Sinks on one client share its rate limits.
+ */
 export interface CloudClient {
   /** The Cloud API's id of the number to write from. */
   readonly phoneNumberId: string

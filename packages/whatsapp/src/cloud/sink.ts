@@ -22,7 +22,9 @@ export interface WhatsAppSinkOptions {
   readonly to: string
   /** The prompt's `wamid`: the reply quotes it, and typing is shown. */
   readonly replyTo?: string | undefined
-  /** Default: tool notices at most every 60 s, a heartbeat after 3 min, code of more than 2,000 UTF-16 units as a file. */
+  /**
+   * Default: tool notices at most every 60 s, a heartbeat after 3 min, code of more than 2,000 UTF-16 units as a file.
+   */
   readonly policy?: Partial<Policy> | undefined
   readonly words?: Partial<Words> | undefined
   /**

@@ -117,7 +117,7 @@ const plans: readonly (readonly [string, Plan])[] = [
 
 describe.each(plans)('under %s', (name, plan) => {
   test.each(name.startsWith('nothing') ? [...scenarios, ...more] : scenarios)(
-    '%s is shown, whole and once',
+    '%s is shown completely and once',
     async (scenario) => {
       const { delivery, reply, screen, slack, limited } = await show(await timelines(scenario), plan)
       expect(delivery).toMatchObject({ undelivered: [], doubtful: 0 })

@@ -170,7 +170,7 @@ describe.each(socketPlans)('Baileys under %s', (name, faults) => {
 })
 
 test.each(['accept-then-drop', 'refuse'] as const)(
-  '%s of the answer through the Cloud API: it is there, and what is in doubt is counted',
+  '%s on the answer through the Cloud API: the answer is there, and counted as doubtful',
   async (type) => {
     const shown = await showCloud(await timelines('plain'), [{ type, kind: 'text' }])
     expect(shownTimes(shown).every((count) => count >= 1)).toBe(true)

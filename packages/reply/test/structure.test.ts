@@ -120,6 +120,11 @@ describe('a source file', () => {
     expect(where(withCode(/^export (\*|default\b)/m))).toEqual([])
   })
 
+  test('speaks plainly in its comments', () => {
+    const odd = /^\s*(?:\/\*\*|\/\/|\*).*\b(?:nobody|somebody|anybody|whoever|whom|of which)\b/im
+    expect(where([...sources, ...tests].filter(({ text }) => odd.test(text)))).toEqual([])
+  })
+
   test('writes nothing to the console', () => {
     expect(where(withCode(/\bconsole\s*\./))).toEqual([])
   })

@@ -15,7 +15,7 @@ import { startWatch } from './watch.ts'
 
 const newest = recordedVersions.at(-1)
 
-/** The global stream says server.connected before it listens, how long before nobody knows: see WIRE-NOTES.md. */
+/** The global stream says server.connected an unknown time before it listens: see WIRE-NOTES.md. */
 const listeningMs = 500
 const attempts = 5
 

@@ -69,7 +69,7 @@ function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: str
   return { ...fields, type: 'permission', permission: '', patterns: [], always: [], title: 'permission', metadata: {} }
 }
 
-/** Nobody can answer these any more. */
+/** Withdraws the pending asks that can no longer be answered. */
 export function withdraw(reply: Reply, at: number, isOver: (ask: Ask) => boolean, changes: Change[]): Reply {
   if (!reply.asks.some((ask) => ask.status === 'pending' && isOver(ask))) return reply
   const asks = reply.asks.map((ask): Ask => {

@@ -68,7 +68,7 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
     : withChildren(reply, replaceAt(reply.children, place, named))
 }
 
-/** The newest run of a session that this call started; without a call, the newest of which it isn't known yet. */
+/** The newest run of a session that this call started; without a call, the newest run whose call is unknown. */
 function placeOfCall(reply: Reply, childID: string, callID: string | undefined): number {
   return reply.children.findLastIndex((child) => child.reply.sessionID === childID && child.callID === callID)
 }

@@ -119,7 +119,7 @@ function changeOpen(parts: readonly Part[], change: (part: Part, place: number) 
 
 const knownOpen = new WeakMap<readonly Part[], boolean>()
 
-/** Of a chunk, most of which stay as they are from one event to the next. */
+/** Remembered for each chunk: an event changes one chunk and leaves the others as they are. */
 function hasOpen(chunk: readonly Part[]): boolean {
   const isKnown = knownOpen.get(chunk)
   if (isKnown !== undefined) return isKnown

@@ -39,7 +39,7 @@ export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
   return reply.finish === 'tool-calls' ? 'stopped' : 'completed'
 }
 
-/** The try after it went through, which nobody heard; a reading told. */
+/** A retry completed the message without an event; a reading over REST told of it. */
 function isThrough(message: Message | undefined): boolean {
   return message?.completedAt !== undefined && message.finish !== undefined && message.finish !== 'tool-calls'
 }

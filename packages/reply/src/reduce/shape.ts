@@ -9,7 +9,7 @@ import type { Child, Message, Reply } from '../reply.ts'
 /** Every key written out, also those that may be absent: a field that a literal forgets doesn't compile. */
 export type Whole<T> = { readonly [K in keyof Required<T>]: T[K] }
 
-/** A reply of which nothing is known yet but its session. */
+/** A reply whose session is all that is known. */
 export function emptyReply(sessionID: string): Reply {
   return {
     sessionID,

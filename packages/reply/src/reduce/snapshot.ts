@@ -53,7 +53,7 @@ function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent)
   })
 }
 
-/** Nobody can say which deltas of an open text were missed. */
+/** Which deltas of an open text were missed is unknown: the text has a hole until it is sealed. */
 function withHole(part: Part): Part {
   const isText = part.type === 'text' || part.type === 'reasoning'
   return isText && part.status === 'open' ? { ...part, hole: true } : part

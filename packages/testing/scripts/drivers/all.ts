@@ -3,7 +3,7 @@ import { begin, type Driver, type Drivers, idle } from './driver.ts'
 import { endDrivers } from './ends.ts'
 import { turnDrivers } from './turns.ts'
 
-/** One prompt, and nobody interferes. */
+/** One prompt that runs to its end undisturbed. */
 const whole: Driver = async (kit) => idle(kit, await begin(kit))
 
 const drivers: Drivers = { ...askDrivers, ...endDrivers, ...turnDrivers }

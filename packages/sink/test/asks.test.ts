@@ -237,7 +237,7 @@ describe('a permission', () => {
     expect(take(permits(), said)).toMatchObject({ type: 'error' })
   })
 
-  test.each(['is allowed by the button for %s', 'always'] as const)('is given by the button for %s', (reply) => {
+  test.each(['once', 'always'] as const)('is allowed by the button for %s', (reply) => {
     expect(take(permits(), { token: `s3cret.${reply}` })).toMatchObject({ type: 'answer', answer: reply })
   })
 

@@ -6,6 +6,7 @@ import type { Path } from './path.ts'
 /** The usual terminal, which repaints. */
 export const consolePath: Path = {
   id: 'console',
+  isEdited: false,
   open() {
     const stdout = Object.assign(new Writable({ write: (_chunk, _encoding, done) => done() }), {
       isTTY: true,

@@ -76,7 +76,7 @@ function grow(path: Path, pattern: Pattern, units: number): readonly number[] {
   const times: number[] = []
   for (let end = step; end <= units; end += step) {
     const part = text.slice(0, end)
-    times.push(cpuMs(() => flush(part, true)))
+    times.push(cpuMs(() => flush(part, end < units || !path.isEdited)))
   }
   return times
 }

@@ -24,6 +24,7 @@ export const paths: readonly Path[] = [
 function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
   return {
     id,
+    isEdited: mode === 'live',
     open() {
       let ledger = emptyLedger
       return (source, isOpen) => {

@@ -7,10 +7,10 @@ export interface Pattern {
 
 const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
-/** What every pattern is compared with: paragraphs of three lines of about 100 units, with one word in bold in each line. */
+/** What every pattern is compared with: paragraphs of words without any markup. */
 export const plainText: Pattern = {
   id: 'plain',
-  write: (units, round) => written(units, (at) => `${sentence(at, round)}\n${at % 3 === 2 ? '\n' : ''}`),
+  write: (units, round) => written(units, (at) => `${sentence(at, round)}\n\n`),
 }
 
 export const patterns: readonly Pattern[] = [
@@ -104,5 +104,7 @@ function written(units: number, line: (at: number) => string): string {
 }
 
 function sentence(at: number, round: number): string {
-  return `Sentence ${at} of round ${round} says **what** was found, and where it was found, in words that mean nothing.`
+  return `Sentence ${at} of round ${round} says what was found, and where it was found, in words that mean nothing at all. `.repeat(
+    3,
+  )
 }

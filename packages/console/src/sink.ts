@@ -1,17 +1,17 @@
 import type { Clock, Observation, Reply, ReplyObserver } from '@reply/core'
-import { type AskPort, createAsking } from './asking.ts'
+import { type AskPort, createAsking } from './asks/asking.ts'
+import { unattended } from './asks/unattended.ts'
 import { idleClock } from './clock.ts'
-import { compose } from './compose.ts'
-import { every } from './every.ts'
-import { type Input, keyboardOf } from './keyboard.ts'
-import { labelOf } from './label.ts'
-import type { Above } from './layout.ts'
-import { line, wrap } from './line.ts'
-import { cleanLine, visibleLine } from './sanitize.ts'
-import { type Block, createShown } from './shown.ts'
-import { type Environment, isLive, type Output, surfaceOf } from './surface.ts'
-import { createTroubles } from './trouble.ts'
-import { unattended } from './unattended.ts'
+import { labelOf } from './format/reply-label.ts'
+import { cleanLine, visibleLine } from './format/sanitize.ts'
+import { line, wrap } from './format/styled-line.ts'
+import { observeAll } from './observe-all.ts'
+import { type Input, keyboardOf } from './terminal/keyboard.ts'
+import { type Environment, isLive, type Output, surfaceOf } from './terminal/surface.ts'
+import { type Block, createCommitted } from './view/committed.ts'
+import { compose } from './view/compose.ts'
+import { createDelays } from './view/delays.ts'
+import type { Above } from './view/layout.ts'
 
 export interface ConsoleSinkOptions {
   /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
@@ -101,8 +101,8 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       : unattended('reject', { opencode, remark, clock, cure: "use a terminal, or asks: 'wait'" })
   const region = surface.region(() => schedule(0))
   const release = keyboard?.hold(options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')))
-  const shown = createShown()
-  const troubles = createTroubles()
+  const shown = createCommitted()
+  const delays = createDelays()
   let newest: Reply | undefined
   let above: Above
   let timer: { at: number; cancel: () => void } | undefined
@@ -127,7 +127,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     if (stopped) return
     if (observation.type === 'questionAsked') refusing?.questionAsked?.(observation)
     if (observation.type === 'permissionAsked') refusing?.permissionAsked?.(observation)
-    troubles.see(reply, clock.now())
+    delays.see(reply, clock.now())
     asking.update(reply)
     if (reply.phase === 'settled') end()
     else schedule(live ? FRAME_MS : LOG_MS)
@@ -148,7 +148,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     // The stream reports when it can take more; by then there may be a newer picture.
     if (surface.congested()) return
     paint(newest, false)
-    const wait = live ? TICK_MS : troubles.waitMs(paintedAt)
+    const wait = live ? TICK_MS : delays.waitMs(paintedAt)
     if (wait !== undefined) schedule(wait)
   }
 
@@ -162,7 +162,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       live,
       reasoning: options.reasoning === true,
       prompt: options.prompt === true,
-      troubles: troubles.list(paintedAt),
+      delays: delays.list(paintedAt),
       shown,
       size,
       ended,
@@ -208,7 +208,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   }
 
   return {
-    ...every(see),
+    ...observeAll(see),
     settled: () => finished,
     async stop() {
       if (newest?.phase !== 'settled' && !stopped) {

@@ -1,6 +1,6 @@
 import { readPermissionAnswer, readQuestionAnswer } from '@reply/core'
 import { expect, test } from 'vitest'
-import { firstAnswer, offerOf, wrongAnswer, wrongPermission } from '../src/ask.ts'
+import { firstAnswer, offerOf, wrongAnswer, wrongPermission } from '../src/asks/ask.ts'
 import { permission, question } from './fixture/reply.ts'
 
 const options = ['Postgres', 'SQLite', 'Redis, hosted'].map((label) => ({ label, description: '' }))

@@ -1,8 +1,8 @@
 import { connect, ReplyError, type ReplyErrorType } from '@reply/core'
 import { createHandClock, createRecordedServer, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createOutage } from '../src/outage.ts'
 import { consoleSink } from '../src/sink.ts'
+import { createConnectionNotice } from '../src/view/connection-notice.ts'
 import { fakeClock } from './fixture/clock.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
@@ -58,7 +58,12 @@ function outage(isShowing = false) {
   const said: string[] = []
   const state = { isShowing }
   const missed = (): string => ', nothing missed'
-  const heard = createOutage({ clock, remark: (text) => said.push(text), isSaid: () => state.isShowing, missed })
+  const heard = createConnectionNotice({
+    clock,
+    remark: (text) => said.push(text),
+    isSaid: () => state.isShowing,
+    missed,
+  })
   const fail = (type: ReplyErrorType) => heard.hear(new ReplyError(type, 'It failed.'), () => said.push(type))
   return { ...heard, clock, said, fail, state }
 }

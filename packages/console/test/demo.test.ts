@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { main } from '../src/main.ts'
-import { fakeWorld } from './fixture/world.ts'
+import { main } from '../src/cli/main.ts'
+import { fakeProcess } from './fixture/io.ts'
 
 test('the demo runs without a person: it answers a question with the first option, and stops its server', async () => {
-  const fake = fakeWorld()
-  expect(await main(['demo'], fake.world)).toBe(0)
+  const fake = fakeProcess()
+  expect(await main(['demo'], fake.io)).toBe(0)
   const out = fake.stdout()
   expect(out).toContain('› The total of the cart is wrong')
   expect(out).toContain('? Discount\n')
@@ -25,8 +25,8 @@ test('the demo runs without a person: it answers a question with the first optio
 })
 
 test('a demo that is interrupted while it starts stops its server, too', async () => {
-  const fake = fakeWorld()
-  const done = main(['demo'], fake.world)
+  const fake = fakeProcess()
+  const done = main(['demo'], fake.io)
   await expect.poll(() => fake.stdout()).toContain('Starting')
   fake.signal('SIGINT')
   expect(await done).toBe(130)

@@ -1,6 +1,6 @@
 import { type PermissionAsk, ReplyError } from '@reply/core'
 import { expect, test } from 'vitest'
-import { unattended } from '../src/unattended.ts'
+import { unattended } from '../src/asks/unattended.ts'
 import { fakeClock } from './fixture/clock.ts'
 import { picture } from './fixture/picture.ts'
 import { permission, replyOf, START, settledOf, tool } from './fixture/reply.ts'

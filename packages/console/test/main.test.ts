@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { ReplyError } from '@reply/core'
 import { readRecording } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ConsoleError } from '../src/error.ts'
-import { exitOf, exitOfError, sayError } from '../src/exit.ts'
-import { main } from '../src/main.ts'
-import { parseDuration, parseModel, parseSpeed } from '../src/parse.ts'
-import { fakeWorld } from './fixture/world.ts'
+import { ConsoleError } from '../src/cli/error.ts'
+import { exitOf, exitOfError, sayError } from '../src/cli/exit-code.ts'
+import { main } from '../src/cli/main.ts'
+import { parseDuration, parseModel, parseSpeed } from '../src/cli/parse.ts'
+import { fakeProcess } from './fixture/io.ts'
 
 let folder = ''
 const file = (name: string) => join(folder, name)
@@ -28,8 +28,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 async function run(...args: string[]) {
-  const fake = fakeWorld()
-  const code = await main(args, fake.world)
+  const fake = fakeProcess()
+  const code = await main(args, fake.io)
   return { code, out: fake.stdout(), err: fake.stderr() }
 }
 
@@ -98,8 +98,8 @@ test('replay shows a recording as text, gzipped or not', async () => {
 
 test('replay reads standard input', async () => {
   const { bytes } = readRecording({ version: '1.18.33', scenario: 'question' })
-  const fake = fakeWorld({ stdin: Buffer.from(bytes).toString() })
-  expect(await main(['replay', '-'], fake.world)).toBe(0)
+  const fake = fakeProcess({ stdin: Buffer.from(bytes).toString() })
+  expect(await main(['replay', '-'], fake.io)).toBe(0)
   expect(fake.stdout()).toContain('Blue it is.')
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plain } from '../src/line.ts'
-import { blocksOf, markdown } from '../src/markdown.ts'
+import { blocksOf, markdown } from '../src/format/markdown.ts'
+import { plain } from '../src/format/styled-line.ts'
 
 const rows = (source: string, width = 40) => markdown(source, width).map(plain)
 

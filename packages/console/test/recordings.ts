@@ -1,7 +1,7 @@
 import { answerOf, type Reply, replay, textOf } from '@reply/core'
 import { listRecordings, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { clean } from '../src/sanitize.ts'
+import { clean } from '../src/format/sanitize.ts'
 import { consoleSink } from '../src/sink.ts'
 import { fakeClock } from './fixture/clock.ts'
 import { fakeTerminal } from './fixture/terminal.ts'

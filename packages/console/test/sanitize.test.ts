@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clean, cleanJson, cleanLine } from '../src/sanitize.ts'
+import { clean, cleanJson, cleanLine } from '../src/format/sanitize.ts'
 
 const noisy = fc
   .array(

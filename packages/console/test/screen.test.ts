@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { line } from '../src/line.ts'
-import { createLog } from '../src/log.ts'
-import { createScreen } from '../src/screen.ts'
+import { line } from '../src/format/styled-line.ts'
+import { createLog } from '../src/terminal/log.ts'
+import { createScreen } from '../src/terminal/screen.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
 const none = () => {}
@@ -12,8 +12,8 @@ test.each<['first' | 'last']>([['first'], ['last']])(
   async (park) => {
     const terminal = fakeTerminal(40, 10)
     const region = createScreen({ stdout: terminal.stdout, park }).region(none)
-    region.draw({ commit: [line('one')], body: [line('draft')], foot: [line('status 1')] })
-    region.draw({ commit: [line('two')], body: [], foot: [line('status 2')] })
+    region.draw({ commit: [line('one')], body: [line('draft')], footer: [line('status 1')] })
+    region.draw({ commit: [line('two')], body: [], footer: [line('status 2')] })
     expect(await terminal.rows()).toEqual(['one', 'two', 'status 2'])
     expect((await terminal.cursor()).hidden).toBe(true)
     region.close()
@@ -27,9 +27,9 @@ test('a body taller than its room shows its end, and scrolls nothing', async () 
   const region = createScreen({ stdout: terminal.stdout, park: 'last' }).region(none)
   const body = Array.from({ length: 30 }, (_, index) => line(`row ${index}`))
   for (let height = 1; height <= 30; height++)
-    region.draw({ commit: [], body: body.slice(0, height), foot: [line('s')] })
+    region.draw({ commit: [], body: body.slice(0, height), footer: [line('s')] })
   expect(await terminal.rows()).toEqual(['row 27', 'row 28', 'row 29', 's'])
-  region.draw({ commit: body, body: [], foot: [] })
+  region.draw({ commit: body, body: [], footer: [] })
   expect(await terminal.rows()).toEqual(body.map((_, index) => `row ${index}`))
 })
 
@@ -38,8 +38,8 @@ test('two regions share the tail, in the order in which they were added', async 
   const screen = createScreen({ stdout: terminal.stdout, park: 'last' })
   const first = screen.region(none)
   const second = screen.region(none)
-  first.draw({ commit: [line('a1')], body: [], foot: [line('a status')] })
-  second.draw({ commit: [line('b1')], body: [line('b draft')], foot: [line('b status')] })
+  first.draw({ commit: [line('a1')], body: [], footer: [line('a status')] })
+  second.draw({ commit: [line('b1')], body: [line('b draft')], footer: [line('b status')] })
   expect(first.interrupted()).toBe(true)
   expect(second.interrupted()).toBe(false)
   expect(await terminal.rows()).toEqual(['a1', 'b1', 'a status', 'b draft', 'b status'])
@@ -70,7 +70,7 @@ test('in any order of drawing and resizing, every finished row is there once and
           return line(expected.at(-1) ?? '')
         })
         const body = Array.from({ length: step.body }, () => line('tail '.repeat(step.long ? 15 : 2)))
-        region.draw({ commit, body, foot: [line('status '.repeat(4))] })
+        region.draw({ commit, body, footer: [line('status '.repeat(4))] })
       }
       region.close()
       expect((await terminal.rows()).filter((row) => row !== '')).toEqual(expected)
@@ -82,7 +82,7 @@ test('in any order of drawing and resizing, every finished row is there once and
 test('a log is plain text', async () => {
   const terminal = fakeTerminal()
   const region = createLog({ stdout: terminal.stdout }).region(none)
-  region.draw({ commit: [line('one', 'bold', 'red')], body: [line('never')], foot: [line('never')] })
+  region.draw({ commit: [line('one', 'bold', 'red')], body: [line('never')], footer: [line('never')] })
   region.close()
   expect(terminal.written()).toBe('one\n')
 })
@@ -91,11 +91,11 @@ test('parked at its first row, the tail is found after any change of height', as
   const terminal = fakeTerminal(40, 24)
   const region = createScreen({ stdout: terminal.stdout, park: 'first' }).region(none)
   const body = Array.from({ length: 12 }, (_, index) => line(`draft ${index}`))
-  region.draw({ commit: [line('one'), line('two')], body, foot: [line('status')] })
+  region.draw({ commit: [line('one'), line('two')], body, footer: [line('status')] })
   await terminal.resize(60, 8)
-  region.draw({ commit: [line('three')], body, foot: [line('status')] })
+  region.draw({ commit: [line('three')], body, footer: [line('status')] })
   await terminal.resize(50, 30)
-  region.draw({ commit: [], body, foot: [line('status')] })
+  region.draw({ commit: [], body, footer: [line('status')] })
   region.close()
   expect(await terminal.rows()).toEqual(['one', 'two', 'three'])
 })

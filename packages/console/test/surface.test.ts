@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { isLive, parkOf, surfaceOf } from '../src/surface.ts'
+import { isLive, parkOf, surfaceOf } from '../src/terminal/surface.ts'
 
 const terminal = Object.assign(new Writable(), { isTTY: true })
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { choose, layout } from '../src/layout.ts'
-import { plain } from '../src/line.ts'
-import { createShown } from '../src/shown.ts'
-import { view } from '../src/view.ts'
+import { plain } from '../src/format/styled-line.ts'
+import { createCommitted } from '../src/view/committed.ts'
+import { choose, layout } from '../src/view/layout.ts'
+import { view } from '../src/view/view.ts'
 import { picture } from './fixture/picture.ts'
 import { childOf, permission, question, reasoning, replyOf, START, settledOf, text, tool } from './fixture/reply.ts'
 
@@ -120,8 +120,8 @@ test('a log prints an ask at once, even while a call above it runs', () => {
     live: false,
     reasoning: false,
     prompt: false,
-    troubles: [],
-    shown: createShown(),
+    delays: [],
+    shown: createCommitted(),
   })
   expect(layout(choose(blocks, false).commit, undefined).rows.map(plain)).toEqual([
     '? Database',
@@ -170,14 +170,14 @@ test('a compaction stands between what was before and after it', () => {
 })
 
 test('text that was rewritten after it was shown gets a note, and the new text follows', () => {
-  const shown = createShown()
+  const shown = createCommitted()
   for (const block of view(replyOf([text('a', 'One.\n\nTwo', 'open')]), {
     now: 0,
     width: 60,
     live: true,
     reasoning: false,
     prompt: false,
-    troubles: [],
+    delays: [],
     shown,
   })) {
     if (block.final) shown.add(block)

@@ -1,5 +1,5 @@
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
-import { observersOf } from './drive/observers.ts'
+import { observersOf } from './drive/store/observers.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { ReplyEvent } from './event.ts'
 import type { ReplyObserver } from './observer.ts'

@@ -1,7 +1,7 @@
 import { steadyClock, systemClock } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { createProgress } from '../src/drive/progress.ts'
+import { createStallTimer } from '../src/drive/run/stall-timer.ts'
 import { setStage, watchAll } from './drive/stage.ts'
 import { run, running } from './make.ts'
 
@@ -56,21 +56,21 @@ describe('a wall clock that is set back in mid-run', () => {
   test.each([hourMs, -hourMs])('neither stalls a reply nor delays a stall: set by %d ms', async (byMs) => {
     const hand = createHandClock()
     const stalled: string[] = []
-    const progress = createProgress({
+    const timer = createStallTimer({
       clock: steadyClock(hand),
       stalledAfterMs: { first: 10_000, later: 10_000 },
       onStalled: (sessionID) => stalled.push(sessionID),
     })
     const { reply } = run(running)
-    progress.note({ reply, changes: [], run: 1 })
+    timer.note({ reply, changes: [], run: 1 })
     await hand.advance(5000)
     hand.step(byMs)
-    progress.note({ reply, changes: [{ type: 'messageRemoved', messageID: 'm0' }], run: 1 })
+    timer.note({ reply, changes: [{ type: 'messageRemoved', messageID: 'm0' }], run: 1 })
     await hand.advance(9000)
     expect(stalled).toEqual([])
     hand.step(byMs)
     await hand.advance(1000)
     expect(stalled).toEqual([reply.sessionID])
-    progress.stop()
+    timer.stop()
   })
 })

@@ -1,6 +1,6 @@
 import { type ReplyError, type ReplyEvent, record, replay } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { createEngine } from '../src/drive/engine.ts'
+import { createEngine } from '../src/drive/store/engine.ts'
 import { redacted } from '../src/recording/redact.ts'
 import { same } from '../src/reduce/same.ts'
 import { busy, message, part, run, session, snapshot, text, user } from './make.ts'

@@ -23,6 +23,11 @@ export function sourcesIn(folder: 'src' | 'test'): readonly SourceFile[] {
   return packages.flatMap((name) => filesIn(`packages/${name}/${folder}`).map((path) => read(path, name)))
 }
 
+/** The files and folders directly in a folder of the repository. */
+export function entriesIn(folder: string): readonly string[] {
+  return readdirSync(join(home, folder))
+}
+
 function filesIn(folder: string): readonly string[] {
   if (!existsSync(join(home, folder))) return []
   return readdirSync(join(home, folder), { withFileTypes: true }).flatMap((entry) => {

@@ -36,10 +36,10 @@ const homes: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/(\w+\/)?(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
-  '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/rest\.ts$/,
+  '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/transport\/rest\.ts$/,
   marked: /^packages\/sink\/src\/lexer\//,
-  'string-width': /^packages\/console\/src\/line\.ts$/,
-  commander: /^packages\/console\/src\/(main|program)\.ts$/,
+  'string-width': /^packages\/console\/src\/format\/styled-line\.ts$/,
+  commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/telegram)\.ts$/,
   ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,
   ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
@@ -95,7 +95,8 @@ describe('imports', () => {
 
   test('the testing package is only imported by the benchmarks and the demo', () => {
     const knowing = sources.filter((file) => importsOf(file).some(({ from }) => from.startsWith('@reply/testing')))
-    for (const path of where(knowing)) expect(path).toMatch(/^packages\/(bench\/|console\/src\/commands\/demo\.ts$)/)
+    for (const path of where(knowing))
+      expect(path).toMatch(/^packages\/(bench\/|console\/src\/cli\/commands\/demo\.ts$)/)
   })
 
   test('the console loads everything except the core and the sink on demand', () => {

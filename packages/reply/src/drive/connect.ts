@@ -3,31 +3,31 @@ import { toReadMessages, toReadSession } from '../decode/rest.ts'
 import { ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
 import { type Place, placeOf } from '../place.ts'
-import { createAborting } from './abort.ts'
-import { toAddress } from './address.ts'
-import type { Answer } from './answers.ts'
-import { createAsks } from './asks.ts'
-import { createEnding } from './ending.ts'
-import { createEngine } from './engine.ts'
-import { guarded, guardedOnError } from './guard.ts'
-import { type CommandInput, type PromptInput, toCommandBody, toCreateBody, toPromptBody } from './input.ts'
-import { wordsOf } from './join.ts'
-import { createLimits } from './limits.ts'
-import { createLine, type Line } from './line.ts'
-import { createMessageIDs } from './message-id.ts'
+import { createAsks } from './asks/answer-asks.ts'
+import type { Answer } from './asks/check-answers.ts'
+import { readUnseenInputs } from './asks/unseen-input.ts'
+import { guarded, guardedOnError } from './guard-callback.ts'
 import { type ConnectOptions, toSettings } from './options.ts'
-import { createPlaces } from './places.ts'
-import { createProgress } from './progress.ts'
-import { type RunDeps, type RunOptions, startRun } from './prompt.ts'
-import { type ReadRequest, readSnapshot } from './read.ts'
-import { createRest } from './rest.ts'
-import { type StopTarget, stopTarget } from './stopped.ts'
-import { createStopping } from './stopping.ts'
-import type { ReplyStream } from './stream.ts'
-import { createParents } from './tree.ts'
-import { createUnseen } from './unseen.ts'
-import { takesMessageIDs } from './version.ts'
-import { createWatching, type WatchOptions, type WatchTarget } from './watch.ts'
+import { createAborting } from './run/abort.ts'
+import { createIdleCheck } from './run/idle-check.ts'
+import { wordsOf } from './run/join.ts'
+import { createMessageIDs } from './run/message-id.ts'
+import { type RunDeps, type RunOptions, startRun } from './run/prompt.ts'
+import { type CommandInput, type PromptInput, toCommandBody, toCreateBody, toPromptBody } from './run/prompt-input.ts'
+import type { ReplyStream } from './run/reply-stream.ts'
+import { createParents } from './run/session-tree.ts'
+import { createStallTimer } from './run/stall-timer.ts'
+import { type StopTarget, stopTarget } from './run/stop-target.ts'
+import { createStopping } from './run/stopping.ts'
+import { createEngine } from './store/engine.ts'
+import { type Connection, createConnection } from './sync/connection.ts'
+import { trackContextLimits } from './sync/context-limits.ts'
+import { createPlaces } from './sync/places.ts'
+import { type ReadRequest, readSnapshot } from './sync/read-snapshot.ts'
+import { createWatching, type WatchOptions, type WatchTarget } from './sync/watch.ts'
+import { toAddress } from './transport/address.ts'
+import { createRest } from './transport/rest.ts'
+import { takesMessageIDs } from './transport/version.ts'
 
 export interface OpenCode {
   /**
@@ -92,7 +92,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     watching.note(snapshot)
     return snapshot
   }
-  const ending = createEnding({
+  const idleCheck = createIdleCheck({
     ...settings,
     // An open text that only REST reports at the end was missed on the stream.
     read: (reply) => read({ ...placeOf(reply), reply, gap: true }),
@@ -101,7 +101,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     idleOf: engine.idleOf,
     isExpected: (sessionID) => expected.has(sessionID),
   })
-  const progress = createProgress({
+  const stallTimer = createStallTimer({
     ...settings,
     onStalled: (sessionID, stalled) => {
       engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
@@ -116,19 +116,19 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     read,
     onError,
     directory: options.directory,
-    isLive: () => line.isLive(),
-    listen: (directory) => line.listen(directory),
+    isLive: () => connection.isLive(),
+    listen: (directory) => connection.listen(directory),
     keepSettled: settings.keepSettled,
   })
-  const line: Line = createLine({ address, options: told, settings, engine, rest, read, watching })
-  createLimits({ engine, rest, clock })
-  const stopUnseen = createUnseen({ engine, rest, clock, onError, isLive: line.isLive })
+  const connection: Connection = createConnection({ address, options: told, settings, engine, rest, read, watching })
+  trackContextLimits({ engine, rest, clock })
+  const stopUnseen = readUnseenInputs({ engine, rest, clock, onError, isLive: connection.isLive })
   engine.onStep((step) => {
-    progress.note(step)
+    stallTimer.note(step)
     const { phase, sessionID } = step.reply
     if (phase === 'settled' && engine.replies.newest(sessionID)?.run === step.run) expected.delete(sessionID)
   })
-  engine.onTurned(ending.review)
+  engine.onTurned(idleCheck.review)
   const parentOf = createParents(rest)
   const stopping = createStopping({ parentOf })
   const aborting = createAborting({ ...settings, engine, rest, stopping, parentOf, find })
@@ -137,7 +137,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     engine,
     clock,
     onError,
-    whenLive: line.whenLive,
+    whenLive: connection.whenLive,
     refresh,
     said,
     onClosed: (listener) => {
@@ -146,13 +146,13 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     },
     abort: async ({ sessionID }, after) => await aborting.abort(sessionID, { after }),
     timeOut: ({ sessionID }) => void aborting.abort(sessionID, { reason: 'timed-out' }),
-    messageID: () => (takesMessageIDs(line.version()) ? nextMessageID() : undefined),
+    messageID: () => (takesMessageIDs(connection.version()) ? nextMessageID() : undefined),
     whenStopped: stopping.reopen,
-    limit: progress.limit,
+    limit: stallTimer.limit,
     expect: (sessionID) => expected.add(sessionID),
   }
   const { answer, reject } = createAsks({ engine, rest, clock, stopping })
-  return { ready: line.ready, prompt, command, watch: watching.watch, answer, reject, abort, close }
+  return { ready: connection.ready, prompt, command, watch: watching.watch, answer, reject, abort, close }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toPromptBody(input)
@@ -230,9 +230,9 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   }
 
   async function close(): Promise<void> {
-    line.close()
-    ending.stop()
-    progress.stop()
+    connection.close()
+    idleCheck.stop()
+    stallTimer.stop()
     stopUnseen()
     const at = clock.now()
     engine.apply(

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { toAddress } from '../../src/drive/address.ts'
 import { toSettings } from '../../src/drive/options.ts'
-import { createRest } from '../../src/drive/rest.ts'
+import { toAddress } from '../../src/drive/transport/address.ts'
+import { createRest } from '../../src/drive/transport/rest.ts'
 import { systemClock } from '../../src/index.ts'
 
 /** A server that answers with an endless body and counts the bytes read. */

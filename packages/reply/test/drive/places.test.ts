@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPlaces } from '../../src/drive/places.ts'
+import { createPlaces } from '../../src/drive/sync/places.ts'
 import { ReplyError } from '../../src/index.ts'
 
 const gone = () => new ReplyError('gone', 'It is gone.')

@@ -1,0 +1,131 @@
+import {
+  type Ask,
+  type AskDetail,
+  askDetails,
+  isEqualAsk,
+  type PermissionAsk,
+  type Question,
+  type QuestionAsk,
+  type ReadPermissionAnswer,
+  type ReadQuestionAnswer,
+  type Reply,
+} from '@reply/core'
+import { visibleLine } from '../format/sanitize.ts'
+
+/** A person's decision. */
+export type Answer =
+  | { readonly type: 'answers'; readonly answers: readonly (readonly string[])[] }
+  | { readonly type: 'permission'; readonly reply: 'once' | 'always' }
+  | { readonly type: 'reject'; readonly message?: string }
+
+/** "Type 1 to 3", and what else this question accepts. */
+export function howToAnswer(question: Question): string {
+  const count = question.options.length
+  if (count === 0) return 'type your answer'
+  const numbers = count <= 2 ? ['1', '1 or 2'][count - 1] : `1 to ${count}`
+  const several = question.multiple ? ', several with commas' : ''
+  return `type ${numbers}${several}${question.custom ? ', or your own words' : ''}`
+}
+
+/** What is wrong with an answer to a question, and what to type instead. */
+export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswer, { type: 'error' }>): string {
+  const how = howToAnswer(question)
+  switch (wrong.reason) {
+    case 'empty':
+      return how
+    case 'one-only':
+      return `pick one: ${how}`
+    case 'not-an-option':
+      return /^\d+$/.test(wrong.given)
+        ? `there is no option ${wrong.given}: ${how}`
+        : `"${visibleLine(wrong.given)}" is not one of the options: ${how}`
+  }
+  return wrong.reason satisfies never
+}
+
+/** The answers that a person may give to a permission here, by their fixed numbers. */
+export interface Offer {
+  /** It is known what the permission would run. */
+  readonly isKnown: boolean
+  readonly numbers: readonly (1 | 2 | 3)[]
+}
+
+/** Allowing requires that the input is readable, or that unseen input may be allowed. */
+export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUnseen: boolean }): Offer {
+  const isKnown = detailsOf(ask) !== undefined
+  if (!isKnown && !allowUnseen) return { isKnown, numbers: [3] }
+  return { isKnown, numbers: ask.always.length > 0 ? [1, 2, 3] : [1, 3] }
+}
+
+/** "type 1 or 3", and what may follow. */
+export function howToPermit({ numbers }: Offer): string {
+  const [last, ...others] = numbers.toReversed()
+  const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
+  return `type ${list}; a reason may follow the 3`
+}
+
+/** What is wrong with an answer to a permission. Undefined if it is offered. */
+export function wrongPermission(read: ReadPermissionAnswer, offer: Offer): string | undefined {
+  const how = howToPermit(offer)
+  if (read.type === 'error') return read.reason === 'unclear' ? how : `"always" is not offered here: ${how}`
+  if (read.type === 'reject' || offer.numbers.includes(read.answer === 'once' ? 1 : 2)) return undefined
+  return `what it would run is not known, so it cannot be allowed: ${how}`
+}
+
+const knownDetails = new WeakMap<PermissionAsk, { readonly details: readonly AskDetail[] | undefined }>()
+
+/** `askDetails`, computed once per state of an ask: every repaint needs it. */
+export function detailsOf(ask: PermissionAsk): readonly AskDetail[] | undefined {
+  const known = knownDetails.get(ask) ?? { details: askDetails(ask) }
+  knownDetails.set(ask, known)
+  return known.details
+}
+
+const knownContents = new WeakMap<Ask, string>()
+
+/** Everything that a person reads before answering. Asks with equal content are the same decision. */
+export function contentOf(ask: Ask): string {
+  const known = knownContents.get(ask)
+  if (known !== undefined) return known
+  const read = ask.type === 'question' ? ask.questions : [ask.title, ask.patterns, ask.always, detailsOf(ask)]
+  const content = JSON.stringify(read)
+  knownContents.set(ask, content)
+  return content
+}
+
+/** The first option of every question, or `once`, for a demo without a person. */
+export function firstAnswer(ask: Ask): Answer {
+  if (ask.type === 'permission') return { type: 'permission', reply: 'once' }
+  return { type: 'answers', answers: ask.questions.map(({ options }) => [options[0]?.label ?? 'yes']) }
+}
+
+/** One line that says what was asked. */
+export function askTitle(ask: Ask): string {
+  return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
+}
+
+/** The earlier pending ask that this one was merged with: a person saw only the earlier one. */
+export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
+  const came = ask.askedAt ?? Number.POSITIVE_INFINITY
+  const earlier = reply.asks.slice(
+    0,
+    Math.max(
+      0,
+      reply.asks.findIndex(({ requestID }) => requestID === ask.requestID),
+    ),
+  )
+  return earlier.find((other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > came && isEqualAsk(other, ask))
+}
+
+function questionTitle(ask: QuestionAsk): string {
+  return ask.questions.map(({ question, header }) => visibleLine(question) || visibleLine(header)).join(' · ')
+}
+
+function permissionTitle(ask: PermissionAsk): string {
+  const command = ask.call?.tool === 'bash' ? ask.call.input.command : undefined
+  const title = visibleLine(typeof command === 'string' ? command : ask.title)
+  const patterns = visibleLine(ask.patterns.join(', '))
+  if (title === '' || title === ask.permission)
+    return patterns === '' ? visibleLine(ask.permission) : `${visibleLine(ask.permission)}: ${patterns}`
+  return title.startsWith(ask.permission) ? title : `${visibleLine(ask.permission)}: ${title}`
+}

@@ -1,0 +1,140 @@
+import { type Ask, isEqualAsk, pendingAsks, type Reply } from '@reply/core'
+import { cleanLine } from '../format/sanitize.ts'
+import { clip, type Line, line, span } from '../format/styled-line.ts'
+import type { Focus, Keyboard } from '../terminal/keyboard.ts'
+import { type Entry, emptyEntry, failed, press, renewed } from './answer-entry.ts'
+import { type Answer, askTitle, contentOf } from './ask.ts'
+import { askLines, inputLines } from './panel.ts'
+
+/** Where answers go. The result of `connect()` fits. */
+export interface AskPort {
+  answer(ask: Ask, answer: readonly (readonly string[])[] | 'once' | 'always'): Promise<unknown>
+  reject(ask: Ask, message?: string): Promise<unknown>
+}
+
+/** The ask on the screen, split so that the question can scroll away on a low screen. */
+export interface Asked {
+  /** Changes with anything that the question shows. */
+  readonly key: string
+  readonly question: readonly Line[]
+  readonly input: readonly Line[]
+}
+
+export interface Asking {
+  /** Takes the oldest pending ask, and drops one that is closed. */
+  update(reply: Reply): void
+  lines(reply: Reply, width: number): Asked | undefined
+  /** Reports that the whole question with this key is on the screen or in its scrollback, so it can be answered. */
+  offer(key: string): void
+  stop(): void
+}
+
+/** Asks one after another, and keeps what was typed so far. Without a keyboard or a port it only shows them. */
+export function createAsking(options: {
+  keyboard: Keyboard | undefined
+  opencode: AskPort | undefined
+  allowUnseen: boolean
+  redraw: () => void
+}): Asking {
+  const { keyboard, opencode, allowUnseen, redraw } = options
+  let current: Ask | undefined
+  let entry: Entry | undefined
+  let focus: Focus | undefined
+  let newest: Reply | undefined
+  let offered: string | undefined
+  /** How often the content of a shown ask has changed. */
+  let changes = 0
+  /** The content of answers in flight: an answer goes to all asks with the same content, one after the other. */
+  const sending = new Set<string>()
+
+  function onKey(key: Parameters<typeof press>[1]): void {
+    if (current === undefined || entry === undefined) return
+    // Only what was on the screen can be allowed.
+    if (key.type === 'enter' && current.type === 'permission' && offered !== keyOf(current, entry)) return redraw()
+    const pressed = press(entry, key, { ask: current, allowUnseen })
+    entry = pressed.entry
+    if (pressed.answer !== undefined) void send(current, pressed.answer)
+    redraw()
+  }
+
+  async function send(ask: Ask, answer: Answer): Promise<void> {
+    const reply = newest
+    const twins = reply?.asks.filter((other) => isOther(other, ask) && isEqualAsk(ask, other)) ?? []
+    for (const { requestID } of twins) sending.add(requestID)
+    try {
+      await deliver(ask, answer)
+    } catch (error) {
+      if (entry?.requestID !== ask.requestID) return
+      const reason = error instanceof Error ? error.message : String(error)
+      entry = failed(entry, `not sent: ${cleanLine(reason)}`)
+      redraw()
+    } finally {
+      for (const { requestID } of twins) sending.delete(requestID)
+      if (newest !== undefined && twins.length > 0) {
+        update(newest)
+        redraw()
+      }
+    }
+  }
+
+  function deliver(ask: Ask, answer: Answer): Promise<unknown> | undefined {
+    if (answer.type === 'reject') return opencode?.reject(ask, answer.message)
+    return opencode?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
+  }
+
+  function update(reply: Reply): void {
+    newest = reply
+    const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
+    const next = asks.find(({ requestID }) => !sending.has(requestID))
+    if (next === undefined) {
+      focus?.leave()
+      focus = undefined
+      entry = undefined
+    } else if (entry?.requestID !== next.requestID) {
+      entry = emptyEntry(next)
+    } else if (current !== undefined && contentOf(current) !== contentOf(next)) {
+      changes += 1
+      entry = entry.sent ? entry : renewed(next, entry, 'it tells more now, or something else: read it again')
+    }
+    current = next
+    if (next !== undefined && opencode !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
+  }
+
+  function keyOf(ask: Ask, { answers }: Entry): string {
+    return `ask:${ask.requestID}:full:${answers.length}:${changes}`
+  }
+
+  return {
+    update,
+    offer(key) {
+      offered = key
+    },
+    lines(reply, width) {
+      if (current === undefined || entry === undefined) return undefined
+      if (focus === undefined) {
+        const question = askLines(current, { width, reply, allowUnseen })
+        return { key: `ask:${current.requestID}:full:${changes}`, question, input: [] }
+      }
+      if (!focus.has()) {
+        const waiting = [span('? ', 'yellow'), ...line(`${askTitle(current)} (next in line)`, 'dim')]
+        return { key: `ask:${current.requestID}:waiting`, question: [], input: [clip(waiting, width)] }
+      }
+      return {
+        key: keyOf(current, entry),
+        question: askLines(current, { width, reply, entry, allowUnseen }),
+        input: inputLines(current, entry, { width, allowUnseen }),
+      }
+    },
+    stop() {
+      newest = undefined
+      focus?.leave()
+      focus = undefined
+      current = undefined
+      entry = undefined
+    },
+  }
+}
+
+function isOther(other: Ask, ask: Ask): boolean {
+  return other.status === 'pending' && other.requestID !== ask.requestID
+}

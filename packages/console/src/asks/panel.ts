@@ -1,0 +1,153 @@
+import { type Ask, type AskDetail, type PermissionAsk, type QuestionAsk, type Reply, visible } from '@reply/core'
+import { markdown } from '../format/markdown.ts'
+import { toned } from '../format/patch.ts'
+import { givenTitle } from '../format/reply-label.ts'
+import { visibleLine } from '../format/sanitize.ts'
+import { chop, clip, type Line, line, type Span, span, widthOf, wrap } from '../format/styled-line.ts'
+import { SYMBOLS } from '../format/symbols.ts'
+import { currentQuestion, type Entry, picked } from './answer-entry.ts'
+import { askTitle, detailsOf, howToAnswer, howToPermit, offerOf } from './ask.ts'
+
+export interface PanelOptions {
+  readonly width: number
+  readonly reply: Reply
+  /** The answer typed so far. Without it, all questions are shown at once. */
+  readonly entry?: Entry | undefined
+  readonly allowUnseen: boolean
+}
+
+/** The full ask, without the input row. */
+export function askLines(ask: Ask, options: PanelOptions): readonly Line[] {
+  return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
+}
+
+/** The input rows: a hint or an error, and the input with its cursor. */
+export function inputLines(
+  ask: Ask,
+  entry: Entry,
+  { width, allowUnseen }: Pick<PanelOptions, 'width' | 'allowUnseen'>,
+): readonly Line[] {
+  if (entry.sent) return [clip(line('  sending your answer …', 'dim'), width)]
+  const question = currentQuestion(ask, entry)
+  const asked = question === undefined ? '' : howToAnswer(question)
+  const how = ask.type === 'permission' ? howToPermit(offerOf(ask, { allowUnseen })) : asked
+  const note = entry.note === undefined ? line(`  ${how}`, 'dim') : line(`  ${entry.note}`, 'yellow')
+  const cursor: Line = [...line('  › ', 'cyan'), span(entry.input), span('█', 'dim')]
+  return [...wrap(note, width, [], line('  ')), ...keepEnd(cursor, width)]
+}
+
+/** One line for a closed ask: what was asked, and the result. */
+export function closedLines(ask: Ask, width: number): readonly Line[] {
+  if (ask.status === 'withdrawn') {
+    return wrap([SYMBOLS.withdrawn, ...line(`nobody answered: ${askTitle(ask)}`, 'dim')], width, [], line('  '))
+  }
+  if (ask.status === 'rejected') {
+    return wrap([SYMBOLS.denied, span(`refused: ${askTitle(ask)}`, 'yellow')], width, [], line('  '))
+  }
+  if (ask.type === 'permission') {
+    const how = ask.reply === 'always' ? 'always allowed' : 'allowed once'
+    return wrap([SYMBOLS.done, span(`${how}: `, 'dim'), span(askTitle(ask))], width, [], line('  '))
+  }
+  return ask.questions.flatMap((question, index) => {
+    const answer = (ask.answers?.[index] ?? []).map(visibleLine).join(', ') || 'no answer'
+    const asked = visibleLine(question.question) || visibleLine(question.header)
+    return wrap([SYMBOLS.done, span(`${asked} `, 'dim'), span(`→ ${answer}`, 'bold')], width, [], line('  '))
+  })
+}
+
+function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions): readonly Line[] {
+  const marked = entry === undefined ? [] : picked(ask, entry)
+  const current = entry === undefined ? undefined : currentQuestion(ask, entry)
+  const questions = current === undefined ? ask.questions : [current]
+  return questions.flatMap((question) => {
+    const count = ask.questions.length > 1 ? ` (${ask.questions.indexOf(question) + 1}/${ask.questions.length})` : ''
+    const header = visibleLine(question.header) || 'Question'
+    const title: Line = [span('? ', 'yellow', 'bold'), span(`${header}${count}`, 'bold'), ...whoAsks(ask, reply)]
+    const several = question.multiple ? [line('  pick one or several', 'dim')] : []
+    const own = question.custom && question.options.length > 0 ? [line('  or answer in your own words', 'dim')] : []
+    return [
+      clip(title, width),
+      ...indent(markdown(visible(question.question), width - 2)),
+      ...several,
+      ...question.options.flatMap((option, index) =>
+        optionLines({ number: index + 1, ...option, marked: marked.includes(option.label) }, width),
+      ),
+      ...own,
+    ]
+  })
+}
+
+function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelOptions): readonly Line[] {
+  const title: Line = [
+    span('! ', 'yellow', 'bold'),
+    span(`Allow ${visibleLine(ask.permission)}?`, 'bold'),
+    ...whoAsks(ask, reply),
+  ]
+  const { isKnown, numbers } = offerOf(ask, { allowUnseen })
+  const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
+  const choices = {
+    1: { label: 'once', description: 'this time only' },
+    2: { label: 'always', description: `from now on: ${ask.always.map(visibleLine).join(', ')}` },
+    3: { label: 'reject', description: 'a reason may follow, then the agent goes on with it in mind' },
+  } as const
+  return [
+    clip(title, width),
+    ...(detailsOf(ask) ?? []).flatMap((detail) => detailLines(detail, width)),
+    ...(isKnown ? [] : unknownLines(ask, width)),
+    ...numbers.flatMap((number) => optionLines({ number, ...choices[number], marked: chosen === number }, width)),
+  ]
+}
+
+/** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
+function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
+  const lines = text.split('\n')
+  const tone = (row: string): Line => (format === 'diff' ? toned(row) : line(row, 'cyan'))
+  const name = format === 'code' ? [] : [span(`${label}: `, 'dim')]
+  if (lines.length === 1) return chop([...name, ...tone(text)], width, { lead: line('  '), hang: line('  ↪ ', 'dim') })
+  const rows = lines.flatMap((row) => chop(tone(row), width, { lead: line('    '), hang: line('  ↪ ', 'dim') }))
+  return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
+}
+
+/** What the server reported so far, with a note that it is incomplete. */
+function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
+  const words =
+    ask.callID === undefined
+      ? 'The server does not tell what it would run.'
+      : 'What it would run is not known yet; it is asked for.'
+  return [...wrap(line(askTitle(ask), 'cyan'), width, line('  ')), ...wrap(line(words, 'yellow'), width, line('  '))]
+}
+
+function optionLines(
+  option: { number: number; label: string; description: string; marked: boolean },
+  width: number,
+): readonly Line[] {
+  const lead: Span = option.marked ? span(`❯ ${option.number}. `, 'cyan') : span(`  ${option.number}. `, 'dim')
+  const description = visibleLine(option.description)
+  const label = span(visibleLine(option.label), ...(option.marked ? (['bold', 'cyan'] as const) : []))
+  const row: Line = description === '' ? [label] : [label, span(` — ${description}`, 'dim')]
+  return wrap(row, width, [lead], [span(' '.repeat(widthOf([lead])))])
+}
+
+/** The sub-agent that asks. Empty for the agent that was prompted. */
+function whoAsks(ask: Ask, reply: Reply): Line {
+  let current = reply
+  let name = ''
+  for (const sessionID of ask.path.slice(1)) {
+    const child = current.children.findLast((candidate) => candidate.reply.sessionID === sessionID)
+    if (child === undefined) break
+    const agent = visibleLine(child.agent ?? 'sub-agent')
+    const title = givenTitle(child.title)
+    name = title === undefined ? agent : `${agent}(${title})`
+    current = child.reply
+  }
+  return name === '' ? [] : line(` · asked by ${name}`, 'dim')
+}
+
+function indent(rows: readonly Line[]): readonly Line[] {
+  return rows.map((row) => (row.length === 0 ? row : [span('  '), ...row]))
+}
+
+/** A long input shows its last rows, where the typing happens. */
+function keepEnd(input: Line, width: number): readonly Line[] {
+  return wrap(input, width, [], line('    ')).slice(-3)
+}

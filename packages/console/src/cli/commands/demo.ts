@@ -1,0 +1,114 @@
+import { openServer } from '../connection.ts'
+import { ConsoleError } from '../error.ts'
+import { EXIT } from '../exit-code.ts'
+import { listenForExit } from '../exit-signals.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import type { ProcessIO } from '../process-io.ts'
+import { runPrompt } from '../run-prompt.ts'
+import { DEFAULT_URL } from '../server-url.ts'
+import { watch } from './watch.ts'
+
+export interface DemoCommandOptions extends OutputOptions {
+  /** Watch this server instead of starting one. */
+  readonly url?: string | undefined
+  /** List the scenarios and exit. */
+  readonly list?: boolean | undefined
+}
+
+const STOP_MS = 5_000
+
+const FAREWELL = [
+  'That was a scripted model on a real server.',
+  'Your own, once `opencode serve` runs:',
+  `  npm start -- --url ${DEFAULT_URL}`,
+  `  npx reply watch --url ${DEFAULT_URL}`,
+  '  npx reply prompt "Why does the build fail?"',
+]
+
+type Testing = typeof import('@reply/testing')
+
+/**
+ * Starts a real OpenCode server with a scripted model, and shows its reply to one prompt. Without a person to ask, it
+ * takes the first option of every question after a second. Always stops the server.
+ */
+export async function demo(scenario: string | undefined, options: DemoCommandOptions, io: ProcessIO): Promise<number> {
+  if (options.url !== undefined && scenario !== undefined) {
+    throw new ConsoleError('usage', 'A scenario is played on a server of its own: leave out the scenario, or --url.')
+  }
+  if (options.url !== undefined) return await watch(options, io)
+  const testing = await loadTesting()
+  const remark = remarkOn(io, options)
+  if (options.list === true) {
+    for (const { name, shows } of testing.demoScenarios) remark(`${name}: ${shows}`)
+    return EXIT.done
+  }
+  if (scenario !== undefined && testing.demoScenarios.every(({ name }) => name !== scenario)) {
+    const names = testing.demoScenarios.map(({ name }) => name).join(', ')
+    throw new ConsoleError('usage', `There is no scenario "${scenario}": choose one of ${names}.`)
+  }
+  remark('Starting a real OpenCode server with a scripted model: no key, no network …')
+  let talking = false
+  // While the reply runs, `runPrompt` handles Control-C and aborts it.
+  const left = listenForExit(io, { interrupted: () => (talking ? undefined : EXIT.interrupted) })
+  const starting = testing.startDemo(scenario === undefined ? {} : { scenario })
+  try {
+    const started = await Promise.race([starting, left.code])
+    if (typeof started === 'number') return started
+    remark(`OpenCode ${started.version} at ${started.url}`)
+    const talk = () => {
+      talking = true
+    }
+    return await Promise.race([play(started, talk, options, io), left.code])
+  } finally {
+    await Promise.race([stopped(starting), patience(io)])
+    left.stop()
+  }
+}
+
+/** The server can be stopped only after it has started; if starting fails, there is nothing to stop. */
+async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void> {
+  await starting.then(
+    (started) => started.stop(),
+    () => undefined,
+  )
+}
+
+/** Starting may take as long as a download; anything left then ends with the process. */
+function patience({ clock }: ProcessIO): Promise<void> {
+  return new Promise((resolve) => void clock.after(STOP_MS, resolve))
+}
+
+async function play(
+  started: Awaited<ReturnType<Testing['startDemo']>>,
+  talk: () => void,
+  options: DemoCommandOptions,
+  io: ProcessIO,
+): Promise<number> {
+  const remark = remarkOn(io, options)
+  const { url, directory, prompt } = started
+  const opencode = await openServer({ url, directory }, { ...io, env: {} }, remark)
+  try {
+    const output = createOutput(io, options, { prompt: true, opencode, hint: 'ctrl-c aborts' })
+    const asks = output.interactive ? undefined : 'first'
+    talk()
+    const code = await runPrompt({ opencode, output, request: { text: prompt }, asks }, io)
+    if (code >= 128) return code
+    remark('')
+    for (const row of FAREWELL) remark(row)
+    return code
+  } finally {
+    await opencode.close()
+  }
+}
+
+async function loadTesting(): Promise<Testing> {
+  try {
+    return await import('@reply/testing')
+  } catch (cause) {
+    throw new ConsoleError(
+      'missing',
+      'The demo needs the package @reply/testing: install it with `npm install @reply/testing`.',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,55 @@
+import type { Reply } from '@reply/core'
+import type { Input } from '../../terminal/keyboard.ts'
+import { attachment } from '../attachment.ts'
+import { openServer } from '../connection.ts'
+import { ConsoleError } from '../error.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import type { ProcessIO } from '../process-io.ts'
+import { runPrompt } from '../run-prompt.ts'
+import type { ServerOptions } from '../server-url.ts'
+
+export interface PromptCommandOptions extends ServerOptions, OutputOptions {
+  readonly session?: string | undefined
+  readonly agent?: string | undefined
+  readonly model?: { readonly providerID: string; readonly modelID: string } | undefined
+  readonly file?: readonly string[] | undefined
+  readonly timeoutMs?: number | undefined
+  /** How to handle asks if people can't type answers here. Default: `reject`. */
+  readonly asks?: 'wait' | 'reject' | undefined
+}
+
+/** Sends a prompt and shows the reply. `-` reads it from standard input. */
+export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
+  const words = text === '-' ? await readAll(io.stdin) : text
+  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: say what is to be done.')
+  const opencode = await openServer(options, io, remarkOn(io, options), {
+    isShowing: () => output.showing(),
+    missed: () => output.missed(),
+  })
+  const output = createOutput(io, options, { prompt: false, opencode, hint: 'ctrl-c aborts' })
+  try {
+    const { session, agent, model, file, timeoutMs } = options
+    const request = {
+      text: words,
+      ...(session === undefined ? {} : { sessionID: session }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model }),
+      ...(file === undefined ? {} : { files: await Promise.all(file.map(attachment)) }),
+    }
+    const asks = output.interactive ? undefined : (options.asks ?? 'reject')
+    return await runPrompt({ opencode, output, request, timeoutMs, asks, onEnd: sayHowToGoOn }, io)
+  } finally {
+    await opencode.close()
+  }
+
+  function sayHowToGoOn({ sessionID, outcome }: Reply): void {
+    if (!output.interactive || options.session !== undefined || outcome === 'failed' || outcome === 'lost') return
+    output.remark(`To go on: reply prompt --session ${sessionID} "…"`)
+  }
+}
+
+async function readAll(stdin: Input): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8')
+}

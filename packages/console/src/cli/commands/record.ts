@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { record as recorder } from '@reply/core'
+import { counted } from '../../format/numbers.ts'
+import { cleanLine } from '../../format/sanitize.ts'
+import type { Output } from '../../terminal/surface.ts'
+import { openServer } from '../connection.ts'
+import { ConsoleError } from '../error.ts'
+import { EXIT } from '../exit-code.ts'
+import { listenForExit } from '../exit-signals.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { unwritable } from '../output-errors.ts'
+import type { ProcessIO } from '../process-io.ts'
+import { type ServerOptions, shownUrl } from '../server-url.ts'
+
+export interface RecordCommandOptions extends ServerOptions, OutputOptions {
+  /** Overwrite an existing file. */
+  readonly force?: boolean | undefined
+}
+
+/** Records what a server sends to a file, secrets redacted, until Control-C. `-` writes to standard output. */
+export async function record(file: string, options: RecordCommandOptions, io: ProcessIO): Promise<number> {
+  const toStdout = file === '-'
+  if (toStdout && (options.json === true || options.changes === true)) {
+    throw new ConsoleError('usage', 'Standard output can carry the recording or JSON lines: give a file with --json.')
+  }
+  const remark = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : remarkOn(io, options)
+  const target = toStdout ? openStdout(io.stdout) : await openFile(file, options.force === true)
+  let frames = 0
+  let opened: Awaited<ReturnType<typeof openServer>> | undefined
+  const left = listenForExit(io, { interrupted: () => EXIT.done })
+  const write = recorder({ write: (text) => void target.stream.write(text) })
+  try {
+    const opencode = await openServer(options, io, remark, {
+      missed: () => '; what was sent meanwhile is not in the recording',
+      onFrame(data, at) {
+        frames++
+        write(data, at)
+      },
+    })
+    opened = opencode
+    remark(`recording ${shownUrl(options, io.env)} into ${toStdout ? 'standard output' : file}; Control-C ends it`)
+    const output = createOutput(io, options, { prompt: false })
+    const replies = { count: 0 }
+    opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {
+      observe: (reply) => [
+        ...(output.lines ? output.observe(reply) : []),
+        {
+          replySettled(settled) {
+            replies.count++
+            output.print(settled.reply)
+          },
+        },
+      ],
+    })
+    const code = await Promise.race([left.code, target.failed])
+    remark(`${counted(frames, 'frame')}, ${replies.count === 1 ? '1 reply' : `${replies.count} replies`}`)
+    return code
+  } finally {
+    left.stop()
+    await opened?.close()
+    write.end()
+    await target.close()
+  }
+}
+
+interface Target {
+  readonly stream: Output
+  /** Rejects when writing fails. */
+  readonly failed: Promise<never>
+  /** Resolves when everything is written; rejects if that fails. */
+  close(): Promise<void>
+}
+
+/** `main` handles failures of standard output, as for every command. */
+function openStdout(stream: Output): Target {
+  return { stream, failed: new Promise(() => {}), close: async () => {} }
+}
+
+/** Opens the file first, so that an unwritable name is reported before anything is recorded. */
+async function openFile(file: string, force: boolean): Promise<Target> {
+  const stream = createWriteStream(file, { flags: force ? 'w' : 'wx' })
+  try {
+    await once(stream, 'open')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code === 'EEXIST') {
+      throw new ConsoleError('usage', `${file} is there already: give another name, or --force.`, { cause })
+    }
+    const reason =
+      code === 'ENOENT' ? 'there is no such folder' : cause instanceof Error ? cause.message : String(cause)
+    throw new ConsoleError('usage', `${file} can't be written: ${reason}.`, { cause })
+  }
+  const closed = new Promise<void>((resolve) => void stream.once('close', resolve))
+  const failed = new Promise<never>((_, reject) => {
+    stream.on('error', (cause) => reject(unwritable(file, cause)))
+  })
+  // It may fail before it is awaited; `close` reports that failure.
+  failed.catch(() => {})
+  return {
+    stream,
+    failed,
+    async close() {
+      stream.end()
+      await closed
+      if (stream.errored) await failed
+    },
+  }
+}

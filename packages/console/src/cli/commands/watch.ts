@@ -1,0 +1,59 @@
+import type { Reply, ReplyObserver } from '@reply/core'
+import { SESSIONS_CURE, sessionNotFound } from '../../view/failure.ts'
+import { openServer } from '../connection.ts'
+import { ConsoleError } from '../error.ts'
+import { EXIT } from '../exit-code.ts'
+import { listenForExit } from '../exit-signals.ts'
+import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import type { ProcessIO } from '../process-io.ts'
+import { type ServerOptions, shownUrl } from '../server-url.ts'
+
+export interface WatchCommandOptions extends ServerOptions, OutputOptions {
+  readonly session?: string | undefined
+}
+
+/**
+ * Shows every reply on a server or in one session, including those of other clients. Ends on Control-C, or if the
+ * session does not exist.
+ */
+export async function watch(options: WatchCommandOptions, io: ProcessIO): Promise<number> {
+  const { session, directory } = options
+  const remark = remarkOn(io, options)
+  const url = shownUrl(options, io.env)
+  let miss: (error: ConsoleError) => void = () => {}
+  const missing = new Promise<never>((_, reject) => {
+    miss = reject
+  })
+  const opencode = await openServer(options, io, remark, {
+    isShowing: () => output.showing(),
+    missed: () => output.missed(),
+    onFailure({ type, message }) {
+      if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
+      miss(new ConsoleError('missing', `No session ${session} at ${url}: ${SESSIONS_CURE}`))
+      return true
+    },
+  })
+  const output = createOutput(io, options, { prompt: true, opencode })
+  remark(`watching ${session ?? 'every session'} at ${url}; Control-C leaves`)
+  const left = listenForExit(io, { interrupted: () => EXIT.done })
+
+  function observe(reply: Reply): readonly ReplyObserver[] {
+    return [...output.observe(reply), { replySettled: (settled) => output.print(settled.reply) }]
+  }
+
+  const stop = opencode.watch(
+    {
+      ...(session === undefined ? {} : { sessionID: session }),
+      ...(directory === undefined ? {} : { directory }),
+    },
+    { observe: (reply) => [...observe(reply)] },
+  )
+  try {
+    return await Promise.race([left.code, missing])
+  } finally {
+    left.stop()
+    stop()
+    await output.stop()
+    await opencode.close()
+  }
+}

@@ -1,0 +1,78 @@
+import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/core'
+import { createConnectionNotice } from '../view/connection-notice.ts'
+import { NOTHING_MISSED } from '../view/delays.ts'
+import { reasonText } from '../view/failure.ts'
+import type { ProcessIO } from './process-io.ts'
+import { credentialsOf, type ServerOptions, urlOf } from './server-url.ts'
+
+export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
+  /** Whether replies are shown, which report a lost connection themselves. Default: none. */
+  readonly isShowing?: () => boolean
+  /** What was missed in an outage, in words that begin with a comma or a semicolon. Default: nothing. */
+  readonly missed?: () => string
+  /** Sees each failure first. Returns true if the failure is fully reported. */
+  readonly onFailure?: (error: ReplyError) => boolean
+}
+
+/**
+ * Connects with the credentials of the URL or the environment, and waits until the server has answered. Calls `remark`
+ * once for each failure that does not end the command.
+ */
+export async function openServer(
+  options: ServerOptions,
+  io: ProcessIO,
+  remark: (text: string) => void,
+  { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
+): Promise<OpenCode> {
+  const url = urlOf(options, io.env)
+  const said = new Set<string>()
+  // Failures before this are thrown; after closing they are dropped.
+  let open = false
+  const outage = createConnectionNotice({ clock: io.clock, remark, isSaid: isShowing, missed })
+
+  function onError(error: ReplyError): void {
+    if (!open || onFailure?.(error)) return
+    outage.hear(error, () => tell(error))
+  }
+
+  function tell(error: ReplyError): void {
+    const message = curedHere(error)
+    if (said.has(message) || said.size >= 20) return
+    said.add(message)
+    remark(reasonText(message))
+  }
+
+  const opencode = connect({
+    url,
+    ...credentialsOf(url, io.env),
+    onError,
+    clock: io.clock,
+    onFrame,
+    onConnection: outage.tell,
+    ...(options.directory === undefined ? {} : { directory: options.directory }),
+  })
+
+  /** The core's message names options of `connect`; here they are command options or environment variables. */
+  function curedHere({ type, message }: ReplyError): string {
+    if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
+    const cure =
+      "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values."
+    return message.replace(/connect\(\) needs .*$/, cure)
+  }
+
+  async function close(): Promise<void> {
+    open = false
+    outage.stop()
+    await opencode.close()
+  }
+
+  try {
+    await opencode.ready
+    open = true
+    return { ...opencode, close }
+  } catch (error) {
+    await close()
+    if (!(error instanceof ReplyError)) throw error
+    throw new ReplyError(error.type, curedHere(error), { cause: error })
+  }
+}

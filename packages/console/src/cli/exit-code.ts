@@ -1,0 +1,49 @@
+import { type Outcome, ReplyError } from '@reply/core'
+import { cleanLine } from '../format/sanitize.ts'
+import type { Environment } from '../terminal/surface.ts'
+import { ConsoleError } from './error.ts'
+
+/** Exit codes of the `reply` command. Codes from 128 on mean that a signal ended it. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  timedOut: 3,
+  lost: 4,
+  interrupted: 130,
+  hungUp: 129,
+  terminated: 143,
+  readerLeft: 141,
+} as const
+
+/** Completed is 0; failed, stopped and aborted are 1; timed-out is 3, lost is 4. */
+export function exitOf(outcome: Outcome | undefined): number {
+  switch (outcome) {
+    case 'completed':
+      return EXIT.done
+    case undefined:
+    case 'failed':
+    case 'stopped':
+    case 'aborted':
+      return EXIT.failed
+    case 'timed-out':
+      return EXIT.timedOut
+    case 'lost':
+      return EXIT.lost
+  }
+  return outcome satisfies never
+}
+
+export function exitOfError(error: unknown): number {
+  if (error instanceof ConsoleError && error.type === 'usage') return EXIT.usage
+  if (error instanceof ReplyError && error.type === 'invalid') return EXIT.usage
+  return EXIT.failed
+}
+
+/** One line for people. Never contains credentials, whatever the error's origin. */
+export function sayError(error: unknown, env: Environment): string {
+  const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without a word'
+  const password = env.OPENCODE_SERVER_PASSWORD ?? ''
+  const hidden = password.length < 3 ? text : text.replaceAll(password, '***')
+  return `reply: ${hidden.replace(/\/\/[^/\s@]+@/g, '//***@')}`
+}

@@ -1,0 +1,134 @@
+import type { Clock, Reply, ReplyObserver } from '@reply/core'
+import type { AskPort } from '../asks/asking.ts'
+import { createLabels } from '../format/reply-label.ts'
+import { cleanLine } from '../format/sanitize.ts'
+import { line, wrap } from '../format/styled-line.ts'
+import { observeAll } from '../observe-all.ts'
+import { type ConsoleSink, consoleSink } from '../sink.ts'
+import { isLive, surfaceOf } from '../terminal/surface.ts'
+import { hasHole, NOTHING_MISSED, TEXT_FOLLOWS } from '../view/delays.ts'
+import { changeLine, replyLine } from './json.ts'
+import type { ProcessIO } from './process-io.ts'
+
+/** Options of every command that shows replies. */
+export interface OutputOptions {
+  readonly json?: boolean | undefined
+  readonly changes?: boolean | undefined
+  readonly reasoning?: boolean | undefined
+  readonly plain?: boolean | undefined
+  /** Offer to allow a permission even if the server does not tell what it would run. */
+  readonly allowUnseen?: boolean | undefined
+}
+
+export interface ShowOptions {
+  /** Show the prompt above the reply. */
+  readonly prompt: boolean
+  readonly opencode?: AskPort | undefined
+  readonly hint?: string | undefined
+  readonly clock?: Clock | undefined
+  /** Fields that each line of `--json` begins with. */
+  readonly more?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Where replies go: an interactive terminal view, plain text, or JSON lines. */
+export interface ReplyOutput {
+  /** Standard output carries JSON lines only. */
+  readonly lines: boolean
+  /** A person can answer here. */
+  readonly interactive: boolean
+  /** Sets the text at the end of the status line. */
+  hint(text: string): void
+  /** Shows a remark beside the replies, or on standard error if standard output carries JSON. */
+  remark(text: string): void
+  observe(reply: Reply): readonly ReplyObserver[]
+  /** A reply is shown that has not settled. */
+  showing(): boolean
+  /** What the open replies lack after an outage, in words. */
+  missed(): string
+  /** Writes the line of `--json`, for callers that know better when a reply is complete. */
+  print(reply: Reply): void
+  /** Resolves when everything that settled is written. */
+  settled(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Shows remarks beside the replies: above their tails, or on standard error if standard output carries JSON. */
+export function remarkOn(io: ProcessIO, options: OutputOptions): (text: string) => void {
+  const { stdout, stderr, env } = io
+  const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(io, options), env })
+  return (text) => {
+    const indent = line(/^ */.exec(text)?.[0] ?? '')
+    surface.note(wrap(line(cleanLine(text), 'dim'), surface.size().columns - 1, indent))
+  }
+}
+
+export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOptions): ReplyOutput {
+  const { stdin, stdout, env } = io
+  const sinks = new Set<ConsoleSink>()
+  const label = createLabels()
+  const open = new Map<string, Reply>()
+  let hint = show.hint ?? ''
+  const lines = writesLines(options)
+  const live = repaints(io, options)
+  const interactive = live && stdin.isTTY === true && show.opencode !== undefined
+
+  function picture(): ConsoleSink {
+    const sink = consoleSink({
+      stdout,
+      stdin,
+      env,
+      live,
+      interactive,
+      clock: show.clock ?? io.clock,
+      reasoning: options.reasoning === true,
+      prompt: show.prompt,
+      label,
+      // Without a person here, the command handles asks.
+      ...(interactive && show.opencode !== undefined ? { opencode: show.opencode } : {}),
+      allowUnseen: options.allowUnseen === true,
+      hint: () => hint,
+    })
+    sinks.add(sink)
+    // A watch may see thousands of replies, so finished ones are not kept.
+    void sink.settled().then(() => sinks.delete(sink))
+    return sink
+  }
+
+  function changes(): ReplyObserver {
+    return observeAll(({ reply, ...change }) => void stdout.write(changeLine(change, reply)))
+  }
+
+  const follow: ReplyObserver = observeAll(({ reply }) => {
+    if (reply.phase === 'settled') open.delete(reply.sessionID)
+    else open.set(reply.sessionID, reply)
+  })
+
+  return {
+    lines,
+    interactive,
+    hint(text) {
+      hint = text
+    },
+    remark: remarkOn(io, options),
+    observe: () => [follow, ...(lines ? (options.changes === true ? [changes()] : []) : [picture()])],
+    showing: () => sinks.size > 0,
+    missed: () => ([...open.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),
+    print(reply) {
+      if (options.json === true) stdout.write(replyLine(reply, show.more))
+    },
+    async settled() {
+      await Promise.all([...sinks].map((sink) => sink.settled()))
+    },
+    async stop() {
+      await Promise.all([...sinks].map((sink) => sink.stop()))
+    },
+  }
+}
+
+function writesLines({ json, changes }: OutputOptions): boolean {
+  return json === true || changes === true
+}
+
+function repaints({ stdout, env }: ProcessIO, options: OutputOptions): boolean {
+  return !writesLines(options) && options.plain !== true && isLive(stdout, env)
+}

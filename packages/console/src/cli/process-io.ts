@@ -1,0 +1,17 @@
+import type { Clock } from '@reply/core'
+import type { Input } from '../terminal/keyboard.ts'
+import type { Environment, Output } from '../terminal/surface.ts'
+
+/** `SIGPIPE` is also raised when the reader of standard output has left. */
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
+
+/** Everything that a command uses of the machine it runs on. */
+export interface ProcessIO {
+  readonly stdin: Input
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly env: Environment
+  readonly clock: Clock
+  /** Calls `run` on every such signal. Returns a function that stops listening. */
+  onSignal(signal: Signal, run: () => void): () => void
+}

@@ -1,0 +1,175 @@
+import { Command, InvalidArgumentError } from 'commander'
+import type { DemoCommandOptions } from './commands/demo.ts'
+import type { PromptCommandOptions } from './commands/prompt.ts'
+import type { RecordCommandOptions } from './commands/record.ts'
+import type { ReplayCommandOptions } from './commands/replay.ts'
+import type { WatchCommandOptions } from './commands/watch.ts'
+import { parseDuration, parseModel, parseSpeed } from './parse.ts'
+import type { ProcessIO } from './process-io.ts'
+import { DEFAULT_URL } from './server-url.ts'
+
+export interface ProgramOptions {
+  readonly io: ProcessIO
+  readonly version: string
+  readonly exit: (code: number) => void
+}
+
+const EXITS = `
+Examples:
+  $ reply demo
+  $ reply prompt "Why does the build fail?"
+  $ reply watch --url http://127.0.0.1:4096
+  $ reply <command> --help
+
+Exit codes:
+  0 completed   1 failed, stopped or aborted   2 wrong usage   3 timed out   4 lost
+  129, 141, 143   left by SIGHUP, a closed pipe, SIGTERM; what prompt started is aborted
+
+Environment:
+  OPENCODE_URL                                         the server, where --url is not given
+  OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   its credentials (user: opencode), also with --url
+  NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
+
+/** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
+export function createProgram({ io, version, exit }: ProgramOptions): Command {
+  const program = new Command('reply')
+    .description("Watch OpenCode's replies in the terminal, prompt it, record and replay what it sent.")
+    .version(version)
+    .addHelpText('after', EXITS)
+
+  withAsks(withOutput(withServer(command('watch'))))
+    .description('show every reply on a server, also those that others started; answer what they ask')
+    .option('--session <id>', 'only this session')
+    .addHelpText(
+      'after',
+      examples([
+        'reply watch',
+        'reply watch --url http://127.0.0.1:4096 --session ses_…',
+        'reply watch --json | jq -r .answer',
+      ]),
+    )
+    .action(async (options: WatchCommandOptions) =>
+      exit(await (await import('./commands/watch.ts')).watch(options, io)),
+    )
+
+  withAsks(withOutput(withServer(command('prompt'))))
+    .description('send a prompt, show the reply, end with its outcome')
+    .argument('<text>', 'what is to be done; - reads it from standard input')
+    .option('--session <id>', 'in this session instead of a new one')
+    .option('--file <path>', 'attach a file; may be repeated', (path: string, all: string[] = []) => [...all, path])
+    .option('--agent <name>', 'the agent to use')
+    .option('--model <provider/model>', 'the model to use', checked(parseModel))
+    .option(
+      '--timeout <duration>',
+      'abort after this long without progress: 90s, 5m; waiting for an answer does not count, waiting for a retry does',
+      checked(parseDuration),
+    )
+    .option('--asks <what>', 'without a terminal: wait for an answer from elsewhere, or reject', checked(parseAsks))
+    .addHelpText(
+      'after',
+      examples([
+        'reply prompt "Why does the build fail?"',
+        'git diff | reply prompt -',
+        'reply prompt "List the routes" --json | jq -r .answer',
+      ]),
+    )
+    .action(async (text: string, { timeout, ...options }: PromptCommandOptions & { timeout?: number }) =>
+      exit(await (await import('./commands/prompt.ts')).prompt(text, { ...options, timeoutMs: timeout }, io)),
+    )
+
+  withOutput(command('replay'))
+    .description('show recordings: raw server-sent events or JSON lines, gzipped or not')
+    .argument('<file...>', 'recordings; - reads standard input')
+    .option('--speed <factor>', 'at its own pace: 1, or 10 times as fast', checked(parseSpeed))
+    .addHelpText(
+      'after',
+      examples([
+        'reply replay session.sse',
+        'reply replay --speed 1 session.sse.gz',
+        'reply replay *.sse --json | jq -r .outcome',
+      ]),
+    )
+    .action(async (files: string[], options: ReplayCommandOptions) =>
+      exit(await (await import('./commands/replay.ts')).replay(files, options, io)),
+    )
+
+  withLines(withServer(command('record')))
+    .description('write what a server sends into a file, without secrets; Control-C ends it')
+    .argument('<file>', 'where to; - writes to standard output')
+    .option('--force', 'write over a file that is there')
+    .addHelpText('after', examples(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
+    .action(async (file: string, options: RecordCommandOptions) =>
+      exit(await (await import('./commands/record.ts')).record(file, options, io)),
+    )
+
+  withOutput(command('demo'))
+    .description('a real OpenCode server with a scripted model: no key, no network')
+    .argument('[scenario]', 'what is played (see --list)')
+    .option('--list', 'name the scenarios')
+    .option('--url <url>', 'watch this server instead')
+    .addHelpText('after', examples(['reply demo', 'reply demo permission', 'reply demo --url http://127.0.0.1:4096']))
+    .action(async (scenario: string | undefined, options: DemoCommandOptions) =>
+      exit(await (await import('./commands/demo.ts')).demo(scenario, options, io)),
+    )
+
+  return program
+
+  function command(name: string): Command {
+    const added = quiet(new Command(name))
+    quiet(program).addCommand(added)
+    return added
+  }
+
+  function quiet(one: Command): Command {
+    return one
+      .exitOverride()
+      .configureOutput({
+        writeOut: (text) => void io.stdout.write(text),
+        writeErr: (text) => void io.stderr.write(text),
+        outputError: (text, write) => write(text.replace(/^error: /, 'reply: ')),
+      })
+      .showHelpAfterError('(see --help)')
+  }
+}
+
+function withServer(command: Command): Command {
+  return command
+    .option('--url <url>', `the OpenCode server (default: OPENCODE_URL, else ${DEFAULT_URL})`)
+    .option('--directory <path>', "the project on the server (default: the server's own)")
+}
+
+function withOutput(command: Command): Command {
+  return withLines(command)
+    .option('--reasoning', 'show what the model thinks')
+    .option('--plain', 'plain text, nothing repainted')
+}
+
+function withAsks(command: Command): Command {
+  return command.option('--allow-unseen', 'offer to allow what the server does not show before it runs')
+}
+
+function withLines(command: Command): Command {
+  return command
+    .option('--json', 'standard output carries JSON lines only: each settled reply with its text, answer and reasoning')
+    .option('--changes', 'standard output carries JSON lines only: each change, without wire events')
+}
+
+function examples(lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+}
+
+/** Turns a parser's error into a usage error that names the option. */
+function checked<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return parse(text)
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+    }
+  }
+}
+
+function parseAsks(text: string): 'wait' | 'reject' {
+  if (text === 'wait' || text === 'reject') return text
+  throw new InvalidArgumentError('It is wait or reject.')
+}

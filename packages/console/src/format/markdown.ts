@@ -1,0 +1,219 @@
+import { known, lex, type Token } from '@reply/sink'
+import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './styled-line.ts'
+import { tableLines } from './table.ts'
+
+type Of<T extends Token['type']> = Extract<Token, { readonly type: T }>
+
+/** The lexer's type of nested tokens. */
+type Inside = Parameters<typeof known>[0]
+
+/**
+ * Cuts Markdown at its top-level blocks. The concatenated pieces are the source.
+ *
+ * Every piece but the last is finished: text added to the source lands in the last one or after it. (A list item that
+ * begins after such a piece starts a new list, with its own number.)
+ */
+export function blocksOf(source: string): readonly string[] {
+  const blocks: string[] = []
+  let end = 0
+  for (const token of lex(source)) {
+    for (const raw of rawsOf(token)) {
+      const start = end
+      // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some tokens.
+      end = endOf(source, start, raw)
+      const piece = source.slice(start, end)
+      const last = blocks.length - 1
+      if (last >= 0 && (token.type === 'space' || blocks[last]?.trim() === '')) blocks[last] += piece
+      else if (piece !== '') blocks.push(piece)
+    }
+  }
+  if (end < source.length) blocks.push(source.slice(end))
+  return blocks
+}
+
+/** From this many UTF-16 units on, the first items of a list are a separate block. */
+const longList = 4096
+
+/** Splits a long list into several blocks, so that its first items are finished before its last ones are written. */
+function rawsOf(token: Token): readonly string[] {
+  if (token.type !== 'list' || token.raw.length <= longList) return [token.raw]
+  const raws: string[] = []
+  let raw = ''
+  for (const item of token.items) {
+    if (raw.length > longList / 2) {
+      raws.push(raw)
+      raw = ''
+    }
+    raw += item.raw
+  }
+  return [...raws, raw]
+}
+
+/** Markdown as terminal rows. Code is indented, never boxed, so that it can be copied. */
+export function markdown(source: string, width: number): readonly Line[] {
+  return blockLines(lex(source), width, [])
+}
+
+/**
+ * Where the token that begins at `start` ends in the source: after as many non-white-space characters as its `raw` has.
+ */
+function endOf(source: string, start: number, raw: string): number {
+  if (source.startsWith(raw, start)) return start + raw.length
+  let left = raw.replace(/\s/g, '').length
+  let end = start
+  while (end < source.length && (left > 0 || /\s/.test(source.charAt(end)))) {
+    if (!/\s/.test(source.charAt(end))) left--
+    end++
+  }
+  return end
+}
+
+function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): readonly Line[] {
+  const rows: Line[] = []
+  let gap = false
+  for (const token of known(tokens)) {
+    if (token.type === 'space') {
+      gap = rows.length > 0
+      continue
+    }
+    const block = blockOf(token, width, tones)
+    if (block.length === 0) continue
+    if (gap) rows.push([])
+    gap = false
+    rows.push(...block)
+  }
+  return rows
+}
+
+function blockOf(token: Token, width: number, tones: readonly Tone[]): readonly Line[] {
+  switch (token.type) {
+    case 'heading':
+      return wrap(inline(token.tokens, headingTones(token.depth)), width)
+    case 'paragraph':
+      return wrap(inline(token.tokens, tones), width)
+    case 'text':
+      return wrap(token.tokens ? inline(token.tokens, tones) : inlineToken(token, tones), width)
+    case 'code':
+      return codeLines(token, width)
+    case 'blockquote':
+      return blockLines(token.tokens, width - 2, tones).map((row) => [span('│ ', 'dim'), ...row])
+    case 'list':
+      return listLines(token, width, tones)
+    case 'table':
+      return tableLines(
+        { align: token.align, header: cellsOf(token.header, true), rows: token.rows.map((row) => cellsOf(row, false)) },
+        width,
+      )
+    case 'hr':
+      return [clip(line('─'.repeat(Math.min(40, Math.max(1, width))), 'dim'), width)]
+    case 'html':
+    case 'def':
+      return wrap(line(token.raw.trim(), 'dim'), width)
+    case 'space':
+    case 'checkbox':
+      return []
+    case 'list_item':
+      return blockLines(token.tokens, width, tones)
+    case 'br':
+    case 'codespan':
+    case 'del':
+    case 'em':
+    case 'escape':
+    case 'image':
+    case 'link':
+    case 'strong':
+      return wrap(inlineToken(token, tones), width)
+  }
+  return token satisfies never
+}
+
+function headingTones(depth: number): readonly Tone[] {
+  if (depth === 1) return ['bold', 'underline', 'magenta']
+  if (depth === 2) return ['bold', 'magenta']
+  return ['bold']
+}
+
+function codeLines(token: Of<'code'>, width: number): readonly Line[] {
+  const label = token.lang === undefined || token.lang === '' ? [] : [clip(line(`  ${token.lang}`, 'dim'), width)]
+  return [...label, ...wrap(line(token.text, 'cyan'), width, line('  '))]
+}
+
+function listLines(token: Of<'list'>, width: number, tones: readonly Tone[]): readonly Line[] {
+  const first = token.start === '' ? 1 : token.start
+  const digits = String(first + token.items.length - 1).length
+  return token.items.flatMap((item, index) => {
+    const bullet = token.ordered ? `${String(first + index).padStart(digits)}. ` : '• '
+    const lead = item.task ? [span(item.checked ? '[x] ' : '[ ] ', 'dim')] : [span(bullet, 'dim')]
+    const indent = widthOf(lead)
+    const rows = blockLines(withoutCheckbox(item.tokens), width - indent, tones)
+    if (rows.length === 0) return [lead]
+    return rows.map((row, at): Line => {
+      if (at === 0) return [...lead, ...row]
+      return row.length === 0 ? [] : [span(' '.repeat(indent)), ...row]
+    })
+  })
+}
+
+/** Removes the checkbox, which is drawn as the item's bullet. In a loose item it is inside the first paragraph. */
+function withoutCheckbox(tokens: Inside): Inside {
+  return known(tokens).filter((token) => token.type !== 'checkbox')
+}
+
+function cellsOf(cells: Of<'table'>['header'], header: boolean): readonly Line[] {
+  return cells.map((cell) => inline(cell.tokens, header ? ['bold'] : []))
+}
+
+function inline(tokens: Inside, tones: readonly Tone[]): Span[] {
+  return known(tokens).flatMap((token) => inlineToken(token, tones))
+}
+
+function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
+  switch (token.type) {
+    case 'strong':
+      return inline(token.tokens, [...tones, 'bold'])
+    case 'em':
+      return inline(token.tokens, [...tones, 'italic'])
+    case 'del':
+      return inline(token.tokens, [...tones, 'strikethrough'])
+    case 'codespan':
+      return [span(token.text, ...tones, 'cyan')]
+    case 'br':
+      return [span('\n', ...tones)]
+    case 'link':
+      return linkSpans(token, tones)
+    case 'image':
+      return [span(`[image: ${token.text || token.href}]`, ...tones, 'dim')]
+    case 'escape':
+      return [span(token.text, ...tones)]
+    case 'text':
+      return token.tokens ? inline(token.tokens, tones) : [span(plainEntities(token.text), ...tones)]
+    case 'checkbox':
+      return []
+    case 'html':
+      return /^<br\s*\/?>$/i.test(token.raw.trim()) ? [span('\n', ...tones)] : [span(token.raw, ...tones, 'dim')]
+    default:
+      // Blocks don't occur inside a line. If the lexer ever says so, show their source.
+      return [span(token.raw, ...tones)]
+  }
+}
+
+/** Prints the address unless the text already shows it: terminals can't be trusted with hidden link targets. */
+function linkSpans(token: Of<'link'>, tones: readonly Tone[]): Span[] {
+  const text = inline(token.tokens, [...tones, 'underline', 'blue'])
+  const shown = text.map((part) => part.text).join('')
+  if (shown === token.href || `mailto:${shown}` === token.href || `http://${shown}` === token.href) return text
+  return [...text, span(` (${token.href})`, ...tones, 'dim')]
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+}
+
+function plainEntities(text: string): string {
+  return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity)
+}

@@ -1,0 +1,18 @@
+import { type Span, span } from './styled-line.ts'
+
+/** Marks for results. */
+export const SYMBOLS = {
+  done: span('✓ ', 'green'),
+  failed: span('✗ ', 'red'),
+  denied: span('⊘ ', 'yellow'),
+  interrupted: span('■ ', 'yellow'),
+  withdrawn: span('– ', 'dim'),
+} as const
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const FRAME_MS = 80
+
+/** The mark of something that is running. */
+export function spinner(now: number): Span {
+  return span(`${FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? '⠋'} `, 'cyan')
+}

@@ -1,0 +1,129 @@
+import { ansi, clip, type Line, widthOf } from '../format/styled-line.ts'
+import type { Output, Park, Picture, Size, Surface } from './surface.ts'
+
+const HIDE = '\u001b[?25l'
+const SHOW = '\u001b[?25h'
+// Rows of the tail must never wrap, or the rows to move up would be miscounted. If a terminal draws a character wider
+// than Unicode says, the row's end is cut instead.
+const NO_WRAP = '\u001b[?7l'
+const WRAP = '\u001b[?7h'
+const ERASE_ROW = '\u001b[K'
+const ERASE_BELOW = '\u001b[J'
+
+const RESTORE = `${WRAP}${SHOW}`
+
+interface Slot {
+  readonly redraw: () => void
+  picture: Picture
+}
+
+/**
+ * A terminal with finished rows that scroll and a tail that is repainted.
+ *
+ * Between two pictures the cursor rests at the start of the tail's first or last row: see `parkOf`.
+ */
+export function createScreen({ stdout, park }: { stdout: Output; park: Park }): Surface {
+  const slots = new Set<Slot>()
+  let painted: readonly number[] = []
+  let lastCommitter: Slot | undefined
+  let failure: string | undefined
+  stdout.on('error', (error: Error) => {
+    failure ??= error.message
+  })
+
+  function size(): Size {
+    return { columns: Math.max(20, stdout.columns ?? 80), rows: Math.max(4, stdout.rows ?? 24) }
+  }
+
+  function paint(commit: readonly Line[]): void {
+    const { columns, rows } = size()
+    const tail = tailOf([...slots], rows).map((row) => clip(row, columns - 1))
+    let out = painted.length > 0 || tail.length > 0 ? HIDE : ''
+    out += toTop()
+    for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
+    if (tail.length === 0) out += ERASE_BELOW + SHOW
+    else
+      out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${up(park === 'first' ? tail.length - 1 : 0)}`
+    painted = tail.map(widthOf)
+    stdout.write(out)
+  }
+
+  /** Moves from the cursor's rest position to the start of the tail's first row. */
+  function toTop(): string {
+    if (park === 'first') return '\r'
+    const { columns, rows } = size()
+    // Rows painted in a wider terminal have wrapped.
+    const above = painted.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
+    return `\r${up(Math.min(above, rows - 1))}`
+  }
+
+  function redrawAll(): void {
+    for (const slot of slots) slot.redraw()
+  }
+
+  /** For a process that ends midway: removes the tail and restores the cursor for the shell's prompt. */
+  function leaveAsFound(): void {
+    if (painted.length > 0) stdout.write(`${toTop()}${ERASE_BELOW}${RESTORE}`)
+  }
+
+  function listen(on: boolean): void {
+    const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
+    change('resize', redrawAll)
+    change('drain', redrawAll)
+    if (stdout !== process.stdout) return
+    if (on) process.on('exit', leaveAsFound)
+    else process.off('exit', leaveAsFound)
+  }
+
+  return {
+    live: true,
+    size,
+    congested: () => stdout.writableNeedDrain,
+    shared: () => slots.size > 1,
+    broken: () => failure,
+    note: paint,
+    region(redraw) {
+      const slot: Slot = { redraw, picture: { commit: [], body: [], footer: [] } }
+      if (slots.size === 0) listen(true)
+      slots.add(slot)
+      return {
+        draw(picture) {
+          slot.picture = picture
+          if (picture.commit.length > 0) lastCommitter = slot
+          paint(picture.commit)
+        },
+        interrupted: () => lastCommitter !== undefined && lastCommitter !== slot,
+        close() {
+          if (!slots.delete(slot)) return
+          if (slots.size === 0) listen(false)
+          paint([])
+        },
+      }
+    },
+  }
+}
+
+function up(rows: number): string {
+  return rows > 0 ? `\u001b[${rows}A` : ''
+}
+
+/** A third of the screen stays with earlier rows. Feet come first, then the newest bodies. */
+function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
+  const most = Math.max(3, Math.ceil((rows * 2) / 3))
+  const wanted = slots.reduce((sum, { picture }) => sum + picture.footer.length, 0)
+  let footer = Math.min(wanted, rows - 1)
+  let body = Math.max(0, most - footer)
+  const tail: Line[] = []
+  for (const { picture } of slots.toReversed()) {
+    const feet = last(picture.footer, footer)
+    const bodies = last(picture.body, body)
+    footer -= feet.length
+    body -= bodies.length
+    tail.unshift(...bodies, ...feet)
+  }
+  return tail
+}
+
+function last<T>(rows: readonly T[], count: number): readonly T[] {
+  return count <= 0 ? [] : rows.slice(-count)
+}

@@ -1,0 +1,87 @@
+import type { Writable } from 'node:stream'
+import type { Line } from '../format/styled-line.ts'
+import { createLog } from './log.ts'
+import { createScreen } from './screen.ts'
+
+/** A stream to write to. The terminal's properties are optional. `process.stdout` is one. */
+export interface Output extends Writable {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
+
+/** What one reply draws. */
+export interface Picture {
+  /** Finished rows, in order. They are written once and scroll away. */
+  readonly commit: readonly Line[]
+  /** Rows that still change. If there are more than fit, the last ones are shown. */
+  readonly body: readonly Line[]
+  /** Rows that must stay in view: the checklist, the question, the status. */
+  readonly footer: readonly Line[]
+}
+
+/** What `ask` and `view` need to lay out rows. */
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** Where pictures are drawn. Several replies may share one; each has its own region. */
+export interface Surface {
+  readonly live: boolean
+  size(): Size
+  /** The stream is behind: draw again after `redraw`. Drawing anyway loses nothing. */
+  congested(): boolean
+  /** More than one reply is drawn on it now. */
+  shared(): boolean
+  /** Why writing stopped, once the stream failed, such as when the reader of a pipe left. */
+  broken(): string | undefined
+  /** Writes rows that belong to no reply, above every tail. */
+  note(rows: readonly Line[]): void
+  region(redraw: () => void): Region
+}
+
+export interface Region {
+  draw(picture: Picture): void
+  /** Another region committed rows after this one did. */
+  interrupted(): boolean
+  /** Removes the region's tail; committed rows stay. */
+  close(): void
+}
+
+const screens = new WeakMap<Output, Surface>()
+const logs = new WeakMap<Output, Surface>()
+
+/** Returns one surface per stream: two would overwrite each other's tail. */
+export function surfaceOf(stdout: Output, options: { live: boolean; env: Environment }): Surface {
+  const known = (options.live ? screens : logs).get(stdout)
+  if (known) return known
+  const surface = options.live ? createScreen({ stdout, park: parkOf(options.env) }) : createLog({ stdout })
+  ;(options.live ? screens : logs).set(stdout, surface)
+  return surface
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether to repaint and colour: a terminal, not `TERM=dumb`, not in CI, and without `NO_COLOR`. */
+export function isLive(stdout: Output, env: Environment): boolean {
+  return stdout.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI) && !isSet(env.NO_COLOR)
+}
+
+/**
+ * The row of the tail where the cursor rests, so that a resize leaves it in a known place.
+ *
+ * `first`: no rows have to be counted. Right for tmux, which keeps the cursor on its row, and for terminals that don't
+ * re-flow (xterm, the Linux console, GNU screen). `last`, for all others: xterm.js, used in many editors, moves the
+ * cursor down by the rows that wrapped below it; with nothing below it, the wrapped rows above can be counted.
+ */
+export function parkOf(env: Environment): Park {
+  const first = isSet(env.TMUX) || isSet(env.XTERM_VERSION) || isSet(env.STY) || env.TERM === 'linux'
+  return first ? 'first' : 'last'
+}
+
+export type Park = 'first' | 'last'
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && value !== '0' && value !== 'false'
+}

@@ -1,0 +1,58 @@
+import type { Reply } from '@reply/core'
+import type { Asked } from '../asks/asking.ts'
+import { line } from '../format/styled-line.ts'
+import type { Picture, Size } from '../terminal/surface.ts'
+import type { Block } from './committed.ts'
+import { footerLines, placed } from './footer.ts'
+import { type Above, choose, layout } from './layout.ts'
+import { type ViewOptions, view } from './view.ts'
+
+export interface ComposeOptions extends ViewOptions {
+  readonly size: Size
+  /** This is the last picture: everything is committed. */
+  readonly ended: boolean
+  readonly asked: Asked | undefined
+  readonly above: Above
+  /** Another reply's rows stand above. */
+  readonly interrupted: boolean
+  /** Other replies are on the same screen now. */
+  readonly shared: boolean
+  /** The reply's name among others. */
+  readonly label: string
+  readonly hint: string | undefined
+}
+
+export interface Composition {
+  readonly picture: Picture
+  /** The blocks that `picture.commit` consists of. */
+  readonly committed: readonly Block[]
+  /** What is above the next rows after this commit. */
+  readonly above: Above
+  /** The key of the ask that can be read completely once this is painted. */
+  readonly offered: string | undefined
+}
+
+/** What to commit and what to repaint, of everything not shown yet. */
+export function compose(reply: Reply, options: ComposeOptions): Composition {
+  const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
+  const { commit, rest } = choose(view(reply, options), ended)
+  // Text before a question comes first, even if the server asks before it has sealed the text.
+  const speaking = rest.some(({ kind }) => kind === 'text')
+  const isShown = (key: string): boolean => shown.keys.has(key)
+  const place = placed(live ? asked : undefined, { rows: size.rows, shared: options.shared, speaking, isShown })
+  const committed = [...commit, ...place.spill]
+  const parted = interrupted && committed.some(({ lines }) => lines.length > 0)
+  const finished = layout(committed, parted ? undefined : options.above)
+  const rows = parted ? [[], line(`── ${label} ──`, 'dim'), ...finished.rows] : finished.rows
+  const { above } = finished
+  const { offered } = place
+  if (!live) return { picture: { commit: rows, body: [], footer: [] }, committed, above, offered }
+  const unfinished = layout(rest, above).rows
+  const body = interrupted && !parted && unfinished[0]?.length ? [[], ...unfinished] : unfinished
+  const gap = above !== undefined || body.length > 0
+  const named = options.shared ? label : undefined
+  const footer = ended
+    ? []
+    : footerLines(reply, { now, width, rows: size.rows, asked: place.footer, gap, label: named, hint })
+  return { picture: { commit: rows, body, footer }, committed, above, offered }
+}

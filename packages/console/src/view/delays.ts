@@ -1,0 +1,109 @@
+import { type Part, partsOf, type Reply } from '@reply/core'
+import { duration } from '../format/numbers.ts'
+import { line } from '../format/styled-line.ts'
+import type { Block } from './committed.ts'
+import { RECONNECTING, retryText } from './status.ts'
+
+/** Something that delayed the reply for a while. */
+export interface Delay {
+  readonly key: string
+  readonly text: string
+  readonly tone: 'yellow' | 'green'
+  /** A terminal's status line shows it while it lasts, so only a log keeps it. */
+  readonly passing: boolean
+  /** Text above it continues below it, so the note doesn't wait for that text. In a log, notes never wait. */
+  readonly ahead: boolean
+  /** The part that it came after; absent before the first one. */
+  readonly after: string | undefined
+}
+
+/**
+ * The delays of a reply in order. It sees every change, so even a delay that ends before the next repaint is kept,
+ * with the time at which it was seen.
+ */
+export interface Delays {
+  see(reply: Reply, now: number): void
+  list(now: number): readonly Delay[]
+  /** How long until the list changes without a new event, in ms. Absent if it won't. */
+  waitMs(now: number): number | undefined
+}
+
+// The core checks again two seconds after a reconnect, and a second apart while work has no end.
+const SURE_MS = 3_500
+
+export function createDelays(): Delays {
+  const delays = new Map<string, Delay>()
+  let lostAt: number | undefined
+  let outages = 0
+  /** The connection is back, but it is not yet certain whether something was missed. */
+  let back: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
+
+  function add(delay: Delay): void {
+    if (!delays.has(delay.key)) delays.set(delay.key, delay)
+  }
+
+  function see(reply: Reply, now: number): void {
+    const after = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
+    const added = { tone: 'yellow', ahead: false, after } as const
+    if (reply.retry !== undefined) {
+      const { attempt, message, nextAt } = reply.retry
+      const key = `retry:${after ?? ''}:${attempt ?? nextAt ?? message}`
+      add({ ...added, key, text: `↻ ${retryText(reply, now)}`, passing: false })
+    }
+    if (reply.stalled) {
+      add({ ...added, key: `stalled:${reply.messages.length}`, text: '! no progress for a while', passing: true })
+    }
+    if (reply.connection === 'lost' && lostAt === undefined && reply.phase !== 'settled') {
+      restored('')
+      lostAt = now
+      outages++
+      add({ ...added, key: `lost:${outages}`, text: `! ${RECONNECTING}`, passing: true })
+    } else if (lostAt !== undefined && isBack(reply)) {
+      back = { at: now, lasted: duration(now - lostAt), after }
+      lostAt = undefined
+      if (hasHole(reply)) restored(TEXT_FOLLOWS, true)
+    }
+    if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
+  }
+
+  /** With `ahead`, the announced text comes after the note, so the note doesn't wait for the text above it. */
+  function restored(missed: string, ahead = false): void {
+    if (back === undefined) return
+    const text = `✓ connection restored after ${back.lasted}${missed}`
+    add({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead, after: back.after })
+    back = undefined
+  }
+
+  function waitMs(now: number): number | undefined {
+    return back === undefined ? undefined : Math.max(0, back.at + SURE_MS - now)
+  }
+
+  return {
+    see,
+    waitMs,
+    list(now) {
+      if (waitMs(now) === 0) restored(NOTHING_MISSED)
+      return [...delays.values()]
+    },
+  }
+}
+
+export const NOTHING_MISSED = ', nothing missed'
+export const TEXT_FOLLOWS = '; text that was missed follows when its part ends'
+
+/** The note of a delay, at the place where it occurred. */
+export function delayBlock({ key, text, tone, ahead }: Delay, live: boolean): Block {
+  const note: Block = { key, final: true, gap: 'between', kind: 'note', lines: [line(text, tone)] }
+  return live && !ahead ? note : { ...note, urgent: true }
+}
+
+/** These outcomes come from the server, so the connection was back even if the reply never saw `live`. */
+function isBack({ connection, outcome }: Reply): boolean {
+  return connection === 'live' || outcome === 'completed' || outcome === 'stopped'
+}
+
+/** Whether the reply or a sub-agent has an open text with a hole from the outage. */
+export function hasHole(reply: Reply): boolean {
+  const isHole = (part: Part): boolean => part.hole === true && part.status === 'open'
+  return partsOf(reply).some(isHole) || reply.children.some((child) => hasHole(child.reply))
+}

@@ -1,0 +1,66 @@
+import type { ReplyErrorType, ReplyFailure } from '@reply/core'
+import { cleanLine } from '../format/sanitize.ts'
+
+// Types of `ReplyError`: their messages say more than their names.
+const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
+  malformed: true,
+  'too-large': true,
+  observer: true,
+  unreachable: true,
+  unauthorized: true,
+  refused: true,
+  'not-opencode': true,
+  gone: true,
+  'already-resolved': true,
+  'not-stopped': true,
+  invalid: true,
+  closed: true,
+}
+
+/** "Name: message" in one line, without a name that tells people nothing. */
+export function errorText(error: ReplyFailure | undefined): string {
+  if (error === undefined) return 'the server did not say why'
+  const unknown = unknownSession(error)
+  if (unknown !== undefined) return `no session ${unknown} on this server`
+  const message = reasonText(error.message)
+  if (message === '') return cleanLine(error.name)
+  const isTelling = error.name !== '' && error.name !== 'UnknownError' && !Object.hasOwn(OWN_NAMES, error.name)
+  return isTelling ? `${cleanLine(error.name)}: ${message}` : message
+}
+
+// A line that begins with "at", or "at name (file:1:2)" if the lines were joined.
+const STACK = /\s*\n\s*at\s|\s+at\s(?:[^\s()]+\s){0,4}\([^()\s]*:\d+:\d+\)|\s+at\s[^\s()]*\/[^\s()]*:\d+:\d+/
+
+/** A server's failure message in one line, without the stack that some servers append. */
+export function reasonText(message: string): string {
+  const stack = message.search(STACK)
+  return cleanLine(stack > 0 ? message.slice(0, stack) : message)
+}
+
+/** The unknown session, if that is the failure. */
+function unknownSession({ name, message }: ReplyFailure): string | undefined {
+  return name === 'gone' ? sessionNotFound(message) : undefined
+}
+
+/** The id in a server's message about an unknown session. */
+export function sessionNotFound(message: string): string | undefined {
+  return /Session not found: (ses_\w+|\S+)/.exec(cleanLine(message))?.[1]
+}
+
+export const SESSIONS_CURE = '`opencode session list`, run in the project, names the sessions there are.'
+
+/** What to do about it, if known. */
+export function cureOf(error: ReplyFailure | undefined): string | undefined {
+  if (error === undefined) return undefined
+  const { name, statusCode } = error
+  if (unknownSession(error) !== undefined) return SESSIONS_CURE
+  if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) {
+    return 'The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.'
+  }
+  if (name === 'ContextOverflowError') return 'The context is full: compact the session or start a new one.'
+  if (name === 'MessageOutputLengthError') return 'The answer grew beyond the output limit: ask for less at a time.'
+  if (name === 'ProviderModelNotFoundError') return 'List the models there are with `opencode models`.'
+  if (statusCode === 429) return 'The provider limits the rate: wait, then try again.'
+  if (statusCode !== undefined && statusCode >= 500) return "It is the provider's failure: try again later."
+  return error.retryable ? 'It may work on another try.' : undefined
+}

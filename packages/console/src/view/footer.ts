@@ -1,0 +1,74 @@
+import type { Reply } from '@reply/core'
+import type { Asked } from '../asks/asking.ts'
+import type { Line } from '../format/styled-line.ts'
+import type { Block } from './committed.ts'
+import { statusLine } from './status.ts'
+import { hasOwnTodos, shortTodoLines } from './todos.ts'
+
+export interface FooterOptions {
+  readonly now: number
+  readonly width: number
+  readonly rows: number
+  readonly asked: Placed | undefined
+  /** There are rows above the footer. */
+  readonly gap: boolean
+  readonly label: string | undefined
+  readonly hint: string | undefined
+}
+
+const TODO_ROWS = 7
+
+/** What stays in view below the reply: the checklist as far as it fits, the ask, and the status. */
+export function footerLines(reply: Reply, options: FooterOptions): readonly Line[] {
+  const { now, width, rows, asked, gap, label, hint } = options
+  const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
+  const status = statusLine(reply, {
+    now,
+    width,
+    ...(label === undefined ? {} : { label }),
+    ...(hint === undefined ? {} : { hint }),
+  })
+  const most = Math.min(TODO_ROWS, rows - 4 - ask.length)
+  const todos = hasOwnTodos(reply) && most >= 3 ? shortTodoLines(reply.todos, { width, most }) : []
+  return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && ask.length > 0 ? [[]] : []), ...ask, status]
+}
+
+/** The part of an ask that stays in view. */
+export type Placed = Pick<Asked, 'question' | 'input'>
+
+export interface Placing {
+  /** Rows to commit, so that they can be read by scrolling. */
+  readonly spill: readonly Block[]
+  readonly footer: Placed | undefined
+  /** The key of the question that can be read completely, here or by scrolling. */
+  readonly offered: string | undefined
+}
+
+/**
+ * Places a question. One that is too tall for the screen, or that shares it with other replies' rows, is committed, and
+ * the input is offered after it. It waits while text is being written above.
+ */
+export function placed(
+  asked: Asked | undefined,
+  options: {
+    readonly rows: number
+    readonly shared: boolean
+    readonly speaking: boolean
+    readonly isShown: (key: string) => boolean
+  },
+): Placing {
+  const { rows, shared, speaking, isShown } = options
+  if (asked === undefined) return { spill: [], footer: undefined, offered: undefined }
+  const { key, question, input } = asked
+  const isWhole = !isTall(asked, rows) && !(shared && question.length > 0)
+  if (isWhole) return { spill: [], footer: asked, offered: key }
+  if (isShown(key)) return { spill: [], footer: { question: [], input }, offered: key }
+  if (speaking) return { spill: [], footer: undefined, offered: undefined }
+  const block: Block = { key, final: true, gap: 'always', kind: 'note', lines: question }
+  return { spill: [block], footer: { question: [], input }, offered: key }
+}
+
+/** The rows besides the question: the input, the status, and a row of text above. */
+function isTall({ question, input }: Asked, rows: number): boolean {
+  return question.length + input.length + 3 > rows
+}

@@ -1,0 +1,51 @@
+import { type Reply, type Todo, toolsOf } from '@reply/core'
+import { cleanLine } from '../format/sanitize.ts'
+import { clip, type Line, line, type Span, span } from '../format/styled-line.ts'
+
+/** The checklist outlives a run, so it is shown only for runs that worked on it. */
+export function hasOwnTodos(reply: Reply): boolean {
+  return reply.todos.length > 0 && toolsOf(reply).some((part) => isTodoTool(part.tool))
+}
+
+/** The checklist shows the result, so its call needs no row. */
+export function isTodoTool(tool: string): boolean {
+  return tool.startsWith('todo')
+}
+
+/** The whole checklist, one row each. */
+export function todoLines(todos: readonly Todo[], width: number): readonly Line[] {
+  return todos.map((todo) => clip([boxOf(todo), contentOf(todo)], width))
+}
+
+/** At most `most` rows: those around the first one that is not done, and the number left out. */
+export function shortTodoLines(todos: readonly Todo[], options: { width: number; most: number }): readonly Line[] {
+  const { width, most } = options
+  if (todos.length <= most) return todoLines(todos, width)
+  const next = todos.findIndex((todo) => !isClosed(todo))
+  const room = Math.max(1, most - 2)
+  const start = Math.min(Math.max(0, next < 0 ? todos.length : next), todos.length - room)
+  const before = start > 0 ? [line(`  … ${start} before`, 'dim')] : []
+  const after = todos.length - start - room
+  return [
+    ...before,
+    ...todoLines(todos.slice(start, start + room), width),
+    ...(after > 0 ? [line(`  … ${after} more`, 'dim')] : []),
+  ]
+}
+
+function isClosed(todo: Todo): boolean {
+  return todo.status === 'completed' || todo.status === 'cancelled'
+}
+
+function boxOf(todo: Todo): Span {
+  if (todo.status === 'completed') return span('[x] ', 'green')
+  if (todo.status === 'in_progress') return span('[>] ', 'cyan')
+  return todo.status === 'cancelled' ? span('[-] ', 'dim') : span('[ ] ', 'dim')
+}
+
+function contentOf(todo: Todo): Span {
+  const content = cleanLine(todo.content)
+  if (todo.status === 'cancelled') return span(content, 'dim', 'strikethrough')
+  if (todo.status === 'completed') return span(content, 'dim')
+  return todo.status === 'in_progress' ? span(content, 'bold') : span(content)
+}

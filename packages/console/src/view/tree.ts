@@ -1,0 +1,171 @@
+import type { Ask, Child, Reply, ToolPart } from '@reply/core'
+import { contentOf, twinOf } from '../asks/ask.ts'
+import { askLines, closedLines } from '../asks/panel.ts'
+import { counted, duration, ticking } from '../format/numbers.ts'
+import { givenTitle } from '../format/reply-label.ts'
+import { visibleLine } from '../format/sanitize.ts'
+import { fit, type Line, line, span } from '../format/styled-line.ts'
+import { SYMBOLS, spinner } from '../format/symbols.ts'
+import type { Block } from './committed.ts'
+import { errorText } from './failure.ts'
+import { isTodoTool } from './todos.ts'
+import { toolLine } from './tool.ts'
+
+export interface TreeOptions {
+  readonly now: number
+  readonly width: number
+  readonly live: boolean
+  /** The top-level reply: a person answers for the whole tree. */
+  readonly root: Reply
+}
+
+/**
+ * A tool call is one row. A sub-agent is its title, its own calls below, and its end. Asks of the call come before it.
+ */
+export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): readonly Block[] {
+  if (part.status === 'abandoned') return []
+  const asks = reply.asks.filter((ask) => ask.sessionID === reply.sessionID && ask.callID === part.callID)
+  const before = asks.flatMap((ask) => askBlocks(ask, reply, options))
+  const child = reply.children.find((candidate) => candidate.callID === part.callID)
+  if (child) return [...before, ...childBlocks(child, part, reply, options)]
+  if (isSaidElsewhere(part, asks)) return before
+  return [...before, row(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
+}
+
+/** Sub-agents whose call is not in the reply, and the ends of those that run in the background. */
+export function strayChildren(reply: Reply, options: TreeOptions): readonly Block[] {
+  const calls = new Set(
+    reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
+  )
+  return reply.children.flatMap((child) => {
+    if (child.background) return child.reply.phase === 'settled' ? [endOf(child, undefined, options)] : []
+    return calls.has(child.callID ?? '') ? [] : childBlocks(child, undefined, reply, options).map(held(reply))
+  })
+}
+
+/** Asks that belong to no call of this reply, in the order in which they came. */
+export function strayAsks(reply: Reply, options: TreeOptions): readonly Block[] {
+  const calls = new Set(
+    reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
+  )
+  return reply.asks
+    .filter((ask) => ask.sessionID === reply.sessionID && !calls.has(ask.callID ?? ''))
+    .flatMap((ask) => {
+      const blocks = askBlocks(ask, reply, options)
+      return ask.callID === undefined ? blocks : blocks.map(held(reply))
+    })
+}
+
+/**
+ * Servers up to 1.2 report a child or an ask before the call that it belongs to, so its place is not known at first.
+ */
+function held(reply: Reply): (block: Block) => Block {
+  return (block) => (reply.phase === 'settled' ? block : { ...block, final: false })
+}
+
+/** The checklist or the answered question shows what these calls did, so only a failure gets a row. */
+function isSaidElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
+  if (asks.some((ask) => ask.type === 'question')) return true
+  if (isTodoTool(part.tool) || part.tool === 'question') return part.state.status !== 'error'
+  return false
+}
+
+function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): readonly Block[] {
+  const key = `ask:${ask.requestID}`
+  const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
+  const twin = twinOf(ask, root)
+  // A terminal shows a pending ask in its footer; a log must print it at once.
+  const asked: readonly Block[] =
+    live || twin !== undefined
+      ? []
+      : [{ ...row(`${key}:asked:${contentOf(ask)}`, true, []), urgent: true, gap: 'always', lines: asking() }]
+  const open = ask.status === 'pending' || twin?.status === 'pending'
+  const said = open || (twin !== undefined && isSameEnd(ask, twin))
+  return [...asked, { ...row(key, !open, []), lines: said ? [] : closedLines(ask, width) }]
+}
+
+/** An answer given to both asks is shown once. */
+function isSameEnd(ask: Ask, twin: Ask): boolean {
+  if (ask.type !== 'permission' || twin.type !== 'permission') return false
+  return ask.status === twin.status && ask.reply === twin.reply
+}
+
+function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeOptions): readonly Block[] {
+  const inner = { ...options, width: options.width - 2 }
+  const suffix = child.background ? line(' · in the background', 'dim') : []
+  const start = row(keyOf(child), true, fit([span('▸ ', 'magenta'), ...nameOf(child)], suffix, options.width))
+  if (child.background) return [start]
+  const calls = child.reply.messages.flatMap(({ parts }) =>
+    parts.flatMap((own) => (own.type === 'tool' ? toolBlocks(own, child.reply, inner) : [])),
+  )
+  const rest = [...strayAsks(child.reply, inner), ...strayChildren(child.reply, inner)]
+  return [start, ...[...calls, ...rest].map(indented), indented(endOf(child, { part, reply }, inner))]
+}
+
+/** The call that started a child, and its reply. */
+interface Call {
+  readonly part: ToolPart | undefined
+  readonly reply: Reply
+}
+
+function endOf(child: Child, call: Call | undefined, options: TreeOptions): Block {
+  const { now, width } = options
+  const { reply } = child
+  const over = reply.phase === 'settled' || hasGoneOn(call)
+  const calls = reply.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool').length, 0)
+  const name = call === undefined ? nameOf(child) : []
+  const facts = [
+    over ? endText(child, call?.part) : 'working',
+    ...(calls > 0 ? [counted(calls, 'call')] : []),
+    ...timeText(reply, over ? undefined : now),
+  ]
+  const text = span(`${name.length > 0 ? ' · ' : ''}${facts.join(' · ')}`, 'dim')
+  return row(
+    `${keyOf(child)}:end`,
+    over,
+    fit([over ? markOf(child, call?.part) : spinner(now), ...name], [text], width),
+  )
+}
+
+/** A call's end may arrive before the end of its child. Once the next step has begun, the child has ended, too. */
+function hasGoneOn(call: Call | undefined): boolean {
+  if (call?.part === undefined || call.part.status === 'open') return false
+  return call.reply.messages.at(-1)?.id !== call.part.messageID
+}
+
+function markOf(child: Child, part: ToolPart | undefined): Line[number] {
+  const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
+  if (outcome === 'completed') return SYMBOLS.done
+  return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? SYMBOLS.failed : SYMBOLS.interrupted
+}
+
+function endText(child: Child, part: ToolPart | undefined): string {
+  const { outcome, error } = child.reply
+  if (outcome === 'failed') return `failed: ${errorText(error)}`
+  if (outcome === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
+  return outcome === 'completed' ? 'done' : outcome
+}
+
+function timeText(reply: Reply, now: number | undefined): readonly string[] {
+  if (reply.startedAt === undefined) return []
+  if (now !== undefined) return [ticking(now - reply.startedAt)]
+  return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
+}
+
+/** Asking a sub-agent again starts another child in the same session. */
+function keyOf({ callID, reply }: Child): string {
+  return `child:${callID ?? `${reply.sessionID}:${reply.promptIDs[0] ?? ''}`}`
+}
+
+function nameOf(child: Child): Line {
+  const title = (givenTitle(child.title) ?? '').replace(/ \(@\S+ subagent\)$/, '')
+  return [span(visibleLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
+}
+
+function row(key: string, final: boolean, only: Line): Block {
+  return { key, final, gap: 'between', kind: 'row', lines: [only] }
+}
+
+function indented(block: Block): Block {
+  return { ...block, lines: block.lines.map((own) => [span('  '), ...own]) }
+}

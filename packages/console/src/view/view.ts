@@ -1,0 +1,127 @@
+import { isShownText, type Message, type Part, type Reply } from '@reply/core'
+import { amount, duration } from '../format/numbers.ts'
+import { visibleLine } from '../format/sanitize.ts'
+import { type Line, line, span, wrap } from '../format/styled-line.ts'
+import type { Block, Committed } from './committed.ts'
+import { type Delay, delayBlock } from './delays.ts'
+import { outcomeLines } from './outcome.ts'
+import { takenBack, textBlocks } from './text.ts'
+import { hasOwnTodos, todoLines } from './todos.ts'
+import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
+
+export interface ViewOptions {
+  /** In ms since the epoch. */
+  readonly now: number
+  /** Columns; infinite if rows don't wrap. */
+  readonly width: number
+  /** True for a terminal that is repainted. False for append-only output, which must contain everything. */
+  readonly live: boolean
+  /** Show the model's reasoning. */
+  readonly reasoning: boolean
+  /** Show the prompt above the reply. */
+  readonly prompt: boolean
+  /** What delayed the reply, in order. */
+  readonly delays: readonly Delay[]
+  readonly shown: Committed
+}
+
+/**
+ * The rows of a reply from top to bottom, without those already committed.
+ *
+ * Pure: the same reply at the same time gives the same blocks, whatever events led to it.
+ */
+export function view(reply: Reply, options: ViewOptions): readonly Block[] {
+  const { shown } = options
+  const blocks = [
+    ...promptBlocks(reply, options),
+    ...vanished(reply, shown),
+    ...messageBlocks(reply, options),
+    ...strayAsks(reply, { ...options, root: reply }),
+    ...strayChildren(reply, { ...options, root: reply }),
+    ...todoBlocks(reply, options),
+    ...endBlocks(reply, options),
+  ]
+  return blocks.filter((block) => block.slice !== undefined || !shown.keys.has(block.key))
+}
+
+function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Block[] {
+  const text = reply.prompt?.text.trim() ?? ''
+  const files = reply.prompt?.files.map(visibleLine) ?? []
+  if (!prompt || (text === '' && files.length === 0)) return []
+  const rows = [
+    ...(text === '' ? [] : wrap(line(text, 'bold'), width, line('› ', 'magenta'), line('  '))),
+    ...files.map((file) => line(`  + ${file}`, 'dim')),
+  ]
+  return [{ key: 'prompt', final: true, gap: 'always', kind: 'note', lines: rows }]
+}
+
+function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
+  const delays = options.delays.filter(({ passing }) => !(passing && options.live))
+  const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
+  const notes = (of: readonly Delay[]): readonly Block[] => of.map((delay) => delayBlock(delay, options.live))
+  const compacted = compactionBlock(reply, options)
+  const after = reply.messages.findIndex((message) => isAfterCompaction(message, reply))
+  const blocks = reply.messages.flatMap((message, index) => {
+    const own = message.parts.flatMap((part) => [
+      ...partBlocks(part, reply, options),
+      ...notes(delays.filter((delay) => delay.after === part.id)),
+    ])
+    return index === after ? [...compacted, ...own] : own
+  })
+  return [
+    ...notes(delays.filter((delay) => delay.after === undefined)),
+    ...(after < 0 ? [...blocks, ...compacted] : blocks),
+    ...notes(delays.filter((delay) => delay.after !== undefined && !there.has(delay.after))),
+  ]
+}
+
+function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Block[] {
+  if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
+  if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
+  if (part.type === 'file') {
+    const name = visibleLine(part.filename ?? part.mime)
+    return [{ key: `file:${part.id}`, final: true, gap: 'between', kind: 'row', lines: [line(`+ ${name}`, 'dim')] }]
+  }
+  if (part.type !== 'text') return []
+  // Hidden texts are included if they were shown before, because that has to be taken back.
+  return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []
+}
+
+/** Committed texts that the reply no longer contains: reverted, or abandoned by a retry. */
+function vanished(reply: Reply, shown: Committed): readonly Block[] {
+  if (shown.texts.size === 0) return []
+  const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
+  return [...shown.texts]
+    .filter(([partID, source]) => source.trim() !== '' && !there.has(partID))
+    .map(([partID], index) => ({ ...takenBack(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
+}
+
+function isAfterCompaction(message: Message, { compaction }: Reply): boolean {
+  return compaction !== undefined && message.createdAt !== undefined && message.createdAt >= compaction.startedAt
+}
+
+function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonly Block[] {
+  if (compaction?.state !== 'done') return []
+  const size = compaction.tokensBefore === undefined ? '' : ` · ${amount(compaction.tokensBefore)} tokens`
+  const time = compaction.endedAt === undefined ? '' : ` · ${duration(compaction.endedAt - compaction.startedAt)}`
+  const rows = wrap(line(`≡ context compacted${size}${time}`, 'dim'), width)
+  return [{ key: `compaction:${compaction.startedAt}`, final: true, gap: 'always', kind: 'note', lines: rows }]
+}
+
+/**
+ * A terminal shows the checklist in its footer until the end. A log prints it when it is made, and again if it differs at
+ * the end.
+ */
+function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly Block[] {
+  if (!hasOwnTodos(reply)) return []
+  const settled = reply.phase === 'settled'
+  if (!settled && (live || [...shown.keys].some((key) => key.startsWith('todos:')))) return []
+  const key = `todos:${reply.todos.map(({ status, content }) => `${status} ${content}`).join('\n')}`
+  return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(reply.todos, width) }]
+}
+
+function endBlocks(reply: Reply, { width }: ViewOptions): readonly Block[] {
+  const lines: readonly Line[] = outcomeLines(reply, width)
+  if (lines.length === 0) return []
+  return [{ key: 'outcome', final: true, gap: 'always', kind: 'note', lines: lines.map((row) => [span(''), ...row]) }]
+}

@@ -1,0 +1,96 @@
+import { Writable } from 'node:stream'
+import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { main } from '../src/cli/main.ts'
+import type { ProcessIO } from '../src/cli/process-io.ts'
+import { fakeProcess } from './fixture/io.ts'
+
+/** Runs the command on a real server that requires a password. */
+let model: Awaited<ReturnType<typeof startModel>>
+let opencode: Awaited<ReturnType<typeof launchOpencode>>
+const PASSWORD = 'not-to-be-seen'
+const AUTHORIZATION = `Basic ${Buffer.from(`opencode:${PASSWORD}`).toString('base64')}`
+
+beforeAll(async () => {
+  model = await startModel({ scripts: Object.assign({}, ...scenarios.map(({ scripts }) => scripts)) })
+  opencode = await launchOpencode({ model, password: PASSWORD })
+})
+
+afterAll(async () => {
+  await opencode?.stop()
+  await model?.close()
+})
+
+const until = (condition: () => boolean | Promise<boolean>) => expect.poll(condition, { interval: 20 }).toBe(true)
+
+function start(args: readonly string[], { env = {}, ...given }: Partial<ProcessIO> = {}) {
+  const fake = fakeProcess({ env: { OPENCODE_SERVER_PASSWORD: PASSWORD, ...env } })
+  return {
+    ...fake,
+    done: main([...args, '--directory', opencode.directory], { ...fake.io, ...given, env: fake.io.env }),
+  }
+}
+
+/** Whether the server is working on anything. */
+async function isBusy(): Promise<boolean> {
+  const url = `${opencode.url}/session/status?directory=${encodeURIComponent(opencode.directory)}`
+  const response = await fetch(url, { headers: { authorization: AUTHORIZATION } })
+  return Object.keys((await response.json()) as object).length > 0
+}
+
+test.each([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s aborts what prompt started and ends with %i', async (signal, code) => {
+  const prompt = start(['prompt', '--changes', promptFor('abort-text'), '--url', opencode.url])
+  await until(() => prompt.stdout().includes('"delta"'))
+  prompt.signal(signal)
+  expect(await prompt.done).toBe(code)
+  expect(await isBusy()).toBe(false)
+  expect(prompt.stdout()).toContain('"outcome":"aborted"')
+  expect(prompt.listening()).toBe(0)
+})
+
+test('a reader that leaves aborts what prompt started, and ends with 141', async () => {
+  let heard = ''
+  const stdout = new Writable({
+    write(chunk, _, done) {
+      heard += String(chunk)
+      if (!heard.includes('"delta"')) return done()
+      done(Object.assign(new Error('EPIPE: it failed'), { code: 'EPIPE' }))
+    },
+  })
+  const prompt = start(['prompt', '--changes', promptFor('abort-text'), '--url', opencode.url], { stdout })
+  expect(await prompt.done).toBe(141)
+  expect(await isBusy()).toBe(false)
+  expect(prompt.stderr()).toBe('')
+})
+
+describe('the server and its password', () => {
+  test('come from the environment if no --url is given', async () => {
+    const prompt = start(['prompt', promptFor('plain')], { env: { OPENCODE_URL: opencode.url } })
+    expect(await prompt.done).toBe(0)
+    expect(prompt.stdout()).toContain('Hello!')
+  })
+
+  test('a password in --url takes precedence over the environment', async () => {
+    const url = opencode.url.replace('//', `//opencode:${PASSWORD}@`)
+    const prompt = start(['prompt', promptFor('plain'), '--url', url], { env: { OPENCODE_SERVER_PASSWORD: 'other' } })
+    expect(await prompt.done).toBe(0)
+    expect(prompt.stdout() + prompt.stderr()).not.toContain(PASSWORD)
+  })
+
+  test('a refused password says what to set, and shows no password', async () => {
+    const prompt = start(['prompt', 'Hello', '--url', opencode.url], { env: { OPENCODE_SERVER_PASSWORD: 'wrong-one' } })
+    expect(await prompt.done).toBe(1)
+    expect(prompt.stderr()).toBe(
+      `reply: ${opencode.url} refused the credentials (401): set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values.\n`,
+    )
+  })
+
+  test('a server that requires a password says so if none was sent', async () => {
+    const prompt = start(['prompt', 'Hello', '--url', opencode.url], { env: { OPENCODE_SERVER_PASSWORD: '' } })
+    expect(await prompt.done).toBe(1)
+    expect(prompt.stderr()).toContain('asks for a password (401): set OPENCODE_SERVER_PASSWORD')
+  })
+})

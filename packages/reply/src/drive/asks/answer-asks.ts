@@ -1,0 +1,196 @@
+import { hasSameContent, isEqualAsk } from '../../ask/equal.ts'
+import type { Ask, PermissionAsk, PermissionReply } from '../../ask.ts'
+import { ReplyError } from '../../error.ts'
+import type { AskClosedEvent } from '../../event.ts'
+import type { Reply } from '../../reply.ts'
+import type { Clock } from '../clock.ts'
+import type { Addressee, Stopping } from '../run/stopping.ts'
+import type { Engine } from '../store/engine.ts'
+import type { Rest } from '../transport/rest.ts'
+import { type Answer, checkAnswers } from './check-answers.ts'
+
+export interface AsksOptions {
+  readonly engine: Engine
+  readonly rest: Pick<Rest, 'answerQuestion' | 'rejectQuestion' | 'permit'>
+  readonly clock: Clock
+  readonly stopping: Stopping
+}
+
+export interface Asks {
+  answer(ask: Ask, answer: Answer): Promise<void>
+  reject(ask: Ask, message?: string): Promise<void>
+}
+
+type Post = (signal: AbortSignal) => Promise<unknown>
+
+interface Sending {
+  readonly how: AskClosedEvent['how']
+  /**
+   * Throws if the ask changed since the answer was given. Called right before the post, because getting there may take
+   * long.
+   */
+  readonly check: () => unknown
+  readonly post: Post
+}
+
+/** An answer to an equal permission that is also sent to this one. */
+interface Settled {
+  readonly reply: PermissionReply
+  readonly sent: Promise<void>
+}
+
+/** Far more than are ever pending at once. */
+const maxSettledBy = 1000
+
+/**
+ * Sends people's answers. Validates each first, because the server accepts anything. Applies an accepted answer at
+ * once; the server's own event may be lost in a gap, and says the same.
+ */
+export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks {
+  /** Asks being answered. Servers up to 1.14 would accept a second answer too. */
+  const inFlight = new Set<string>()
+  const settledBy = new Map<string, Settled>()
+  return { answer, reject }
+
+  async function answer(ask: Ask, given: Answer): Promise<void> {
+    if (ask.type === 'question') {
+      const check = (): void => requireSame(ask, requirePending(ask))
+      check()
+      const answers = checkAnswers(ask, given)
+      const post: Post = (signal) => rest.answerQuestion(ask, answers, signal)
+      return await send(ask, { how: { type: 'answered', answers }, check, post })
+    }
+    if (given !== 'once' && given !== 'always') {
+      throw new ReplyError(
+        'invalid',
+        `A permission takes "once" or "always", not ${JSON.stringify(given)}; use reject() to refuse it.`,
+      )
+    }
+    await permit(ask, given, undefined)
+  }
+
+  async function reject(ask: Ask, message?: string): Promise<void> {
+    if (ask.type === 'permission') return await permit(ask, 'reject', message)
+    requirePending(ask)
+    const post: Post = (signal) => rest.rejectQuestion(ask, signal)
+    await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
+  }
+
+  /** Equal permissions are one question to a person: the answer to one is sent to all that are pending. */
+  async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
+    // An observer that answers every ask it receives also answers those that an equal one has settled.
+    const settled = settledBy.get(ask.requestID)
+    if (settled?.reply === reply && !isOpen(ask)) return await settled.sent
+    const check = (): Ask => {
+      const known = requirePending(ask)
+      if (reply !== 'reject') requireSame(ask, known)
+      return known
+    }
+    const how = { type: 'permission', reply } as const
+    // A consent applies to equal asks only if the caller knew what this one would run.
+    const known = check()
+    const meant = reply === 'reject' ? known : ask
+    const equal = equalTo(meant).map(({ requestID }) => requestID)
+    await send(ask, { how, check, post: (signal) => rest.permit(ask, reply, { message, signal }) })
+    // Looks them up again: an ask that has changed in the meantime would run something else.
+    const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
+    const posts = others.map(async (other) => {
+      const stillSame = (): void => requireEqual(other, meant)
+      const post: Post = (signal) => rest.permit(other, reply, { message, signal })
+      // The first answer may have settled the others as well: `always` and a rejection do.
+      const sent = send(other, { how, check: stillSame, post }).catch(unlessResolved)
+      settledBy.set(other.requestID, { reply, sent })
+      await sent
+    })
+    for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
+    await Promise.all(posts)
+  }
+
+  /** Whether the ask is pending and no answer is being sent. */
+  function isOpen(ask: Ask): boolean {
+    return knownAs(ask).status === 'pending' && !inFlight.has(ask.requestID)
+  }
+
+  /** Excludes an ask that changed and would now run something else. */
+  function requireEqual(other: Ask, meant: Ask): void {
+    if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolved(other)
+  }
+
+  /** The tree's other pending permissions that would run the same, in their current state. */
+  function equalTo(ask: Ask): readonly Ask[] {
+    const isEqual = (other: Ask): boolean => other.requestID !== ask.requestID && isEqualAsk(ask, other)
+    return (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
+  }
+
+  async function send(ask: Ask, { how, check, post }: Sending): Promise<void> {
+    if (inFlight.has(ask.requestID)) throw alreadyResolved(ask)
+    inFlight.add(ask.requestID)
+    const leave = stopping.leave(addresseeOf(ask))
+    try {
+      await leave.placed()
+      // The run is being stopped: unsent answers must not be sent any more.
+      if (leave.signal.aborted) throw alreadyResolved(ask)
+      check()
+      await post(leave.signal)
+      const { sessionID, requestID } = ask
+      engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])
+    } catch (error) {
+      const isGone = error instanceof ReplyError && error.type === 'gone'
+      if (isGone || leave.signal.aborted) throw alreadyResolved(ask)
+      throw error
+    } finally {
+      leave.release()
+      inFlight.delete(ask.requestID)
+    }
+  }
+
+  /** The current state of the ask. The caller's copy may be outdated. */
+  function requirePending(ask: Ask): Ask {
+    const known = knownAs(ask)
+    if (known.status !== 'pending') throw alreadyResolved(known)
+    return known
+  }
+
+  function knownAs(ask: Ask): Ask {
+    return rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
+  }
+
+  /** The reply that contains the ask. An ask taken from a sub-agent's own reply does not name the root. */
+  function rootOf(ask: Ask): Reply | undefined {
+    const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
+    return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
+  }
+
+  function addresseeOf(ask: Ask): Addressee {
+    const root = rootOf(ask)
+    const sessionIDs = [...(root ? [root.sessionID] : []), ...ask.path, ask.sessionID]
+    const top = { sessionID: ask.path[0] ?? ask.sessionID, directory: ask.directory }
+    return { requestID: ask.requestID, sessionIDs, unplaced: root ? undefined : top }
+  }
+}
+
+/**
+ * Ensures that the caller allows what they read. Answering an ask without a call allows it unseen: the call may become
+ * known at any moment, even between the ask and an immediate answer.
+ */
+function requireSame(ask: Ask, known: Ask): void {
+  const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call
+  if (hasSameContent(ask, isUnseen ? { ...known, call: undefined } : known)) return
+  const words = `The ${ask.type} ${ask.requestID} is not what it was when it was read: its content has changed`
+  throw new ReplyError(
+    'invalid',
+    `${words}. Read it again from the reply (pendingAsks) or from askChanged, then answer.`,
+  )
+}
+
+function unlessResolved(error: unknown): void {
+  if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
+}
+
+function alreadyResolved(ask: Ask): ReplyError {
+  const how = ask.status === 'pending' ? 'answered, rejected or withdrawn' : ask.status
+  return new ReplyError(
+    'already-resolved',
+    `The ${ask.type} ${ask.requestID} is already resolved (${how}); there is nothing left to answer.`,
+  )
+}

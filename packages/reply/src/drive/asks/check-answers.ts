@@ -1,0 +1,63 @@
+import type { Question, QuestionAsk } from '../../ask.ts'
+import { ReplyError } from '../../error.ts'
+
+/**
+ * For a question: one list per question of labels, option numbers from 1, or free text. For a permission: `once` or
+ * `always`.
+ */
+export type Answer = readonly (readonly string[])[] | 'once' | 'always'
+
+/**
+ * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid` with what is wrong and
+ * what would be right.
+ */
+export function checkAnswers(ask: QuestionAsk, given: Answer): string[][] {
+  const { questions } = ask
+  if (typeof given === 'string' || given.length !== questions.length) {
+    const count = typeof given === 'string' ? JSON.stringify(given) : `${given.length} lists`
+    throw new ReplyError(
+      'invalid',
+      `The question needs ${questions.length} lists of answers, one for each question, not ${count}.`,
+    )
+  }
+  return questions.map((question, index) => checkAnswer(question, given[index] ?? []))
+}
+
+function checkAnswer(question: Question, given: readonly string[]): string[] {
+  const labels = question.options.map((option) => option.label)
+  const choices = labels.map((label) => JSON.stringify(label)).join(', ')
+  const named = JSON.stringify(question.header || question.question)
+  if (given.length === 0 || given.some((answer) => answer.trim() === '')) {
+    throw new ReplyError(
+      'invalid',
+      `The answer to ${named} is empty; give ${choices === '' ? 'some words' : `one of ${choices}`}.`,
+    )
+  }
+  const answers = [...new Set(given.map((answer) => labelOf(answer, question, labels)))]
+  if (answers.length > 1 && !question.multiple) {
+    throw new ReplyError(
+      'invalid',
+      `${named} takes one answer, not ${answers.length}: ${answers.map((answer) => JSON.stringify(answer)).join(', ')}.`,
+    )
+  }
+  const strange = question.custom ? undefined : answers.find((answer) => !labels.includes(answer))
+  if (strange !== undefined) {
+    const numbers = labels.length === 0 ? '' : `, or a number from 1 to ${labels.length}`
+    throw new ReplyError(
+      'invalid',
+      `${JSON.stringify(strange)} is no option of ${named}; give one of ${choices}${numbers}.`,
+    )
+  }
+  return answers
+}
+
+/**
+ * An option's number stands for its label, unless the number itself is a label. In quotes it is free text: the literal
+ * number.
+ */
+function labelOf(answer: string, { custom }: Question, labels: readonly string[]): string {
+  if (labels.includes(answer)) return answer
+  const quoted = custom ? /^"(\d+)"$/.exec(answer)?.[1] : undefined
+  if (quoted !== undefined) return quoted
+  return /^\d+$/.test(answer) ? (labels[Number(answer) - 1] ?? answer) : answer
+}

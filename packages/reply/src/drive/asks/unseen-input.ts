@@ -1,0 +1,96 @@
+import type { PermissionAsk } from '../../ask.ts'
+import { toReadMessages } from '../../decode/rest.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { ReplyEvent } from '../../event.ts'
+import { askAt } from '../../reduce/ask.ts'
+import type { Clock } from '../clock.ts'
+import type { Engine } from '../store/engine.ts'
+import type { Rest } from '../transport/rest.ts'
+
+export interface UnseenOptions {
+  readonly engine: Engine
+  readonly rest: Pick<Rest, 'message'>
+  readonly clock: Clock
+  readonly onError: OnError
+  /** While the stream is down nothing is read: the resync reads everything. */
+  readonly isLive: () => boolean
+}
+
+/** Servers up to 1.2 send the call's part some milliseconds after the ask; then there is nothing to read. */
+export const unseenMs = 1000
+
+/** Each further read waits twice as long, up to this. */
+const maxWaitMs = 30_000
+
+/**
+ * Reads the message of a permission whose call's input the stream has not sent: until then, what it would run is
+ * unknown. Repeats the read while the permission is pending. Skips permissions that name no message or call. Returns a
+ * function that stops it.
+ */
+export function readUnseenInputs({ engine, rest, clock, onError, isLive }: UnseenOptions): () => void {
+  const stops = new Map<string, () => void>()
+  let isStopped = false
+  engine.onStep(({ changes }) => {
+    for (const change of changes) {
+      if (change.type === 'permissionAsked' && isUnseen(change.ask)) later(change.ask, unseenMs)
+    }
+  })
+  return () => {
+    isStopped = true
+    for (const stop of stops.values()) stop()
+    stops.clear()
+  }
+
+  function later(ask: PermissionAsk, waitMs: number): void {
+    if (isStopped) return
+    stops.get(ask.requestID)?.()
+    stops.set(
+      ask.requestID,
+      clock.after(waitMs, () => void look(ask, waitMs)),
+    )
+  }
+
+  async function look(ask: PermissionAsk, waitMs: number): Promise<void> {
+    if (isStillUnseen(ask) && isLive()) {
+      try {
+        engine.apply(await eventsOf(ask))
+      } catch (error) {
+        // Looks again for a message that is not stored yet; reports any other error once.
+        if (waitMs === unseenMs && !(error instanceof ReplyError && error.type === 'gone')) onError(unread(ask, error))
+      }
+    }
+    stops.delete(ask.requestID)
+    if (isStillUnseen(ask)) later(ask, Math.min(2 * waitMs, maxWaitMs))
+  }
+
+  async function eventsOf(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
+    const { sessionID, messageID, callID } = ask
+    if (messageID === undefined) return []
+    const [read] = toReadMessages([await rest.message(ask, messageID)], onError)
+    const part = read?.parts.find((other) => other.type === 'tool' && other.callID === callID)
+    if (!read || !part) return []
+    const at = clock.now()
+    return [
+      { type: 'message', sessionID, message: read.head, at },
+      { type: 'part', sessionID, part, at },
+    ]
+  }
+
+  /** Uses the current state; the timer's copy is outdated. */
+  function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
+    const asks = engine.openReply(path[0] ?? '')?.asks ?? []
+    const ask = asks[askAt(asks, requestID)]
+    return ask?.type === 'permission' && isUnseen(ask)
+  }
+}
+
+function isUnseen({ status, call, callID, messageID }: PermissionAsk): boolean {
+  return status === 'pending' && call === undefined && callID !== undefined && messageID !== undefined
+}
+
+function unread({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
+  const type = cause instanceof ReplyError ? cause.type : 'malformed'
+  const words = `What permission ${requestID} would run could not be read from message ${messageID} of session ${sessionID}`
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new ReplyError(type, `${words}: ${reason} It is read again while the permission is pending.`, { cause })
+}

@@ -1,0 +1,161 @@
+import { type OnError, ReplyError } from '../../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
+import { findReply } from '../../reduce/child.ts'
+import { isFinished } from '../../reduce/settle.ts'
+import type { Reply } from '../../reply.ts'
+import type { Idle } from '../../track/state.ts'
+import type { Clock } from '../clock.ts'
+
+export interface IdleCheckOptions {
+  readonly clock: Clock
+  readonly onError: OnError
+  /** Wait after idle was seen with an unfinished message, and again after REST confirmed it. */
+  readonly graceMs: number
+  /** Delay before checking a reply without events, in ms; doubles with each further check. */
+  readonly waitMs: number
+  readonly read: (reply: Reply) => Promise<SnapshotEvent>
+  readonly apply: (events: readonly ReplyEvent[]) => void
+  readonly openReply: (sessionID: string) => Reply | undefined
+  readonly idleOf: (sessionID: string) => Idle | undefined
+  /** Whether a prompt was posted for it from here, so that something has to run. */
+  readonly isExpected: (sessionID: string) => boolean
+}
+
+export interface IdleCheck {
+  /**
+   * Checks whether the session's reply may have ended unnoticed, and starts to find out. Call it when the session's
+   * course may have changed.
+   */
+  review(sessionID: string): void
+  stop(): void
+}
+
+interface Case {
+  readonly reason: 'idle' | 'waiting'
+  looks: number
+  failures: number
+  stop: () => void
+}
+
+/** With the default of 500 ms, they take half a minute. */
+const maxLooks = 6
+const maxDelayMs = 30_000
+
+/** For a server that keeps its stream open but doesn't answer requests: with the delays in between, four minutes. */
+const maxFailures = 10
+
+/**
+ * Ends replies that the stream doesn't end: a run that is idle with an unfinished message, a run whose end fell into a
+ * gap, and a prompt for which nothing ever ran. Checks each over REST and settles it only if REST confirms.
+ */
+export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
+  const { clock, graceMs, waitMs } = options
+  const cases = new Map<string, Case>()
+  return { review, stop }
+
+  function review(sessionID: string): void {
+    const reply = options.openReply(sessionID)
+    // The abort itself waits for the end.
+    if (!reply || reply.aborting) return forget(sessionID)
+    // A background sub-agent's end arrives on the stream.
+    if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
+    // Servers from 1.17 on report `connected` shortly before they are: events in between are lost.
+    const isUntold = options.isExpected(sessionID) && reply.promptIDs.length === 0
+    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUntold)) begin(sessionID, 'waiting')
+    else if (options.idleOf(sessionID)) begin(sessionID, 'idle')
+    else forget(sessionID)
+  }
+
+  function begin(sessionID: string, reason: Case['reason']): void {
+    const known = cases.get(sessionID)
+    if (known?.reason === reason) return
+    known?.stop()
+    const next: Case = { reason, looks: 0, failures: 0, stop: () => {} }
+    cases.set(sessionID, next)
+    schedule(sessionID, next)
+  }
+
+  function schedule(sessionID: string, open: Case): void {
+    const isWaiting = options.openReply(sessionID)?.phase === 'waiting'
+    const delayMs = isWaiting || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
+    open.stop = clock.after(delayMs, () => void look(sessionID, open))
+  }
+
+  async function look(sessionID: string, open: Case): Promise<void> {
+    if (cases.get(sessionID) !== open) return
+    const reply = options.openReply(sessionID)
+    if (!reply) return forget(sessionID)
+    open.looks += 1
+    let snapshot: SnapshotEvent | undefined
+    try {
+      snapshot = await options.read(reply)
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'gone') return retry(sessionID, open, error)
+      return options.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
+    }
+    if (cases.get(sessionID) !== open) return
+    options.apply([snapshot])
+    if (cases.get(sessionID) !== open) return
+    const after = options.openReply(sessionID)
+    if (!after) return forget(sessionID)
+    if (snapshot.status !== 'idle') return forget(sessionID)
+    decide(after, open, snapshot)
+  }
+
+  /** The server could not be asked. The transport handles the lost connection; this check stays scheduled. */
+  function retry(sessionID: string, open: Case, error: unknown): void {
+    options.onError(
+      error instanceof ReplyError
+        ? error
+        : new ReplyError('unreachable', `Session ${sessionID} could not be read.`, { cause: error }),
+    )
+    if (cases.get(sessionID) !== open) return
+    open.failures += 1
+    // The stream said that the run is over, but how it ended can't be determined any more.
+    if (open.failures > maxFailures && options.idleOf(sessionID) === 'heard')
+      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
+    open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
+  }
+
+  /** REST shows the session idle. */
+  function decide(reply: Reply, open: Case, snapshot: SnapshotEvent): void {
+    const { sessionID } = reply
+    const at = clock.now()
+    // A server that has just been started may take seconds before it begins.
+    if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
+    if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
+      const message = `Nothing ran for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
+      return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
+    }
+    // Requires two checks, a grace period apart: a normal end passes through the same state.
+    if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
+    const by = options.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
+    const ended = endedBelow(reply, snapshot.children)
+    options.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
+    const after = options.openReply(sessionID)
+    if (!after || snapshot.children.some(isAtWork)) return forget(sessionID)
+    options.apply([{ type: 'settle', sessionID, at, by }])
+  }
+
+  function forget(sessionID: string): void {
+    cases.get(sessionID)?.stop()
+    cases.delete(sessionID)
+  }
+
+  function stop(): void {
+    for (const sessionID of [...cases.keys()]) forget(sessionID)
+  }
+}
+
+function isAtWork(snapshot: SnapshotEvent): boolean {
+  return snapshot.status !== 'idle' || snapshot.children.some(isAtWork)
+}
+
+/** The sub-agents that are open here but idle according to REST, deepest first. */
+function endedBelow(reply: Reply, snapshots: readonly SnapshotEvent[]): string[] {
+  return snapshots.flatMap((snapshot) => {
+    const below = endedBelow(reply, snapshot.children)
+    const known = findReply(reply, snapshot.sessionID)
+    return known && known.phase !== 'settled' && !isAtWork(snapshot) ? [...below, snapshot.sessionID] : below
+  })
+}

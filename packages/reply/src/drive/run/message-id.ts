@@ -1,0 +1,25 @@
+import type { Clock } from '../clock.ts'
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const randomDigits = 14
+
+/** How many ids within one millisecond keep their order: the clock has 12 bits below the milliseconds. */
+const perMs = 4096
+
+/**
+ * Makes message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a
+ * counter, so it wraps around every 2.2 years), 14 random letters and digits. Servers require only the prefix.
+ */
+export function createMessageIDs(options: { readonly clock: Clock; readonly random: () => number }): () => string {
+  const { clock, random } = options
+  let lastAt = 0
+  let count = 0
+  return () => {
+    const at = clock.now()
+    count = at === lastAt ? (count + 1) % perMs : 0
+    lastAt = at
+    const ticks = BigInt.asUintN(48, BigInt(Math.trunc(at)) * BigInt(perMs) + BigInt(count))
+    const tail = Array.from({ length: randomDigits }, () => digits[Math.floor(random() * digits.length)] ?? '0')
+    return `msg_${ticks.toString(16).padStart(12, '0')}${tail.join('')}`
+  }
+}

@@ -1,0 +1,162 @@
+import type { Change, ChangeOf, ChangeType } from '../../change.ts'
+import { diff } from '../../diff.ts'
+import { emptyReply } from '../../reduce/shape.ts'
+import type { Step } from '../../reduce.ts'
+import type { Reply } from '../../reply.ts'
+import type { LiveReply } from '../store/replies.ts'
+import { createChangeQueue } from './change-queue.ts'
+
+/**
+ * One live reply. Reading it and waiting for it are independent: the reply continues without an iterator, and `break`
+ * stops nothing. Each iterator reads at its own speed and ends with the same reply: one that starts late or falls far
+ * behind gets a diff to the newest state instead of each change.
+ */
+export interface ReplyStream extends AsyncIterable<Change> {
+  /** The settled reply. Never rejects: a failure is an outcome. */
+  readonly result: Promise<Reply>
+  /** The newest state; undefined until the session is known. */
+  readonly reply: Reply | undefined
+  /** Whether the session was busy and the prompt joined the running reply. Undefined until that is known. */
+  readonly joined: boolean | undefined
+  /**
+   * Ends the run, even one that others began and this prompt joined: see `OpenCode.abort`. Resolves with the settled
+   * reply. Before the prompt was posted, it prevents the post. A `noReply` prompt that was posted stays, and nothing
+   * else ends.
+   */
+  abort(): Promise<Reply>
+  /**
+   * Ends all iterators after the changes available now. The run continues; its observers and `result` receive its end.
+   */
+  leave(): void
+  /** Iterates over these types of change only. */
+  filter<T extends ChangeType>(types: readonly T[]): AsyncIterable<ChangeOf<T>>
+  /** The same changes as a web stream; canceling it does not stop the reply. */
+  toReadableStream(): ReadableStream<Change>
+}
+
+export interface StreamSource {
+  readonly stream: ReplyStream
+  /** The reply is known: readers start to receive it. */
+  attach(live: LiveReply, joined: boolean): void
+  /** The server will have no reply; this settled one takes its place. */
+  fail(step: Step): void
+}
+
+export function createReplyStream(options: { readonly abort: () => Promise<void> }): StreamSource {
+  let reply: Reply | undefined
+  let joined: boolean | undefined
+  let settled = false
+  let hasLeft = false
+  const queues = new Set<ReturnType<typeof createChangeQueue>>()
+  let settle: (reply: Reply) => void = () => {}
+  const result = new Promise<Reply>((resolve) => {
+    settle = resolve
+  })
+  const stream: ReplyStream = {
+    result,
+    get reply() {
+      return reply
+    },
+    get joined() {
+      return joined
+    },
+    abort: async () => {
+      await options.abort()
+      return await result
+    },
+    leave,
+    filter,
+    toReadableStream,
+    [Symbol.asyncIterator]: iterate,
+  }
+  return { stream, attach, fail }
+
+  function attach(live: LiveReply, isJoined: boolean): void {
+    joined = isJoined
+    reply = live.reply()
+    const missed = { reply, changes: diff(emptyReply(reply.sessionID), reply) }
+    if (!hasLeft) for (const queue of queues) queue.push(missed)
+    const stop = live.follow((step) => {
+      tell(step)
+      if (settled) stop()
+    })
+    if (reply.phase === 'settled') {
+      stop()
+      tell({ reply, changes: [] })
+    }
+  }
+
+  function fail(step: Step): void {
+    joined ??= false
+    tell(step)
+  }
+
+  function tell(step: Step): void {
+    if (settled) return
+    reply = step.reply
+    if (!hasLeft) for (const queue of queues) queue.push(step)
+    if (reply.phase !== 'settled') return
+    settled = true
+    for (const queue of queues) queue.end()
+    settle(reply)
+  }
+
+  function leave(): void {
+    hasLeft = true
+    for (const queue of queues) queue.end()
+  }
+
+  function iterate(): AsyncIterableIterator<Change, undefined> {
+    return iterateOver((change): change is Change => change !== undefined)
+  }
+
+  function filter<T extends ChangeType>(types: readonly T[]): AsyncIterableIterator<ChangeOf<T>, undefined> {
+    const wanted: ReadonlySet<ChangeType> = new Set(types)
+    return iterateOver((change): change is ChangeOf<T> => wanted.has(change.type))
+  }
+
+  /** Not a generator: one that waits for its next value can't be closed before that arrives. */
+  function iterateOver<C extends Change>(
+    isWanted: (change: Change) => change is C,
+  ): AsyncIterableIterator<C, undefined> {
+    let queue: ReturnType<typeof createChangeQueue> | undefined
+    const open = (): ReturnType<typeof createChangeQueue> => {
+      const opened = createChangeQueue({ sessionID: reply?.sessionID ?? '', reply })
+      if (settled || hasLeft) opened.end()
+      else queues.add(opened)
+      return opened
+    }
+    const iterator: AsyncIterableIterator<C, undefined> = {
+      next: async () => {
+        queue ??= open()
+        for (let change = await queue.take(); change; change = await queue.take()) {
+          if (isWanted(change)) return { done: false, value: change }
+        }
+        queues.delete(queue)
+        return { done: true, value: undefined }
+      },
+      return: async () => {
+        queue ??= open()
+        queues.delete(queue)
+        queue.close()
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    }
+    return iterator
+  }
+
+  function toReadableStream(): ReadableStream<Change> {
+    const iterator = iterate()
+    return new ReadableStream<Change>({
+      pull: async (controller) => {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => {
+        await iterator.return?.()
+      },
+    })
+  }
+}

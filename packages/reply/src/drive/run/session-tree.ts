@@ -1,0 +1,99 @@
+import { toReadSession } from '../../decode/rest.ts'
+import { ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import { maxDepth } from '../../track/state.ts'
+import type { Rest } from '../transport/rest.ts'
+
+/** A session and all sub-agents below it, found over REST. It only grows. */
+export interface Tree {
+  /** Adds sessions that are known to belong to it. */
+  add(sessionIDs: Iterable<string>): void
+  /**
+   * Lists the children of every session in it, at all levels. Rejects with `gone` if the server doesn't know the
+   * topmost session.
+   */
+  walk(): Promise<void>
+  /**
+   * Whether the session belongs to the tree. Checks its ancestors, which also finds sessions that no list of children
+   * has.
+   */
+  holds(sessionID: string): Promise<boolean>
+}
+
+export interface TreeOptions {
+  readonly rest: Rest
+  /** The topmost session. Sub-agents live in the same directory. */
+  readonly place: Place
+  /** The parent's id, over REST; undefined for a root. */
+  readonly parentOf: (place: Place) => Promise<string | undefined>
+  /** Called with the sessions that were found. */
+  readonly onFound: (sessionIDs: Iterable<string>) => void
+}
+
+export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tree {
+  const topID = place.sessionID
+  const sessionIDs = new Set([topID])
+  return { add, walk, holds }
+
+  function add(found: Iterable<string>): void {
+    const ids = [...found].filter((id) => !sessionIDs.has(id))
+    for (const id of ids) sessionIDs.add(id)
+    if (ids.length > 0) onFound(ids)
+  }
+
+  async function walk(): Promise<void> {
+    const seen = new Set<string>()
+    let level: readonly string[] = [...sessionIDs]
+    for (let depth = 0; depth < maxDepth && level.length > 0; depth++) {
+      for (const id of level) seen.add(id)
+      const below = await Promise.all(level.map(childrenOf))
+      add(below.flat())
+      level = [...new Set(below.flat())].filter((id) => !seen.has(id))
+    }
+  }
+
+  async function childrenOf(id: string): Promise<readonly string[]> {
+    const list = await rest.children({ ...place, sessionID: id }).catch((error: unknown) => {
+      // A sub-agent may be deleted in the meantime. The topmost session being gone is an error.
+      if (id !== topID && error instanceof ReplyError && error.type === 'gone') return []
+      throw error
+    })
+    return (Array.isArray(list) ? list : []).flatMap((child) => toReadSession(child)?.id ?? [])
+  }
+
+  async function holds(id: string): Promise<boolean> {
+    const path: string[] = []
+    for (let next: string | undefined = id; next !== undefined; next = await parentOf({ ...place, sessionID: next })) {
+      if (sessionIDs.has(next)) {
+        add(path)
+        return true
+      }
+      if (path.includes(next) || path.length === maxDepth) return false
+      path.push(next)
+    }
+    return false
+  }
+}
+
+/** Reads each session's parent once, because it never changes. A session that is gone has none. */
+export function createParents(rest: Rest): (place: Place) => Promise<string | undefined> {
+  const known = new Map<string, Promise<string | undefined>>()
+  return async (place) => {
+    const { sessionID } = place
+    const before = known.get(sessionID)
+    if (before) return await before
+    const asking = rest.session(place).then(
+      (session) => toReadSession(session)?.parentID,
+      (error: unknown) => {
+        if (error instanceof ReplyError && error.type === 'gone') return undefined
+        known.delete(sessionID)
+        throw error
+      },
+    )
+    known.set(sessionID, asking)
+    if (known.size > maxParents) known.delete([...known.keys()][0] ?? sessionID)
+    return await asking
+  }
+}
+
+const maxParents = 10_000

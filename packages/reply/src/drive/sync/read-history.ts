@@ -1,0 +1,83 @@
+import { toReadMessages } from '../../decode/rest.ts'
+import type { OnError } from '../../error.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import type { Place } from '../../place.ts'
+import { isRunStart } from '../../track/runs.ts'
+import type { Rest } from '../transport/rest.ts'
+
+/** How far back a reading has to go. */
+export interface Reach {
+  /** Messages from this time on (ms since the epoch, server clock), with the run that contains the first of them. */
+  readonly since?: number | undefined
+  /** These messages, with the run that contains the first of them. */
+  readonly messageIDs: readonly string[]
+}
+
+export interface History {
+  /** In the server's order. */
+  readonly messages: SnapshotEvent['messages']
+  /** Whether it has all messages of the session. */
+  readonly isWhole: boolean
+}
+
+export interface HistoryOptions {
+  readonly rest: Pick<Rest, 'messages'>
+  readonly onError: OnError
+}
+
+/** Most runs have fewer messages. */
+const firstPage = 20
+
+/** A page of this size parses in a few milliseconds. */
+const largestPage = 160
+
+/** Messages decoded per batch; other work can run between batches. */
+const slice = 100
+
+/**
+ * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. Uses
+ * pages from 1.2 on. Older servers only take a limit, so this asks again with a larger one.
+ */
+export async function readHistory({ rest, onError }: HistoryOptions, place: Place, reach: Reach): Promise<History> {
+  let messages: SnapshotEvent['messages'] = []
+  let limit = firstPage
+  let before: string | undefined
+  for (;;) {
+    const page = await rest.messages(place, { limit, before })
+    const read = await decoded(page.data, onError)
+    const { next } = page
+    messages = before === undefined ? read : [...read, ...messages]
+    const isLast = next === undefined && (before !== undefined || lengthOf(page.data) !== limit)
+    if (isLast || (next === before && next !== undefined)) return { messages, isWhole: true }
+    if (reaches(messages, reach)) return { messages, isWhole: false }
+    limit = next === undefined ? limit * 4 : Math.min(2 * limit, largestPage)
+    before = next
+  }
+}
+
+/** Whether a run begins among the messages and another precedes it: older messages don't affect that. */
+function reaches(messages: History['messages'], { since = Number.POSITIVE_INFINITY, messageIDs }: Reach): boolean {
+  const missing = new Set(messageIDs)
+  for (let at = messages.length - 1; at > 0; at--) {
+    const head = messages[at]?.head
+    if (head) missing.delete(head.id)
+    if (missing.size > 0 || !isRunStart(messages, at)) continue
+    const { createdAt = Number.NEGATIVE_INFINITY } = messages[at - 1]?.head ?? {}
+    if (createdAt < since) return true
+  }
+  return false
+}
+
+async function decoded(data: unknown, onError: OnError): Promise<SnapshotEvent['messages']> {
+  if (!Array.isArray(data) || data.length <= slice) return toReadMessages(data, onError)
+  const read: SnapshotEvent['messages'][] = []
+  for (let at = 0; at < data.length; at += slice) {
+    if (at > 0) await new Promise((resolve) => setTimeout(resolve, 0))
+    read.push(toReadMessages(data.slice(at, at + slice), onError))
+  }
+  return read.flat()
+}
+
+function lengthOf(data: unknown): number {
+  return Array.isArray(data) ? data.length : 0
+}

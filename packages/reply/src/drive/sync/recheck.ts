@@ -1,0 +1,109 @@
+import { type OnError, ReplyError } from '../../error.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import type { SteadyClock } from '../clock.ts'
+import type { Engine } from '../store/engine.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+
+export interface RecheckOptions {
+  readonly engine: Engine
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly clock: SteadyClock
+  readonly onError: OnError
+}
+
+export interface Recheck {
+  /** A connection is up. Retries what could not be read for it. */
+  begin(unread: readonly ReadRequest[]): void
+  /** Adds sessions to read. */
+  add(requests: readonly ReadRequest[]): void
+  /** Something happened without an event: reads everything at work once more. */
+  again(): void
+  /** The earliest time from which a session that is still due may have missed events. */
+  unreadSince(): number | undefined
+  stop(): void
+}
+
+interface Due {
+  readonly since?: number | undefined
+  readonly tries: number
+}
+
+/** After this long a connection certainly receives events. Measured: 50 ms, on a cold and busy server above 500 ms. */
+export const checkMs = 2000
+
+/** How often a failed read is retried, each time after twice the delay: two minutes in all. */
+export const maxTries = 5
+
+/**
+ * Servers from 1.17 on report `connected` shortly before they subscribe to their own events. Events in between are on
+ * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
+ */
+export function createRecheck({ engine, read, clock, onError }: RecheckOptions): Recheck {
+  const due = new Map<string, Due>()
+  let isUp = false
+  let listenUntil = 0
+  let stopTimer: (() => void) | undefined
+  engine.onTurned((sessionID) => {
+    if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID)) due.set(sessionID, { tries: 0 })
+  })
+  return { begin, add, again, unreadSince, stop }
+
+  function begin(unread: readonly ReadRequest[]): void {
+    stop()
+    isUp = true
+    for (const { sessionID, since } of unread) due.set(sessionID, { since, tries: 0 })
+    listenUntil = clock.monotonic() + checkMs
+    again()
+  }
+
+  function add(requests: readonly ReadRequest[]): void {
+    for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
+    if (due.size > 0) later(0)
+  }
+
+  function again(): void {
+    for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
+    later(0)
+  }
+
+  function unreadSince(): number | undefined {
+    const times = [...due.values()].flatMap(({ since }) => since ?? [])
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  function stop(): void {
+    isUp = false
+    due.clear()
+    stopTimer?.()
+    stopTimer = undefined
+  }
+
+  function later(tries: number): void {
+    stopTimer ??= clock.after(checkMs * 2 ** tries, () => void check())
+  }
+
+  async function check(): Promise<void> {
+    stopTimer = undefined
+    const sessions = [...due]
+    due.clear()
+    for (const [sessionID, { since, tries }] of sessions) {
+      if (!isUp) return
+      try {
+        engine.apply([
+          await read({ ...engine.place(sessionID), reply: engine.newestReply(sessionID), gap: true, since }),
+        ])
+      } catch (error) {
+        const failure =
+          error instanceof ReplyError
+            ? error
+            : new ReplyError('malformed', `Session ${sessionID} could not be read.`, { cause: error })
+        if (failure.type === 'gone') engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
+        else {
+          onError(failure)
+          if (tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
+        }
+      }
+    }
+    if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))
+  }
+}

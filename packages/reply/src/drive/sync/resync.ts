@@ -1,0 +1,95 @@
+import { type OnError, ReplyError } from '../../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+
+export interface ResyncOptions {
+  readonly onError: OnError
+  readonly now: () => number
+  readonly apply: (events: readonly ReplyEvent[]) => void
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  /** What to read after a gap: the sessions of open replies, and watched sessions that are at work. */
+  readonly sessions: () => Promise<readonly ReadRequest[]>
+  /** The snapshots could not be read: the connection is useless. */
+  readonly onFailed: (reason: ReplyError) => void
+  /** Missed events have been read and applied, except for sessions that could not be read. */
+  readonly onSynced: (unread: readonly ReadRequest[]) => void
+}
+
+export interface Resync {
+  /** Takes events from the stream; they are held back until the snapshots of this connection are in. */
+  receive(events: readonly ReplyEvent[]): void
+  /** The stream is gone: drops held events, because everything is read again. */
+  lost(): void
+}
+
+/** At 5,000 events per second, a minute and a half. */
+const maxKept = 500_000
+
+/**
+ * Closes the gap before each connection: from `connected` on it holds events back, reads the sessions over REST, then
+ * applies the snapshots first and the held events after them. Events are idempotent, so what both contain counts once.
+ */
+export function createResync(options: ResyncOptions): Resync {
+  let kept: ReplyEvent[] | undefined = []
+  let generation = 0
+  return { receive, lost }
+
+  function receive(events: readonly ReplyEvent[]): void {
+    const start = events.findIndex((event) => event.type === 'connected')
+    if (!kept) options.apply(events)
+    else if (kept.length < maxKept) for (const event of events) kept.push(event)
+    else options.onFailed(new ReplyError('too-large', `More than ${maxKept} events came while the sessions were read.`))
+    if (start !== -1) void sync(++generation)
+  }
+
+  async function sync(mine: number): Promise<void> {
+    try {
+      const requests = await options.sessions()
+      const failures = new Map<ReadRequest, ReplyError>()
+      const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
+      // One unreadable session must not cost the others their connection. Without the server, the connection is
+      // useless.
+      const dead = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
+      if (dead && failures.size === requests.length) throw dead
+      for (const failure of failures.values()) options.onError(failure)
+      if (mine !== generation) return
+      const events = kept ?? []
+      kept = undefined
+      const [first, ...rest] = events
+      const found = snapshots.filter((snapshot) => snapshot !== undefined)
+      options.apply([...(first ? [first] : []), ...found, ...rest])
+      options.onSynced([...failures.keys()])
+    } catch (cause) {
+      if (mine !== generation) return
+      const reason =
+        cause instanceof ReplyError
+          ? cause
+          : new ReplyError('unreachable', 'The sessions could not be read.', { cause })
+      options.onFailed(reason)
+    }
+  }
+
+  async function readOne(
+    request: ReadRequest,
+    failures: Map<ReadRequest, ReplyError>,
+  ): Promise<ReplyEvent | undefined> {
+    try {
+      return await options.read(request)
+    } catch (error) {
+      const failure =
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('malformed', `Session ${request.sessionID} could not be read.`, { cause: error })
+      if (failure.type !== 'gone') {
+        failures.set(request, failure)
+        return undefined
+      }
+      return { type: 'session-removed', sessionID: request.sessionID, at: options.now(), by: 'rest' }
+    }
+  }
+
+  function lost(): void {
+    generation += 1
+    kept = []
+  }
+}

@@ -1,0 +1,222 @@
+import { toReadSessions, toReadStatuses } from '../../decode/rest.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import type { ReplyObserver } from '../../observer.ts'
+import type { Place } from '../../place.ts'
+import type { Reply } from '../../reply.ts'
+import type { Engine } from '../store/engine.ts'
+import { observersOf } from '../store/observers.ts'
+import type { LiveReply } from '../store/replies.ts'
+import type { Rest } from '../transport/rest.ts'
+import { createOpenDirectories } from './open-directories.ts'
+import type { Places } from './places.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+
+/**
+ * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
+ * spelling of the directory, so a trailing slash, `..` or a link makes no difference; servers before 1.2 don't follow
+ * links.
+ */
+export interface WatchTarget {
+  readonly sessionID?: string | undefined
+  readonly directory?: string | undefined
+}
+
+export interface WatchOptions {
+  /** Called once per reply; the returned observers observe that reply to its end. */
+  readonly observe: (reply: Reply) => readonly ReplyObserver[]
+}
+
+export interface Watching {
+  watch(target: WatchTarget, options: WatchOptions): () => void
+  /** Asks the server for its spelling of the watched directories. */
+  spell(): Promise<void>
+  /** The directories to ask after a gap. */
+  directories(): readonly (string | undefined)[]
+  /**
+   * A session was read: reports an error if it is watched by its id but is a sub-agent's, which has no replies of its
+   * own.
+   */
+  note(snapshot: SnapshotEvent): void
+  /** The watched sessions that are at work, or were since then, according to REST. */
+  atWork(since?: number): Promise<AtWork>
+}
+
+export interface AtWork {
+  readonly requests: readonly ReadRequest[]
+  /** Whether every directory could be read. */
+  readonly isWhole: boolean
+}
+
+export interface WatchingOptions {
+  readonly engine: Engine
+  readonly rest: Rest
+  readonly places: Places
+  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly onError: OnError
+  readonly directory?: string | undefined
+  /** How many settled replies are kept for late events. */
+  readonly keepSettled: number
+  readonly listen: (directory: string | undefined) => Promise<void>
+  /** Whether the stream is up and missed events have been read. */
+  readonly isLive: () => boolean
+}
+
+/** A target with its current state. */
+interface Watch {
+  readonly target: WatchTarget
+  /** In the server's spelling; the given one until that is known. */
+  directory: string | undefined
+  isSpelled: boolean
+  readonly take: (live: LiveReply, reply: Reply) => void
+  /** Replies from a different spelling, until the server's is known. */
+  undecided: LiveReply[]
+  isTold: boolean
+}
+
+export function createWatching(options: WatchingOptions): Watching {
+  const { engine, rest, places, onError } = options
+  const watches = new Set<Watch>()
+  let home = options.directory
+  const directories = createOpenDirectories({ engine, home: () => home, isLive: options.isLive })
+  return { watch, spell, directories: asked, note, atWork }
+
+  function asked(): readonly (string | undefined)[] {
+    const targets = [...watches].flatMap(({ directory }) => directory ?? [])
+    return [...new Set([...directories.list(), ...targets])]
+  }
+
+  function note({ sessionID, session: { parentID } }: SnapshotEvent): void {
+    if (parentID === undefined) return
+    for (const watched of watches) {
+      if (watched.target.sessionID !== sessionID || watched.isTold) continue
+      watched.isTold = true
+      const words = `Session ${sessionID} is a sub-agent's and has no replies of its own; watch the one that started it, ${parentID}.`
+      onError(new ReplyError('invalid', words))
+    }
+  }
+
+  function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
+    let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
+    const { directory } = target
+    const watched: Watch = { target, directory, isSpelled: directory === undefined, take, undecided: [], isTold: false }
+    watches.add(watched)
+    for (const live of engine.replies.open()) take(live, live.reply())
+    const stopOpened = engine.replies.onOpened(take)
+    if (options.isLive()) void attach(watched)
+    return () => {
+      watches.delete(watched)
+      stopOpened()
+      for (const { stop } of stops) stop()
+    }
+
+    function take(live: LiveReply, reply: Reply): void {
+      if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return
+      if (watched.directory !== undefined && watched.directory !== reply.directory) {
+        if (!watched.isSpelled) watched.undecided.push(live)
+        return
+      }
+      // Dropped replies have nothing left to stop.
+      const mine = [...stops, { live, stop: live.observe(observersOf(observe, reply, onError)) }]
+      const settled = mine.filter((other) => other.live.reply().phase === 'settled')
+      const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
+      stops = gone.size === 0 ? mine : mine.filter((other) => !gone.has(other))
+    }
+  }
+
+  /** Asks the server for its spelling of the watched directories. Rejects if the server doesn't answer. */
+  async function spell(): Promise<void> {
+    const { directory } = options
+    if (directory !== undefined) home = await places.spelled(directory)
+    await Promise.all([...watches].map(spellOne))
+  }
+
+  async function spellOne(watched: Watch): Promise<void> {
+    const { directory } = watched.target
+    if (watched.isSpelled || directory === undefined) return
+    watched.directory = await places.spelled(directory)
+    watched.isSpelled = true
+    for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
+  }
+
+  /** Reads the sessions that were at work before the watch began. */
+  async function attach(watched: Watch): Promise<void> {
+    try {
+      await spellOne(watched)
+      if (watched.directory !== undefined) await options.listen(watched.directory)
+      for (const request of (await working(watched)).requests) {
+        if (!engine.openReply(request.sessionID)) engine.apply([await options.read(request)])
+      }
+    } catch (error) {
+      onError(
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('unreachable', 'The sessions at work could not be read.', { cause: error }),
+      )
+    }
+  }
+
+  async function atWork(since?: number): Promise<AtWork> {
+    const found = await Promise.all([...watches].map((watched) => working(watched, since)))
+    return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
+  }
+
+  async function working({ target, directory }: Watch, since?: number): Promise<AtWork> {
+    if (target.sessionID !== undefined)
+      return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
+    let isWhole = true
+    /** A directory that can't be read must not stop the others from being watched. */
+    const complain = (error: unknown): readonly Place[] => {
+      isWhole = false
+      if (error instanceof ReplyError) onError(error)
+      return []
+    }
+    const everywhere = directory === undefined && since !== undefined ? await placesEverywhere(since) : undefined
+    const known = directory === undefined ? directories.list() : [directory]
+    const asked = new Set([...known, ...(everywhere ?? []).map((place) => place.directory)])
+    const lists = await Promise.all(
+      [...asked].flatMap((each) => [
+        placesAtWork(each).catch(complain),
+        since === undefined || everywhere ? [] : placesSince(since, each).catch(complain),
+      ]),
+    )
+    const found = new Map([...(everywhere ?? []), ...lists.flat()].map((place) => [place.sessionID, place])).values()
+    const requests = [...found].map((place) => ({
+      ...place,
+      reply: engine.openReply(place.sessionID),
+      gap: true,
+      since,
+    }))
+    return { requests, isWhole }
+  }
+
+  /** Sessions of any directory that changed since then; undefined if the server can't list them. */
+  async function placesEverywhere(since: number): Promise<readonly Place[] | undefined> {
+    // They forward unknown routes to a website.
+    if (await places.keepsProjectsApart()) return undefined
+    const sessions = await rest.sessionsEverywhere(since).catch(() => undefined)
+    return sessions === undefined ? undefined : placesIn(sessions, { since, directory: undefined })
+  }
+
+  /** Sessions that changed since then. */
+  async function placesSince(since: number, directory: string | undefined): Promise<readonly Place[]> {
+    return placesIn(await rest.sessions(since, directory), { since, directory })
+  }
+
+  async function placesAtWork(directory: string | undefined): Promise<readonly Place[]> {
+    return [...toReadStatuses(await rest.status(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
+  }
+}
+
+interface Since {
+  readonly since: number
+  /** Where the list came from. */
+  readonly directory: string | undefined
+}
+
+/** Skips sub-agents, which are read with their roots; older servers list every session. */
+function placesIn(list: unknown, { since, directory }: Since): readonly Place[] {
+  return toReadSessions(list)
+    .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
+    .map((session) => ({ sessionID: session.id, directory: session.directory ?? directory }))
+}

@@ -1,0 +1,73 @@
+import { ReplyError } from '../../error.ts'
+
+export interface Address {
+  /** Without credentials, query or trailing slash: safe to show. */
+  readonly url: string
+  /** The value of the `authorization` header. Absent without a password. */
+  readonly authorization?: string | undefined
+  /** How to fix the credentials if the server refuses them. */
+  readonly cure: string
+}
+
+/** The address options of `connect`. */
+export interface AddressOptions {
+  readonly url?: string | undefined
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+}
+
+/** The part of `process.env` that `toAddress` reads. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const defaultUrl = 'http://127.0.0.1:4096'
+
+/**
+ * Splits the caller's options into an address that is safe to show and a credential. Reads the environment only if the
+ * caller gave no `url`, so that a password never goes to a server that it was not set for. Throws `invalid` if the url
+ * is not http(s).
+ */
+export function toAddress(options: AddressOptions, environment: Environment = processEnvironment()): Address {
+  const isGiven = options.url !== undefined
+  const env = isGiven ? {} : environment
+  const given = options.url ?? (env.OPENCODE_URL || defaultUrl)
+  const parsed = URL.canParse(given) ? new URL(given) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+    const shown = JSON.stringify(given.replace(/^.*@/, '***@'))
+    const name = isGiven ? 'The url' : 'OPENCODE_URL'
+    throw new ReplyError('invalid', `${name} ${shown} is not an http(s) address; give one like "${defaultUrl}".`)
+  }
+  const url = `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`
+  const password = options.password ?? (decoded(parsed.password) || env.OPENCODE_SERVER_PASSWORD || undefined)
+  const username =
+    options.username ?? (decoded(parsed.username) || (!parsed.password && env.OPENCODE_SERVER_USERNAME) || 'opencode')
+  const cure = isGiven
+    ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username"
+    : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values"
+  if (password === undefined) return { url, cure }
+  return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
+}
+
+/** The error for a response of 401 or 403. */
+export function unauthorized({ url, authorization, cure }: Address, status: number): ReplyError {
+  const what = authorization === undefined ? 'asks for a password' : 'refused the credentials'
+  return new ReplyError('unauthorized', `${url} ${what} (${status}): ${cure}.`)
+}
+
+/** Browsers have no `process`. */
+function processEnvironment(): Environment {
+  return typeof process === 'undefined' ? {} : process.env
+}
+
+/** Works in browsers: `btoa` takes one character per byte. */
+function base64(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
+}
+
+/** Keeps a lone percent sign: not all callers escape it. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

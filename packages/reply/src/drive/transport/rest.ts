@@ -1,0 +1,250 @@
+import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { Ask, PermissionReply } from '../../ask.ts'
+import { ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import type { Clock } from '../clock.ts'
+import { type Address, unauthorized } from './address.ts'
+import { reasonOf } from './error-reason.ts'
+import { readBody } from './read-body.ts'
+import { createSemaphore } from './semaphore.ts'
+
+export interface RestOptions {
+  readonly address: Address
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /**
+   * Without an answer for this long, in ms, a call fails. A command, which answers when its run is over, has no limit.
+   */
+  readonly deadlineMs: number
+  /** The largest body of an answer, in bytes. */
+  readonly maxAnswerBytes: number
+}
+
+/** Concurrent reads: a thousand sessions after a gap must not open thousands of sockets. */
+const maxReads = 16
+
+/** For listing the sessions that changed in a gap. Servers return 100 by default. */
+const maxListed = 100_000
+
+/** What the SDK's calls resolve to. */
+interface Result {
+  readonly data?: unknown
+  readonly error?: unknown
+  readonly response?: Response | undefined
+}
+
+type Placed = keyof Place
+export type PromptBody = Omit<Parameters<Client['session']['promptAsync']>[0], Placed>
+export type CommandBody = Omit<Parameters<Client['session']['command']>[0], Placed>
+export type CreateBody = Omit<NonNullable<Parameters<Client['session']['create']>[0]>, Placed>
+type Client = ReturnType<typeof createOpencodeClient>
+
+interface PermitOptions {
+  readonly message?: string | undefined
+  /** Cancels the answer unless it has been sent. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The fields of an ask that its calls need. */
+type AskPlace = Pick<Ask, 'requestID' | 'sessionID' | 'directory'>
+
+/** The calls to the server; their errors say what failed and the cure. Responses are not validated here. */
+export type Rest = ReturnType<typeof createRest>
+
+export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAnswerBytes }: RestOptions) {
+  const turn = createSemaphore(maxReads)
+  const open = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
+  let closed: ReplyError | undefined
+  const headers = address.authorization === undefined ? {} : { authorization: address.authorization }
+  const client = createOpencodeClient({
+    baseUrl: address.url,
+    headers,
+    fetch: (request) => fetchRepeated(request instanceof Request ? request : new Request(request)),
+  })
+  return {
+    health: () => call('GET /global/health', client.global.health()),
+    sessions: (since: number, directory: string | undefined) =>
+      call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at({ directory }) })),
+    /** Of all projects at once. Servers from 1.2 on have this route as experimental. */
+    sessionsEverywhere: (since: number) =>
+      call(
+        'GET /experimental/session',
+        client.experimental.session.list({ start: since, roots: true, limit: maxListed }),
+      ),
+    newestSession: (directory: string | undefined) =>
+      call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
+    newestMessage: (place: Place) =>
+      call('GET /session/:id/message', client.session.messages({ ...of(place), limit: 1 })),
+    session: (place: Place) => call('GET /session/:id', client.session.get(of(place))),
+    message: (place: Place, messageID: string) =>
+      call('GET /session/:id/message/:id', client.session.message({ ...of(place), messageID })),
+    messages,
+    todos: (place: Place) => call('GET /session/:id/todo', client.session.todo(of(place))),
+    children: (place: Place) => call('GET /session/:id/children', client.session.children(of(place))),
+    status: (directory: string | undefined) => call('GET /session/status', client.session.status(at({ directory }))),
+    questions: (directory: string | undefined) => call('GET /question', client.question.list(at({ directory }))),
+    permissions: (directory: string | undefined) => call('GET /permission', client.permission.list(at({ directory }))),
+    path: (directory: string) => call('GET /path', client.path.get({ directory })),
+    projects: () => call('GET /project', client.project.list()),
+    providers: (directory: string | undefined) =>
+      call('GET /config/providers', client.config.providers(at({ directory }))),
+    create: (directory: string | undefined, body: CreateBody) =>
+      call('POST /session', client.session.create({ ...body, ...at({ directory }) })),
+    prompt: (place: Place, body: PromptBody) =>
+      call('POST /session/:id/prompt_async', client.session.promptAsync({ ...body, ...of(place) })),
+    command: (place: Place, body: CommandBody) =>
+      call('POST /session/:id/command', client.session.command({ ...body, ...of(place) })),
+    abort: (place: Place) => call('POST /session/:id/abort', client.session.abort(of(place))),
+    answerQuestion: (ask: AskPlace, answers: string[][], signal?: AbortSignal) => {
+      const body = { requestID: ask.requestID, answers, ...at(ask) }
+      return call('POST /question/:id/reply', client.question.reply(body, until(signal)))
+    },
+    rejectQuestion: (ask: AskPlace, signal?: AbortSignal) => {
+      const body = { requestID: ask.requestID, ...at(ask) }
+      return call('POST /question/:id/reject', client.question.reject(body, until(signal)))
+    },
+    permit,
+    /** Aborts calls in flight; later calls fail. */
+    close: () => {
+      closed = new ReplyError('closed', 'The connection was closed.')
+      for (const { abort, stop } of open) {
+        stop()
+        abort.abort(closed)
+      }
+    },
+  }
+
+  /**
+   * The newest messages, or those before a cursor. `next` is the cursor of the previous page; absent at the beginning,
+   * and on servers before 1.2, which take only the limit. A cursor without a limit is refused.
+   */
+  async function messages(
+    place: Place,
+    page: { readonly limit: number; readonly before?: string | undefined },
+  ): Promise<{ readonly data: unknown; readonly next?: string | undefined }> {
+    const { limit, before } = page
+    const request = client.session.messages({ ...of(place), limit, ...(before !== undefined && { before }) })
+    const { data, response } = await answer('GET /session/:id/message', request)
+    return { data, next: response.headers.get('x-next-cursor') ?? undefined }
+  }
+
+  /** Answers a permission; on servers before 1.1, by their older route. */
+  async function permit(ask: AskPlace, reply: PermissionReply, options: PermitOptions = {}): Promise<unknown> {
+    const { requestID, sessionID } = ask
+    const { message, signal } = options
+    const body = { requestID, reply, ...(message !== undefined && { message }), ...at(ask) }
+    try {
+      return await call('POST /permission/:id/reply', client.permission.reply(body, until(signal)))
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
+      const old = { sessionID, permissionID: requestID, response: reply, ...at(ask) }
+      return await call('POST /session/:id/permissions/:id', client.permission.respond(old, until(signal)))
+    }
+  }
+
+  /**
+   * After a restart the first request on a kept-alive socket fails, and several may be kept: reads are retried twice,
+   * writes never.
+   */
+  async function fetchRepeated(request: Request): Promise<Response> {
+    if (request.method !== 'GET') return await fetchInTime(request)
+    const release = await turn()
+    try {
+      return await fetchInTime(request)
+        .catch((error: unknown) => fetchInTime(request, error))
+        .catch((error: unknown) => fetchInTime(request, error))
+    } finally {
+      release()
+    }
+  }
+
+  async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
+    if (closed) throw closed
+    // A retry would be just as large.
+    if (isTooLarge(failure)) throw failure
+    const abort = new AbortController()
+    const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
+    const isLong = /\/command$/.test(request.url)
+    // Canceled before it was sent: it must not be sent any more.
+    const takeBack = (): void => abort.abort(request.signal.reason)
+    if (request.signal.aborted) throw request.signal.reason
+    request.signal.addEventListener('abort', takeBack, { once: true })
+    const call = { abort, stop: isLong ? () => {} : clock.after(deadlineMs, () => abort.abort(late)) }
+    open.add(call)
+    try {
+      const response = await fetchOnce(request, { signal: abort.signal })
+      // A body that stalls counts as no answer too.
+      const bytes = await readBody(response, maxAnswerBytes)
+      return new Response(bytes.byteLength === 0 ? null : bytes, response)
+    } finally {
+      call.stop()
+      open.delete(call)
+      request.signal.removeEventListener('abort', takeBack)
+    }
+  }
+
+  async function call(route: string, request: Promise<Result>): Promise<unknown> {
+    return (await answer(route, request)).data
+  }
+
+  async function answer(
+    route: string,
+    request: Promise<Result>,
+  ): Promise<{ readonly data: unknown; readonly response: Response }> {
+    const { data, error, response } = await request.catch((cause: unknown): Result => ({ error: cause }))
+    if (!response && isTooLarge(error)) throw tooLarge(route)
+    if (!response) throw unanswered(route, error)
+    if (response.headers.get('content-type')?.startsWith('text/html')) throw notOpencode(route)
+    if (error === undefined && response.ok) return { data, response }
+    throw refused(route, response.status, error)
+  }
+
+  function unanswered(route: string, cause: unknown): ReplyError {
+    if (cause instanceof Error && cause.message.includes('text/html')) return notOpencode(route)
+    const words = reasonOf(cause)
+    return new ReplyError(
+      'unreachable',
+      `No OpenCode server at ${address.url} (${words}, ${route}): start one with "opencode serve", or give another url.`,
+      { cause },
+    )
+  }
+
+  function tooLarge(route: string): ReplyError {
+    const words = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes: the answer was not read.`
+    return new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has as much.`)
+  }
+
+  function notOpencode(route: string): ReplyError {
+    const words = `${address.url} answered ${route} with a web page: it is no OpenCode server, or one that does not know this route.`
+    return new ReplyError('not-opencode', `${words} Check the url and the server's version.`)
+  }
+
+  function refused(route: string, status: number, error: unknown): ReplyError {
+    if (status === 401 || status === 403) return unauthorized(address, status)
+    if (status === 404)
+      return new ReplyError(
+        'gone',
+        `${address.url} knows nothing of this any more (404 at ${route}): ${reasonOf(error)}`,
+      )
+    return new ReplyError('refused', `${address.url} refused ${route} (${status}): ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'too-large'
+}
+
+function until(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
+}
+
+function of(place: Place): { sessionID: string; directory?: string } {
+  return { sessionID: place.sessionID, ...at(place) }
+}
+
+/** The SDK's types don't accept `undefined`. */
+function at({ directory }: Pick<Place, 'directory'>): { directory?: string } {
+  return directory === undefined ? {} : { directory }
+}

@@ -2,6 +2,7 @@ import { type BinaryOptions, defaultVersion, opencodeBinary } from './binary.ts'
 import { configFor, type OpencodeConfig } from './config.ts'
 import { TestingError } from './error.ts'
 import { startGuard } from './guard.ts'
+import { prepareHome } from './home.ts'
 import type { Model } from './model.ts'
 import { freePort } from './port.ts'
 import { createProject } from './project.ts'
@@ -60,6 +61,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     ...options.files,
     'opencode.json': configFor(version, modelUrl, options.config),
   })
+  await prepareHome(project.home, version)
   const port = options.port ?? (await freePort())
   const guard = startGuard(project.root)
   const { password } = options

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from './error.ts'
 import type { Guard } from './guard.ts'
+import { homeEnvironment } from './home.ts'
 import type { Project } from './project.ts'
 
 export interface ServerOptions {
@@ -31,14 +31,8 @@ const environment = ({ home }: Project, more: Readonly<Record<string, string>>):
   ...Object.fromEntries(
     inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   ),
-  HOME: home,
-  USERPROFILE: home,
-  XDG_CONFIG_HOME: join(home, '.config'),
-  XDG_DATA_HOME: join(home, '.local', 'share'),
-  XDG_STATE_HOME: join(home, '.local', 'state'),
-  XDG_CACHE_HOME: join(home, '.cache'),
+  ...homeEnvironment(home),
   OPENCODE_DISABLE_AUTOUPDATE: '1',
-  OPENCODE_DISABLE_MODELS_FETCH: '1',
   OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
   ...more,
 })

@@ -35,6 +35,8 @@ test('a launched server answers with the script, survives a restart on its port,
   const opencode = await launchOpencode({ model, files: { 'a.txt': 'a' } })
   expect(existsSync(`${opencode.directory}/a.txt`)).toBe(true)
   expect(await ask(opencode)).toContain(words)
+  // What a server would install takes longer than a test.
+  expect(existsSync(`${opencode.home}/.npm`)).toBe(false)
   await opencode.kill()
   expect(await isUp(opencode.url)).toBe(false)
   await opencode.restart()

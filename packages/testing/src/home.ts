@@ -1,0 +1,35 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const modelsFile = 'models.json'
+
+/**
+ * Fills a new home with what servers would otherwise spend their first seconds on:
+ * - Without an installed plugin SDK of their own version they install one into the config folder (50 MB, with npm).
+ *   1.14 and later compare with the lock file, earlier ones with `package.json`.
+ * - The first prompt reads the catalogue of all models, which the scripted model does not need.
+ */
+export const prepareHome = async (home: string, version: string): Promise<void> => {
+  const dependencies = { '@opencode-ai/plugin': version }
+  const config = '.config/opencode'
+  await mkdir(join(home, config, 'node_modules'), { recursive: true })
+  const files = {
+    [`${config}/package.json`]: { dependencies },
+    [`${config}/package-lock.json`]: { packages: { '': { dependencies } } },
+    [modelsFile]: {},
+  }
+  for (const [name, content] of Object.entries(files)) await writeFile(join(home, name), JSON.stringify(content))
+}
+
+/** The environment of a server whose home was prepared. Older servers download their default plugins. */
+export const homeEnvironment = (home: string): Readonly<Record<string, string>> => ({
+  HOME: home,
+  USERPROFILE: home,
+  XDG_CONFIG_HOME: join(home, '.config'),
+  XDG_DATA_HOME: join(home, '.local', 'share'),
+  XDG_STATE_HOME: join(home, '.local', 'state'),
+  XDG_CACHE_HOME: join(home, '.cache'),
+  OPENCODE_MODELS_PATH: join(home, modelsFile),
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+})

@@ -59,7 +59,7 @@ function link(to: string): void {
         (error: Error) => console.error(`No pairing code: ${error.message}`),
       )
     }
-    if (connection === 'open') console.error('Linked. Control-C ends it.')
+    if (connection === 'open') console.error('Linked. Press Control-C to stop.')
     if (connection !== 'close' || isLeaving) return
     const error = lastDisconnect?.error
     if (error && 'output' in error && error.output.statusCode === DisconnectReason.loggedOut)

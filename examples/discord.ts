@@ -68,7 +68,7 @@ async function takesThreads(channelId: string): Promise<boolean> {
 
 channel.start()
 await client.login(token)
-console.error('Listening. Control-C ends it.')
+console.error('Listening. Press Control-C to stop.')
 process.once('SIGINT', async () => {
   await channel.stop()
   await client.destroy()

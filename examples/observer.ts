@@ -29,7 +29,7 @@ function showDetails(ask: Ask): void {
 
 const opencode = connect({ onError: (error) => console.error(error.message) })
 const stop = opencode.watch({}, { observe: () => [attention] })
-console.log('watching; Control-C ends it')
+console.log('watching; press Control-C to stop')
 
 process.once('SIGINT', () => {
   stop()

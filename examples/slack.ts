@@ -54,7 +54,7 @@ const channel = slackChannel({
 })
 
 const server = createServer(channel.listener).listen(Number(PORT))
-console.error(`Listening on port ${PORT}. Control-C ends it.`)
+console.error(`Listening on port ${PORT}. Press Control-C to stop.`)
 process.once('SIGINT', async () => {
   server.close()
   await channel.stop()

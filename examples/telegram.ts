@@ -47,7 +47,7 @@ const channel = telegramChannel({
 })
 
 channel.start()
-console.error('Listening. Control-C ends it.')
+console.error('Listening. Press Control-C to stop.')
 process.once('SIGINT', async () => {
   await channel.stop()
   await opencode.close()

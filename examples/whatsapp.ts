@@ -55,7 +55,7 @@ const channel = whatsappChannel({
 })
 
 const server = createServer(channel.listener).listen(Number(PORT))
-console.error(`Listening on port ${PORT}; Meta needs an https address that leads here. Control-C ends it.`)
+console.error(`Listening on port ${PORT}; Meta needs an https address that leads here. Press Control-C to stop.`)
 process.once('SIGINT', async () => {
   await channel.stop()
   server.close()

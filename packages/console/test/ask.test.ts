@@ -12,8 +12,8 @@ test.each([
   ['a number that is not there', one, '7', 'there is no option 7: type 1 to 3'],
   ['other words', one, 'My\u202eSQL', '"My\\u202eSQL" is not one of the options: type 1 to 3'],
   ['several where one is wanted', one, '1, 2', 'pick one: type 1 to 3'],
-  ['one wrong of several', several, '1,9', 'there is no option 9: type 1 to 3, several with commas'],
-  ['commas alone', several, ',', 'type 1 to 3, several with commas'],
+  ['one wrong of several', several, '1,9', 'there is no option 9: type 1 to 3, separate several with commas'],
+  ['commas alone', several, ',', 'type 1 to 3, separate several with commas'],
 ])('says what to type instead of %s', (_, asked, typed, error) => {
   const read = readQuestionAnswer(typed, asked)
   expect(read.type === 'error' && wrongAnswer(asked, read)).toBe(error)
@@ -36,10 +36,10 @@ test.each([
   ['1', seen, undefined],
   ['2', seen, undefined],
   ['3 no', unseen, undefined],
-  ['maybe', seen, 'type 1, 2 or 3; a reason may follow the 3'],
-  ['2', once, '"always" is not offered here: type 1 or 3; a reason may follow the 3'],
-  ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3; a reason may follow the 3'],
-  ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3; a reason may follow the 3'],
+  ['maybe', seen, 'type 1, 2 or 3; you can add a reason after the 3'],
+  ['2', once, '"always" is not offered here: type 1 or 3; you can add a reason after the 3'],
+  ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
+  ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
 ])('%s for a permission: what is wrong with it', (typed, ask, error) => {
   const read = readPermissionAnswer(typed, { canAlways: ask.always.length > 0 })
   expect(wrongPermission(read, offerOf(ask, { allowUnseen: false }))).toBe(error)

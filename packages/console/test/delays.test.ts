@@ -9,7 +9,7 @@ test.each([true, false])(
     const retrying = (attempt: number) =>
       replyOf([], { phase: 'retrying', retry: { attempt, message: 'Rate limited', nextAt: START + 12_000 } })
     for (const reply of [retrying(1), retrying(1), retrying(2), settledOf([text('a', 'Done.')])]) tell(sink, reply)
-    const kept = terminal.written().match(/↻ Rate limited: trying again in 12 s \(attempt \d\)/g)
+    const kept = terminal.written().match(/↻ Rate limited: retrying in 12 s \(attempt \d\)/g)
     expect(kept?.map((row) => row.at(-2))).toEqual(['1', '2'])
   },
 )
@@ -22,7 +22,7 @@ test('a retry stands between the steps around it', async () => {
   tell(sink, settledOf([text('a', 'One.'), text('b', 'Two.')]))
   expect((await terminal.rows()).filter((row) => row !== '')).toEqual([
     'One.',
-    '↻ Overloaded: trying again (attempt 1)',
+    '↻ Overloaded: retrying (attempt 1)',
     'Two.',
     '✓ completed · 12s',
   ])
@@ -47,7 +47,7 @@ test('text that is still missing after a lost connection is announced, not denie
   expect(terminal.written()).toBe(
     [
       '! connection lost, reconnecting …',
-      '✓ connection restored after 4.0s; text that was missed follows when its part ends',
+      '✓ connection restored after 4.0s; missed text follows when its part ends',
       '',
       'One two three.',
       '',

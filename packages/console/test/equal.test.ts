@@ -63,7 +63,7 @@ test('one answer to both is one line, two different results are two', () => {
     '✓ bash npm publish 1.2s',
   ])
   const apart = pair(answered, { status: 'rejected', closedAt: START + 3010 })
-  expect(picture(settledOf(done, { asks: apart }))).toContain('⊘ refused: bash: npm publish')
+  expect(picture(settledOf(done, { asks: apart }))).toContain('⊘ rejected: bash: npm publish')
 })
 
 test('a permission that is asked for again after its answer is a new question', () => {
@@ -93,5 +93,5 @@ test('without a person, both are rejected and one line says so', async () => {
   observer.permissionAsked?.({ type: 'permissionAsked', ask: second, reply: blocked([first, second]) })
   await new Promise(setImmediate)
   expect(refused).toEqual(['per_1'])
-  expect(said).toEqual([expect.stringContaining('It asks "bash: npm publish". This was refused')])
+  expect(said).toEqual([expect.stringContaining('Rejected "bash: npm publish"')])
 })

@@ -84,13 +84,13 @@ describe('the server and its password', () => {
     const prompt = start(['prompt', 'Hello', '--url', opencode.url], { env: { OPENCODE_SERVER_PASSWORD: 'wrong-one' } })
     expect(await prompt.done).toBe(1)
     expect(prompt.stderr()).toBe(
-      `reply: ${opencode.url} refused the credentials (401): set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values.\n`,
+      `reply: ${opencode.url} rejected the credentials (401): set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values.\n`,
     )
   })
 
   test('a server that requires a password says so if none was sent', async () => {
     const prompt = start(['prompt', 'Hello', '--url', opencode.url], { env: { OPENCODE_SERVER_PASSWORD: '' } })
     expect(await prompt.done).toBe(1)
-    expect(prompt.stderr()).toContain('asks for a password (401): set OPENCODE_SERVER_PASSWORD')
+    expect(prompt.stderr()).toContain('requires a password (401): set OPENCODE_SERVER_PASSWORD')
   })
 })

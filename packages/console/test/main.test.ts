@@ -46,8 +46,8 @@ test('--help names every command, the exit codes and examples', async () => {
 test('--json and --changes have one description in every command', async () => {
   for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
     const help = (await run(command, '--help')).out.replace(/\s+/g, ' ')
-    expect(help).toContain('--json standard output carries JSON lines only: each settled reply with its text, answer')
-    expect(help).toContain('--changes standard output carries JSON lines only: each change, without wire events')
+    expect(help).toContain('--json write only JSON lines to standard output: each settled reply with its text, answer')
+    expect(help).toContain('--changes write only JSON lines to standard output: each change, without wire events')
   }
 })
 
@@ -142,9 +142,9 @@ test('--json and --changes together: both', async () => {
 })
 
 test.each([
-  ['a missing file', 'missing', "can't be read: there is no such file."],
+  ['a missing file', 'missing', "can't be read: no such file."],
   ['a folder', '.', "can't be read: it is a folder."],
-  ['garbage', 'garbage', 'is no recording of an event stream: '],
+  ['garbage', 'garbage', 'is not a recording of an event stream: '],
 ])('%s is an error with exit code 1', async (_, name, words) => {
   const { code, err } = await run('replay', file(name))
   expect(code).toBe(1)
@@ -154,7 +154,7 @@ test.each([
 test('a recording without a reply says so and succeeds', async () => {
   expect(await run('replay', file('empty.sse'))).toEqual({
     code: 0,
-    out: `${file('empty.sse')}: no reply in it\n`,
+    out: `${file('empty.sse')}: contains no reply\n`,
     err: '',
   })
 })

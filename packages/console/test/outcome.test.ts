@@ -11,15 +11,15 @@ test.each([
   [
     'stopped',
     settledOf([text('a', 'x')], { outcome: 'stopped', asks: [permission({ status: 'rejected' })] }),
-    '■ stopped: its permission was refused · 12s',
+    '■ stopped: the permission was rejected · 12s',
   ],
   ['aborted', settledOf([text('a', 'x')], { outcome: 'aborted' }), '■ aborted · 12s'],
   [
     'timed-out',
     settledOf([text('a', 'x')], { outcome: 'timed-out' }),
-    '✗ timed out after 12s: no progress for too long, so it was aborted',
+    '✗ timed out after 12s: aborted after too long without progress',
   ],
-  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: its end was not seen · 12s'],
+  ['lost', settledOf([text('a', 'x')], { outcome: 'lost' }), '✗ lost: the end of the reply was not seen · 12s'],
 ])('says how it ended: %s', (_, reply, line) => {
   expect(picture(reply, { width: 120 })).toContain(line)
 })
@@ -28,7 +28,7 @@ test('a failure says what to do', () => {
   const error = { name: 'APIError', message: 'Invalid key', statusCode: 401, raw: undefined }
   expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
     '✗ failed: APIError: Invalid key · 12s',
-    '  The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.',
+    '  The provider rejected the API key: check it with `opencode auth list`, renew it with `opencode auth login`.',
   ])
 })
 
@@ -43,16 +43,14 @@ test("a failure is shown without the server's stack and without the type of our 
 })
 
 test('an unknown session is named, with what lists the known ones', () => {
-  const error = { name: 'gone', message: 'http://x knows nothing of this: Session not found: ses_x', raw: undefined }
+  const error = { name: 'gone', message: 'http://x no longer has this: Session not found: ses_x', raw: undefined }
   expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
     '✗ failed: no session ses_x on this server · 12s',
-    '  `opencode session list`, run in the project, names the sessions there are.',
+    '  `opencode session list`, run in the project, lists its sessions.',
   ])
 })
 
 test('an answer without text says so', () => {
-  expect(picture(settledOf([]))).toEqual(['✓ completed · 12s', '  It gave no text: the model said nothing at all.'])
-  expect(picture(settledOf([tool('a', 'bash'), tool('b', 'bash')])).at(-1)).toBe(
-    '  It gave no text: only tools ran (2 calls).',
-  )
+  expect(picture(settledOf([]))).toEqual(['✓ completed · 12s', '  No text: the model produced no output.'])
+  expect(picture(settledOf([tool('a', 'bash'), tool('b', 'bash')])).at(-1)).toBe('  No text: only tools ran (2 calls).')
 })

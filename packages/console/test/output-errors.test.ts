@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { main } from '../src/cli/main.ts'
 import { fakeProcess } from './fixture/io.ts'
 
-const FULL = 'no space is left on the device. Make room, or write elsewhere.'
+const FULL = 'no space left on the device. Make room, or write elsewhere.'
 
 /** A minimal server that sends a heartbeat to each new client. */
 async function tinyServer() {

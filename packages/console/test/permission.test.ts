@@ -19,8 +19,8 @@ test('a permission shows the whole command, not the patterns that the server der
     '    export A=1',
     '  1. once — this time only',
     '  2. always — from now on: ls *',
-    '  3. reject — a reason may follow, then the agent goes on with it in mind',
-    '  type 1, 2 or 3; a reason may follow the 3',
+    '  3. reject — add a reason if you like; the agent continues with it in mind',
+    '  type 1, 2 or 3; you can add a reason after the 3',
     '  › █',
     '? waiting for an answer · 0s',
   ])
@@ -46,7 +46,7 @@ test('an edit shows all of its lines, however many', async () => {
   const rows = await terminal.rows()
   for (let at = 1; at <= 100; at++) expect(rows).toContain(`    +line ${at}`)
   expect(rows.slice(-3)).toEqual([
-    '  type 1, 2 or 3; a reason may follow the 3',
+    '  type 1, 2 or 3; you can add a reason after the 3',
     '  › █',
     '? waiting for an answer · 0s',
   ])
@@ -78,15 +78,15 @@ test('it cannot be allowed until its input is known', async () => {
   const { terminal, show, type, sent } = setup([90, 20])
   show(blocked(permission({ call: undefined, callID: 'call_a' })))
   const screen = await terminal.screen()
-  expect(screen).toContain('  What it would run is not known yet; it is asked for.')
+  expect(screen).toContain('  What it would run is not known yet; asking the server.')
   expect(screen.filter((row) => /^ {2}\d\. /.test(row))).toEqual([
-    '  3. reject — a reason may follow, then the agent goes on with it in mind',
+    '  3. reject — add a reason if you like; the agent continues with it in mind',
   ])
   await type('1\r')
   expect((await terminal.screen()).join('\n')).toContain('so it cannot be allowed')
   expect(sent).toEqual([])
   show(blocked(permission({ callID: 'call_a' })))
-  expect(await terminal.screen()).toContain('  it tells more now, or something else: read it again')
+  expect(await terminal.screen()).toContain('  the request changed: read it again')
   await type('\r')
   expect(sent).toEqual([])
   await type('1\r')
@@ -127,7 +127,7 @@ test('nothing is allowed before it was painted', async () => {
 test('a log shows what would run, once it is known', () => {
   const options = { live: false, width: Number.POSITIVE_INFINITY }
   const unseen = picture(blocked(permission({ call: undefined, callID: 'call_a' })), options)
-  expect(unseen).toContain('  What it would run is not known yet; it is asked for.')
+  expect(unseen).toContain('  What it would run is not known yet; asking the server.')
   expect(picture(blocked(permission({ call: bash('a; b') })), options)).toContain('  a; b')
   const over = permission({ status: 'answered', reply: 'once', call: bash('a; b') })
   expect(picture(settledOf([], { asks: [over] }), options)).toContain('✓ allowed once: bash: a; b')
@@ -149,6 +149,6 @@ test('without a terminal asks are rejected and the log says so, or they wait', a
   }
   const plain = play({})
   expect(plain.refused).toEqual(['per_1', 'que_1'])
-  expect(plain.written()).toContain(`It asks "bash: npm publish". This was refused, because it cannot be answered here`)
+  expect(plain.written()).toContain(`Rejected "bash: npm publish", because it cannot be answered here`)
   expect(play({ asks: 'wait' }).refused).toEqual([])
 })

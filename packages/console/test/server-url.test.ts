@@ -52,7 +52,7 @@ test('on a terminal, prompt says how to continue the session', async () => {
   const { io } = fakeProcess()
   const where = ['--url', opencode.url, '--directory', opencode.directory]
   expect(await main(['prompt', promptFor('plain'), ...where], { ...io, stdin, stdout: terminal.stdout })).toBe(0)
-  expect((await terminal.rows()).at(-1)).toMatch(/^To go on: reply prompt --session ses_\w+ "…"$/)
+  expect((await terminal.rows()).at(-1)).toMatch(/^To continue: reply prompt --session ses_\w+ "…"$/)
 })
 
 test('prompt --json gives one line', async () => {
@@ -73,8 +73,8 @@ test('a failure is exit code 1 with its reason', async () => {
 test('an ask without a person to answer is rejected, with a message', async () => {
   const { done, stdout } = start('prompt', promptFor('question'))
   expect(await done).toBe(1)
-  expect(stdout()).toContain('This was refused, because it cannot be answered here')
-  expect(stdout()).toContain('■ stopped: its question was refused')
+  expect(stdout()).toContain(', because it cannot be answered here')
+  expect(stdout()).toContain('■ stopped: the question was rejected')
 })
 
 test('--asks wait leaves the answer to others: a watch sees the question', async () => {
@@ -116,7 +116,7 @@ test('record writes what replay can show, without the password, and refuses to o
   // A reply that an earlier test aborted may still be running, and would be recorded, too.
   await until(async () => (await (await request('/session/status')).text()) === '{}')
   const record = start('record', file)
-  await until(() => record.stdout().includes('Control-C ends it'))
+  await until(() => record.stdout().includes('press Control-C to stop'))
   const prompt = start('prompt', '--json', promptFor('plain'))
   await prompt.done
   const { sessionID } = JSON.parse(prompt.stdout())
@@ -133,7 +133,7 @@ test('record writes what replay can show, without the password, and refuses to o
   expect(replayed.stdout()).toContain('Hello!')
   const again = start('record', file)
   expect(await again.done).toBe(2)
-  expect(again.stderr()).toContain('is there already: give another name, or --force.')
+  expect(again.stderr()).toContain('already exists: give another name, or --force.')
   await rm(folder, { recursive: true })
 })
 

@@ -40,8 +40,8 @@ test('each result of a call has its own mark', () => {
     '✗ bash · exit 1 1.2s',
     '■ bash sleep · interrupted 1.2s',
     '✗ bash · exit 2 1.2s',
-    '⊘ refused: bash: npm publish',
-    '⊘ bash · denied 1.2s',
+    '⊘ rejected: bash: npm publish',
+    '⊘ bash · rejected 1.2s',
     '⠹ search x 5s',
   ])
 })
@@ -55,7 +55,7 @@ test.each([
 ])('a call rejected by a person, %s, shows the reason and how long it waited', (_, error) => {
   const denied = permission({ status: 'rejected', callID: 'call_a', askedAt: START, closedAt: START + 3000 })
   const call = tool('a', 'bash', { status: 'error', error, endedAt: START + 5 })
-  expect(picture(replyOf([call], { asks: [denied] }))).toContain('⊘ bash · denied: Not on Sundays. 3.0s')
+  expect(picture(replyOf([call], { asks: [denied] }))).toContain('⊘ bash · rejected: Not on Sundays. 3.0s')
 })
 
 test.each([
@@ -184,12 +184,12 @@ test('text that was rewritten after it was shown gets a note, and the new text f
   }
   expect(picture(replyOf([text('a', 'One.\n\nTwo.')]), { shown })).toEqual(['Two.'])
   expect(picture(replyOf([text('a', 'Other.')]), { shown })).toEqual([
-    '↺ the text above was changed: it follows as it is now',
+    '↺ the text above has changed: the new version follows',
     '',
     'Other.',
   ])
   expect(picture(replyOf([text('a', 'One.', 'abandoned'), text('b', 'One. All.')]), { shown })).toEqual([
-    '↺ the model was interrupted and began anew: its unfinished text above does not count',
+    '↺ the model was interrupted and started over: ignore its unfinished text above',
     '',
     'One. All.',
   ])

@@ -33,7 +33,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
       value = JSON.parse(data)
     } catch {
       // Omits the parser's own error: it quotes the text, including secrets.
-      report(`A frame is no JSON and was skipped: ${excerptOf(data)}`)
+      report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return undefined
     }
     return decodeValue(value, at)
@@ -42,7 +42,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   function decodeValue(value: unknown, at: number): ReplyEvent | undefined {
     const frame = unwrap(value)
     if (!frame) {
-      report(`A frame is no event (an object with a "type" was expected) and was skipped: ${kindOf(value)}`)
+      report(`Skipped a frame that is not an event (expected an object with a "type"): ${kindOf(value)}`)
       return undefined
     }
     // The second copy of a durable event has the same id as the first.
@@ -54,7 +54,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     const directory = directoryOf(value)
     const decoded = frameReaders.get(type)?.(frame, { at, directory })
     if (!decoded || !('issues' in decoded)) return decoded && withDirectory(decoded, directory)
-    report(`An event "${type}" is malformed and was skipped: ${firstIssue(decoded)}`, decoded)
+    report(`Skipped a malformed event "${type}": ${firstIssue(decoded)}`, decoded)
     return undefined
   }
 
@@ -62,7 +62,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     const wrong = ['sessionID', 'messageID', 'partID', 'field', 'delta'].find(
       (key) => typeof (frame.properties as Record<string, unknown> | undefined)?.[key] !== 'string',
     )
-    report(`An event "${frame.type}" is malformed and was skipped: properties.${wrong} is no string`)
+    report(`Skipped a malformed event "${frame.type}": properties.${wrong} is not a string`)
   }
 
   function report(message: string, cause?: unknown): void {

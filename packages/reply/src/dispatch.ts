@@ -87,9 +87,10 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function report(cause: unknown, type: ChangeType): void {
-    const words = cause instanceof Error ? cause.message : typeof cause === 'string' ? cause : 'not with an error'
+    const words =
+      cause instanceof Error ? cause.message : typeof cause === 'string' ? cause : 'it did not throw an Error'
     options.onError?.(
-      new ReplyError('observer', `An observer failed at ${type}: ${words}. The reply goes on without it.`, { cause }),
+      new ReplyError('observer', `An observer failed on ${type}: ${words}. The reply continues without it.`, { cause }),
     )
   }
 }
@@ -106,7 +107,7 @@ export function isObserver(value: unknown): value is ReplyObserver {
 }
 
 export function notAnObserver(value: unknown): ReplyError {
-  const words = `${kindOf(value)} is no observer and was left out; give an object with a method for each change.`
+  const words = `${kindOf(value)} is not an observer and was left out; give an object with methods named after change types.`
   return new ReplyError('observer', words)
 }
 

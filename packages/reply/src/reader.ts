@@ -58,7 +58,7 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
       options.onFrame?.(data, stamp)
     } catch (cause) {
       const words = cause instanceof Error ? cause.message : String(cause)
-      options.onError?.(new ReplyError('observer', `"onFrame" failed: ${words}. The stream goes on.`, { cause }))
+      options.onError?.(new ReplyError('observer', `"onFrame" failed: ${words}. The stream continues.`, { cause }))
     }
   }
 }

@@ -65,7 +65,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
       onError?.(
         new ReplyError(
           'too-large',
-          `${tracked.dropped} events that never found their message were dropped; the recording lacks what they belong to.`,
+          `Dropped ${tracked.dropped} events; the recording lacks the messages they belong to.`,
         ),
       )
     }

@@ -84,13 +84,13 @@ export function createSseReader(options: SseOptions): SseReader {
   function onError(error: ParseError): void {
     if (error.type === 'max-buffer-size-exceeded') {
       passedOver = ''
-      const message = `One event of the stream is larger than ${maxFrame} units and was dropped; raise maxFrame if the server really sends such.`
+      const message = `Dropped an event of more than ${maxFrame} UTF-16 units; raise maxFrame if the server really sends events this large.`
       options.onError?.(new ReplyError('too-large', message, { cause: error }))
       return
     }
     if (error.type === 'invalid-retry') return
     const line = excerptOf(error.line ?? '')
-    const message = `A line of the event stream is no server-sent event and was skipped: ${line}. An OpenCode server sends no such line.`
+    const message = `Skipped a line of the event stream that is not a server-sent event: ${line}. An OpenCode server never sends such a line.`
     options.onError?.(new ReplyError('malformed', message))
   }
 

@@ -258,7 +258,7 @@ describe('malformed input', () => {
     (frame) => {
       const { event, errors } = decoded(frame)
       expect(event).toBeUndefined()
-      expect(errors).toMatchObject([{ type: 'malformed', message: expect.stringContaining('no event') }])
+      expect(errors).toMatchObject([{ type: 'malformed', message: expect.stringContaining('not an event') }])
     },
   )
 

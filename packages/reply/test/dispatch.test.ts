@@ -164,7 +164,7 @@ describe('an observer that fails', () => {
     dispatch(step(started, settled))
     stop()
     expect(heard).toEqual(['after'])
-    expect(errors).toMatchObject([{ type: 'observer', message: expect.stringContaining('is no observer') }])
+    expect(errors).toMatchObject([{ type: 'observer', message: expect.stringContaining('is not an observer') }])
   })
 
   test('without a listener for errors fails silently', () => {

@@ -47,10 +47,10 @@ describe('a REST response', () => {
     ])
     expect(read).toMatchObject([{ head: { id: 'msg_1' }, parts: [{ type: 'text' }, { type: 'unknown' }] }])
     expect(errors.map(({ message }) => message)).toEqual([
-      expect.stringContaining('A part that was read over REST is malformed and was left out: state'),
-      expect.stringContaining('A message that was read over REST is malformed and was left out: role'),
-      expect.stringContaining('A message that was read over REST is malformed and was left out: parts'),
-      expect.stringContaining('A message that was read over REST is malformed'),
+      expect.stringContaining('Left out a malformed part read over REST: state'),
+      expect.stringContaining('Left out a malformed message read over REST: role'),
+      expect.stringContaining('Left out a malformed message read over REST: parts'),
+      expect.stringContaining('Left out a malformed message read over REST: Invalid input'),
     ])
   })
 

@@ -128,9 +128,9 @@ export const words: Words = {
   cures: {
     credentials: "The provider refused the key: renew it with 'opencode auth login'.",
     context: 'The context is full: compact the session or start a new one.',
-    rate: 'The provider limits the rate: wait, then try again.',
-    provider: "It is the provider's failure: try again later.",
-    again: 'It may work on another try.',
+    rate: 'The provider is limiting the request rate: wait, then try again.',
+    provider: "The provider failed: try again later.",
+    again: 'Trying again may help.',
   },
   cutOff: "It was cut off at the model's output limit.",
   noText: ({ tools, thought, compacted, agents }) => {

@@ -221,9 +221,9 @@ describe('an ending', () => {
     ['a key', { name: 'ProviderAuthError' }, "The provider refused the key: renew it with 'opencode auth login'."],
     ['a key, by its number', { statusCode: 401 }, "The provider refused the key: renew it with 'opencode auth login'."],
     ['the context', { name: 'ContextOverflowError' }, 'The context is full: compact the session or start a new one.'],
-    ['the rate', { statusCode: 429 }, 'The provider limits the rate: wait, then try again.'],
-    ['the provider', { statusCode: 503 }, "It is the provider's failure: try again later."],
-    ['what may pass', { retryable: true }, 'It may work on another try.'],
+    ['the rate', { statusCode: 429 }, 'The provider is limiting the request rate: wait, then try again.'],
+    ['the provider', { statusCode: 503 }, "The provider failed: try again later."],
+    ['what may pass', { retryable: true }, 'Trying again may help.'],
   ])('says what to do about %s', (_, more, cure) => {
     const error = { name: 'APIError', message: 'It broke\nat a line', raw: undefined, ...more }
     const [said = ''] = endingsOf(settledWith([], { outcome: 'failed', error }))

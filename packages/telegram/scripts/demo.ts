@@ -15,7 +15,7 @@ const out = process.stdout
 
 if (demoScenarios.every(({ name }) => name !== scenario)) {
   const names = demoScenarios.map(({ name, shows }) => `  ${name}: ${shows}\n`).join('')
-  out.write(`There is no scenario "${scenario}". There are:\n${names}`)
+  out.write(`Unknown scenario "${scenario}". There are:\n${names}`)
   process.exit(2)
 }
 

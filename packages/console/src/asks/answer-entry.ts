@@ -23,7 +23,7 @@ export function currentQuestion(ask: Ask, entry: Entry): Question | undefined {
   return ask.type === 'question' ? ask.questions[entry.answers.length] : undefined
 }
 
-const DISMISS = 'press Escape again to refuse to answer'
+const DISMISS = 'press Escape again to reject'
 
 export interface Asked {
   readonly ask: Ask

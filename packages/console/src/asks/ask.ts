@@ -23,8 +23,8 @@ export function howToAnswer(question: Question): string {
   const count = question.options.length
   if (count === 0) return 'type your answer'
   const numbers = count <= 2 ? ['1', '1 or 2'][count - 1] : `1 to ${count}`
-  const several = question.multiple ? ', several with commas' : ''
-  return `type ${numbers}${several}${question.custom ? ', or your own words' : ''}`
+  const several = question.multiple ? ', separate several with commas' : ''
+  return `type ${numbers}${several}${question.custom ? ', or your own answer' : ''}`
 }
 
 /** What is wrong with an answer to a question, and what to type instead. */
@@ -61,7 +61,7 @@ export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUns
 export function howToPermit({ numbers }: Offer): string {
   const [last, ...others] = numbers.toReversed()
   const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
-  return `type ${list}; a reason may follow the 3`
+  return `type ${list}; you can add a reason after the 3`
 }
 
 /** What is wrong with an answer to a permission. Undefined if it is offered. */

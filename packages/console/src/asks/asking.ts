@@ -94,7 +94,7 @@ export function createAsking(options: {
       entry = emptyEntry(next)
     } else if (current !== undefined && contentOf(current) !== contentOf(next)) {
       changes += 1
-      entry = entry.sent ? entry : renewed(next, entry, 'it tells more now, or something else: read it again')
+      entry = entry.sent ? entry : renewed(next, entry, 'the request changed: read it again')
     }
     current = next
     if (next !== undefined && opencode !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })

@@ -39,10 +39,10 @@ export function inputLines(
 /** One line for a closed ask: what was asked, and the result. */
 export function closedLines(ask: Ask, width: number): readonly Line[] {
   if (ask.status === 'withdrawn') {
-    return wrap([SYMBOLS.withdrawn, ...line(`nobody answered: ${askTitle(ask)}`, 'dim')], width, [], line('  '))
+    return wrap([SYMBOLS.withdrawn, ...line(`no longer needed: ${askTitle(ask)}`, 'dim')], width, [], line('  '))
   }
   if (ask.status === 'rejected') {
-    return wrap([SYMBOLS.denied, span(`refused: ${askTitle(ask)}`, 'yellow')], width, [], line('  '))
+    return wrap([SYMBOLS.denied, span(`rejected: ${askTitle(ask)}`, 'yellow')], width, [], line('  '))
   }
   if (ask.type === 'permission') {
     const how = ask.reply === 'always' ? 'always allowed' : 'allowed once'
@@ -63,7 +63,7 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions):
     const count = ask.questions.length > 1 ? ` (${ask.questions.indexOf(question) + 1}/${ask.questions.length})` : ''
     const header = visibleLine(question.header) || 'Question'
     const title: Line = [span('? ', 'yellow', 'bold'), span(`${header}${count}`, 'bold'), ...whoAsks(ask, reply)]
-    const several = question.multiple ? [line('  pick one or several', 'dim')] : []
+    const several = question.multiple ? [line('  pick one or more', 'dim')] : []
     const own = question.custom && question.options.length > 0 ? [line('  or answer in your own words', 'dim')] : []
     return [
       clip(title, width),
@@ -88,7 +88,7 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   const choices = {
     1: { label: 'once', description: 'this time only' },
     2: { label: 'always', description: `from now on: ${ask.always.map(visibleLine).join(', ')}` },
-    3: { label: 'reject', description: 'a reason may follow, then the agent goes on with it in mind' },
+    3: { label: 'reject', description: 'add a reason if you like; the agent continues with it in mind' },
   } as const
   return [
     clip(title, width),
@@ -112,8 +112,8 @@ function detailLines({ label, format, text }: AskDetail, width: number): readonl
 function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
   const words =
     ask.callID === undefined
-      ? 'The server does not tell what it would run.'
-      : 'What it would run is not known yet; it is asked for.'
+      ? 'The server does not say what it would run.'
+      : 'What it would run is not known yet; asking the server.'
   return [...wrap(line(askTitle(ask), 'cyan'), width, line('  ')), ...wrap(line(words, 'yellow'), width, line('  '))]
 }
 

@@ -14,7 +14,7 @@ interface Options {
 }
 
 const FIRST_AFTER_MS = 1_000
-const NOBODY = 'Nobody is there to answer. Go on without it, or stop and say what you need.'
+const UNANSWERABLE = 'This cannot be answered at the moment. Continue without it, or stop and say what you need.'
 
 /** Handles asks without a person, and says so. `first` takes the first option after a second. */
 export function unattended(what: Unattended, { opencode, remark, clock, cure }: Options): ReplyObserver {
@@ -26,14 +26,13 @@ export function unattended(what: Unattended, { opencode, remark, clock, cure }: 
     // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
     const say = isNew ? remark : (): void => {}
-    if (what === 'wait')
-      say(`It asks "${askTitle(ask)}" and goes on once this is answered, for example in \`reply watch\`.`)
+    if (what === 'wait') say(`Waiting for an answer to "${askTitle(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
-      say(`It asks "${askTitle(ask)}". This was refused, because it cannot be answered here; ${cure}.`)
-      void settle(ask, () => opencode.reject(ask, NOBODY))
+      say(`Rejected "${askTitle(ask)}", because it cannot be answered here; ${cure}.`)
+      void settle(ask, () => opencode.reject(ask, UNANSWERABLE))
     }
     if (what === 'first') {
-      say('This cannot be answered here: the first option is taken.')
+      say('This cannot be answered here: taking the first option.')
       clock.after(FIRST_AFTER_MS, () => void settle(ask, () => takeFirst(ask)))
     }
   }

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Sends a local file's content, as the server may run on another machine. */
 export async function attachment(path: string): Promise<PromptFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new ConsoleError('usage', `The file ${path} can't be read: look at its name and whether you may read it.`, {
+    throw new ConsoleError('usage', `The file ${path} can't be read: check its name and permissions.`, {
       cause,
     })
   })

@@ -42,7 +42,7 @@ export function exitOfError(error: unknown): number {
 
 /** One line for people. Never contains credentials, whatever the error's origin. */
 export function sayError(error: unknown, env: Environment): string {
-  const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without a word'
+  const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without an error message'
   const password = env.OPENCODE_SERVER_PASSWORD ?? ''
   const hidden = password.length < 3 ? text : text.replaceAll(password, '***')
   return `reply: ${hidden.replace(/\/\/[^/\s@]+@/g, '//***@')}`

@@ -5,7 +5,7 @@ import type { ProcessIO, Signal } from './process-io.ts'
 export function unwritable(what: string, cause: unknown): ConsoleError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   const words = cause instanceof Error ? cause.message : String(cause)
-  const reason = code === 'ENOSPC' ? 'no space is left on the device' : words
+  const reason = code === 'ENOSPC' ? 'no space left on the device' : words
   return new ConsoleError('unwritable', `${what} can't be written: ${reason}. Make room, or write elsewhere.`, {
     cause,
   })

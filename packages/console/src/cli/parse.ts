@@ -7,21 +7,24 @@ export function parseDuration(text: string): number {
   const [, value = '', unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
   const ms = value === '' ? 0 : Number(value) * (isUnit(unit) ? UNITS[unit] : 0)
   if (ms > 0 && ms < 2 ** 31) return ms
-  throw new ConsoleError('usage', `"${text}" is no duration: give one like 90s, 5m or 1h.`)
+  throw new ConsoleError('usage', `"${text}" is not a duration: give one like 90s, 5m or 1h.`)
 }
 
 /** A factor above 0. */
 export function parseSpeed(text: string): number {
   const factor = Number(text.trim().replace(/x$/, ''))
   if (Number.isFinite(factor) && factor > 0) return factor
-  throw new ConsoleError('usage', `"${text}" is no speed: give a factor like 1 (as it was) or 10 (ten times faster).`)
+  throw new ConsoleError(
+    'usage',
+    `"${text}" is not a speed: give a factor like 1 (the recorded pace) or 10 (ten times faster).`,
+  )
 }
 
 /** `provider/model`; the model's name may contain slashes. */
 export function parseModel(text: string): { providerID: string; modelID: string } {
   const slash = text.indexOf('/')
   if (slash > 0 && slash < text.length - 1) return { providerID: text.slice(0, slash), modelID: text.slice(slash + 1) }
-  throw new ConsoleError('usage', `"${text}" names no model: give provider/model, as \`opencode models\` lists them.`)
+  throw new ConsoleError('usage', `"${text}" is not a model: give provider/model, as \`opencode models\` lists them.`)
 }
 
 function isUnit(unit: string): unit is keyof typeof UNITS {

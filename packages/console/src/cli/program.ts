@@ -22,23 +22,23 @@ Examples:
   $ reply <command> --help
 
 Exit codes:
-  0 completed   1 failed, stopped or aborted   2 wrong usage   3 timed out   4 lost
-  129, 141, 143   left by SIGHUP, a closed pipe, SIGTERM; what prompt started is aborted
+  0 completed   1 failed, stopped or aborted   2 usage error   3 timed out   4 lost
+  129, 141, 143   ended by SIGHUP, a closed pipe, SIGTERM; a reply that prompt started is aborted
 
 Environment:
-  OPENCODE_URL                                         the server, where --url is not given
+  OPENCODE_URL                                         the server, if --url is not given
   OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   its credentials (user: opencode), also with --url
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
 export function createProgram({ io, version, exit }: ProgramOptions): Command {
   const program = new Command('reply')
-    .description("Watch OpenCode's replies in the terminal, prompt it, record and replay what it sent.")
+    .description('Watch OpenCode replies in the terminal, send prompts, record and replay what a server sent.')
     .version(version)
     .addHelpText('after', EXITS)
 
   withAsks(withOutput(withServer(command('watch'))))
-    .description('show every reply on a server, also those that others started; answer what they ask')
+    .description('show every reply on a server, including those of other clients, and answer their requests')
     .option('--session <id>', 'only this session')
     .addHelpText(
       'after',
@@ -53,18 +53,22 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     )
 
   withAsks(withOutput(withServer(command('prompt'))))
-    .description('send a prompt, show the reply, end with its outcome')
-    .argument('<text>', 'what is to be done; - reads it from standard input')
-    .option('--session <id>', 'in this session instead of a new one')
+    .description('send a prompt, show the reply, exit with its outcome')
+    .argument('<text>', 'the prompt; - reads it from standard input')
+    .option('--session <id>', 'use this session instead of a new one')
     .option('--file <path>', 'attach a file; may be repeated', (path: string, all: string[] = []) => [...all, path])
     .option('--agent <name>', 'the agent to use')
     .option('--model <provider/model>', 'the model to use', checked(parseModel))
     .option(
       '--timeout <duration>',
-      'abort after this long without progress: 90s, 5m; waiting for an answer does not count, waiting for a retry does',
+      'abort after this long without progress, as in 90s or 5m; waiting for an answer does not count, waiting for a retry does',
       checked(parseDuration),
     )
-    .option('--asks <what>', 'without a terminal: wait for an answer from elsewhere, or reject', checked(parseAsks))
+    .option(
+      '--asks <what>',
+      'without a terminal: wait for an answer from another client, or reject',
+      checked(parseAsks),
+    )
     .addHelpText(
       'after',
       examples([
@@ -80,7 +84,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
   withOutput(command('replay'))
     .description('show recordings: raw server-sent events or JSON lines, gzipped or not')
     .argument('<file...>', 'recordings; - reads standard input')
-    .option('--speed <factor>', 'at its own pace: 1, or 10 times as fast', checked(parseSpeed))
+    .option('--speed <factor>', 'replay speed: 1 is the recorded pace, 10 is ten times faster', checked(parseSpeed))
     .addHelpText(
       'after',
       examples([
@@ -94,9 +98,9 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     )
 
   withLines(withServer(command('record')))
-    .description('write what a server sends into a file, without secrets; Control-C ends it')
-    .argument('<file>', 'where to; - writes to standard output')
-    .option('--force', 'write over a file that is there')
+    .description('record what a server sends to a file, secrets redacted, until Control-C')
+    .argument('<file>', 'the file to write; - writes to standard output')
+    .option('--force', 'overwrite an existing file')
     .addHelpText('after', examples(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
     .action(async (file: string, options: RecordCommandOptions) =>
       exit(await (await import('./commands/record.ts')).record(file, options, io)),
@@ -104,8 +108,8 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
 
   withOutput(command('demo'))
     .description('a real OpenCode server with a scripted model: no key, no network')
-    .argument('[scenario]', 'what is played (see --list)')
-    .option('--list', 'name the scenarios')
+    .argument('[scenario]', 'the scenario to play (see --list)')
+    .option('--list', 'list the scenarios')
     .option('--url <url>', 'watch this server instead')
     .addHelpText('after', examples(['reply demo', 'reply demo permission', 'reply demo --url http://127.0.0.1:4096']))
     .action(async (scenario: string | undefined, options: DemoCommandOptions) =>
@@ -140,18 +144,24 @@ function withServer(command: Command): Command {
 
 function withOutput(command: Command): Command {
   return withLines(command)
-    .option('--reasoning', 'show what the model thinks')
+    .option('--reasoning', "show the model's reasoning")
     .option('--plain', 'plain text, nothing repainted')
 }
 
 function withAsks(command: Command): Command {
-  return command.option('--allow-unseen', 'offer to allow what the server does not show before it runs')
+  return command.option(
+    '--allow-unseen',
+    'offer to allow permissions even if the server does not say what they would run',
+  )
 }
 
 function withLines(command: Command): Command {
   return command
-    .option('--json', 'standard output carries JSON lines only: each settled reply with its text, answer and reasoning')
-    .option('--changes', 'standard output carries JSON lines only: each change, without wire events')
+    .option(
+      '--json',
+      'write only JSON lines to standard output: each settled reply with its text, answer and reasoning',
+    )
+    .option('--changes', 'write only JSON lines to standard output: each change, without wire events')
 }
 
 function examples(lines: readonly string[]): string {
@@ -171,5 +181,5 @@ function checked<T>(parse: (text: string) => T): (text: string) => T {
 
 function parseAsks(text: string): 'wait' | 'reject' {
   if (text === 'wait' || text === 'reject') return text
-  throw new InvalidArgumentError('It is wait or reject.')
+  throw new InvalidArgumentError('Use wait or reject.')
 }

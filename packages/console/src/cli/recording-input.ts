@@ -45,9 +45,9 @@ export function createPace(clock: Clock, speed: number | undefined): (at: number
 
 function reasonOf(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'ENOENT') return 'no such file'
   if (code === 'EISDIR') return 'it is a folder'
-  if (code === 'EACCES') return 'this user may not read it'
+  if (code === 'EACCES') return 'permission denied'
   return cause instanceof Error ? cause.message : String(cause)
 }
 

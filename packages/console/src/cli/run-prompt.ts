@@ -43,7 +43,7 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   const left = listenForExit(io, {
     interrupted: () => {
       if (aborting) return EXIT.interrupted
-      output.hint('aborting; ctrl-c again leaves')
+      output.hint('aborting; ctrl-c again exits')
       abort()
       return undefined
     },
@@ -77,7 +77,8 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
     })
     await Promise.race([stream.result, passed])
     cancel()
-    if (stream.reply?.phase !== 'settled') output.remark('Left before it had ended; the server may still be at work.')
+    if (stream.reply?.phase !== 'settled')
+      output.remark('Left before the reply ended; the server may still be working.')
   }
 
   try {

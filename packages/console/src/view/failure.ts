@@ -19,7 +19,7 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
 
 /** "Name: message" in one line, without a name that tells people nothing. */
 export function errorText(error: ReplyFailure | undefined): string {
-  if (error === undefined) return 'the server did not say why'
+  if (error === undefined) return 'the server gave no reason'
   const unknown = unknownSession(error)
   if (unknown !== undefined) return `no session ${unknown} on this server`
   const message = reasonText(error.message)
@@ -47,7 +47,7 @@ export function sessionNotFound(message: string): string | undefined {
   return /Session not found: (ses_\w+|\S+)/.exec(cleanLine(message))?.[1]
 }
 
-export const SESSIONS_CURE = '`opencode session list`, run in the project, names the sessions there are.'
+export const SESSIONS_CURE = '`opencode session list`, run in the project, lists its sessions.'
 
 /** What to do about it, if known. */
 export function cureOf(error: ReplyFailure | undefined): string | undefined {
@@ -55,12 +55,12 @@ export function cureOf(error: ReplyFailure | undefined): string | undefined {
   const { name, statusCode } = error
   if (unknownSession(error) !== undefined) return SESSIONS_CURE
   if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) {
-    return 'The provider refused the key: look with `opencode auth list`, renew it with `opencode auth login`.'
+    return 'The provider rejected the API key: check it with `opencode auth list`, renew it with `opencode auth login`.'
   }
   if (name === 'ContextOverflowError') return 'The context is full: compact the session or start a new one.'
-  if (name === 'MessageOutputLengthError') return 'The answer grew beyond the output limit: ask for less at a time.'
-  if (name === 'ProviderModelNotFoundError') return 'List the models there are with `opencode models`.'
-  if (statusCode === 429) return 'The provider limits the rate: wait, then try again.'
-  if (statusCode !== undefined && statusCode >= 500) return "It is the provider's failure: try again later."
-  return error.retryable ? 'It may work on another try.' : undefined
+  if (name === 'MessageOutputLengthError') return 'The answer exceeded the output limit: ask for less at a time.'
+  if (name === 'ProviderModelNotFoundError') return 'List the available models with `opencode models`.'
+  if (statusCode === 429) return 'The provider is limiting the request rate: wait, then try again.'
+  if (statusCode !== undefined && statusCode >= 500) return 'The provider failed: try again later.'
+  return error.retryable ? 'Trying again may help.' : undefined
 }

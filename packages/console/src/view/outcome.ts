@@ -14,22 +14,22 @@ export function outcomeLines(reply: Reply, width: number): readonly Line[] {
 }
 
 const LOST: Readonly<Record<LostReason, Pick<Said, 'text' | 'cure'>>> = {
-  'session-removed': { text: 'lost: its session was deleted', cure: 'What arrived before is above.' },
+  'session-removed': { text: 'lost: the session was deleted', cure: 'What arrived is above.' },
   closed: {
     text: 'lost: the connection was closed',
-    cure: 'The server may still be at work: open the session in OpenCode.',
+    cure: 'The server may still be working: open the session in OpenCode.',
   },
   unreachable: {
     text: 'lost: the server cannot be reached',
-    cure: 'What arrived before is above. The server may still be at work: open the session in OpenCode.',
+    cure: 'What arrived is above. The server may still be working: open the session in OpenCode.',
   },
   'not-stopped': {
-    text: 'lost: it could not be stopped',
-    cure: 'The server may still be at work: try again, or stop the server.',
+    text: 'lost: the reply could not be stopped',
+    cure: 'The server may still be working: try again, or stop the server.',
   },
   'end-not-seen': {
-    text: 'lost: its end was not seen',
-    cure: 'What arrived before is above. Whether the server finished it, the session itself tells: open it in OpenCode.',
+    text: 'lost: the end of the reply was not seen',
+    cure: 'What arrived is above. Open the session in OpenCode to see whether the server finished it.',
   },
 }
 
@@ -53,7 +53,7 @@ function sayOutcome(reply: Reply): Said {
         mark: SYMBOLS.interrupted,
         tone: 'yellow',
         text: `stopped: ${whyStopped(reply)}`,
-        cure: 'Send another prompt to go on.',
+        cure: 'Send another prompt to continue.',
       }
     case 'aborted':
       return { mark: SYMBOLS.interrupted, tone: 'yellow', text: 'aborted' }
@@ -65,7 +65,7 @@ function sayOutcome(reply: Reply): Said {
       return {
         mark: SYMBOLS.failed,
         tone: 'red',
-        text: `timed out${after}: no progress for too long, so it was aborted`,
+        text: `timed out${after}: aborted after too long without progress`,
       }
     }
     case 'lost':
@@ -80,8 +80,8 @@ function sayOutcome(reply: Reply): Said {
 
 function whyStopped(reply: Reply): string {
   const refused = reply.asks.findLast((ask) => ask.status === 'rejected')
-  if (refused) return `its ${refused.type} was refused`
-  return 'the last step only called tools, and no further one followed'
+  if (refused) return `the ${refused.type} was rejected`
+  return 'the last step called tools, and no step followed'
 }
 
 /** An answer without text is valid, but it is mentioned, so that people don't wait for more. */
@@ -89,12 +89,12 @@ function silenceOf(reply: Reply): string | undefined {
   if (reply.outcome !== 'completed' && reply.outcome !== 'stopped') return undefined
   if (textOf(reply) !== '') return undefined
   const calls = toolsOf(reply).length
-  if (calls > 0) return `It gave no text: only tools ran (${counted(calls, 'call')}).`
-  if (reply.compaction) return 'It gave no text: only the context was compacted.'
-  if (reply.children.length > 0) return 'It gave no text: only sub-agents were at work.'
+  if (calls > 0) return `No text: only tools ran (${counted(calls, 'call')}).`
+  if (reply.compaction) return 'No text: only the context was compacted.'
+  if (reply.children.length > 0) return 'No text: only sub-agents ran.'
   return partsOf(reply).some((part) => part.type === 'reasoning')
-    ? 'It gave no text: the model only thought.'
-    : 'It gave no text: the model said nothing at all.'
+    ? 'No text: the model only reasoned.'
+    : 'No text: the model produced no output.'
 }
 
 function factsOf(reply: Reply): string {

@@ -27,12 +27,11 @@ export function statusLine(reply: Reply, options: { now: number; width: number; 
   return fit(row, joined(shown), width)
 }
 
-/** "Too Many Requests: trying again in 12 s (attempt 2)". */
+/** "Too Many Requests: retrying in 12 s (attempt 2)". */
 export function retryText(reply: Reply, now: number): string | undefined {
   if (reply.retry === undefined) return undefined
   const { message, attempt, nextAt } = reply.retry
-  const when =
-    nextAt === undefined || nextAt <= now ? 'trying again' : `trying again in ${Math.ceil((nextAt - now) / 1000)} s`
+  const when = nextAt === undefined || nextAt <= now ? 'retrying' : `retrying in ${Math.ceil((nextAt - now) / 1000)} s`
   const which = attempt === undefined ? '' : ` (attempt ${attempt})`
   return `${cleanLine(message) || 'the model failed'}: ${when}${which}`
 }
@@ -48,7 +47,7 @@ function activityOf(reply: Reply, now: number): Line {
     const count = pendingAsks(reply).length
     return line(count > 1 ? `waiting for ${count} answers` : 'waiting for an answer', 'yellow')
   }
-  if (reply.phase === 'retrying') return line(retryText(reply, now) ?? 'trying again', 'yellow')
+  if (reply.phase === 'retrying') return line(retryText(reply, now) ?? 'retrying', 'yellow')
   const { compaction } = reply
   if (compaction?.state === 'running') {
     const size = compaction.tokensBefore === undefined ? 'the context' : `${amount(compaction.tokensBefore)} tokens`

@@ -30,8 +30,8 @@ export function textBlocks(part: TextPart | ReasoningPart, options: Options): re
 }
 
 const WHY = {
-  abandoned: 'the model was interrupted and began anew: its unfinished text above does not count',
-  changed: 'the text above was changed: it follows as it is now',
+  abandoned: 'the model was interrupted and started over: ignore its unfinished text above',
+  changed: 'the text above has changed: the new version follows',
   removed: 'the text above was removed from the session',
 } as const
 

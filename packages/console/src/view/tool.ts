@@ -47,7 +47,7 @@ function markOf(part: ToolPart, reply: Reply, now: number): Span {
 const SUBJECTS = ['description', 'command', 'filePath', 'path', 'pattern', 'url', 'query', 'name', 'prompt']
 
 function detailOf(part: ToolPart, reply: Reply): Line {
-  if (isInvalid(part)) return line(' · no valid call', 'red')
+  if (isInvalid(part)) return line(' · invalid call', 'red')
   const { title, input } = part.state
   const candidates = [title, ...SUBJECTS.map((key) => input[key])]
   const found = candidates.find((value): value is string => typeof value === 'string' && value.trim() !== '')
@@ -63,7 +63,7 @@ function endOf(part: ToolPart, reply: Reply): Line {
     return line(' · interrupted', 'yellow')
   }
   if (status === 'error') {
-    if (refusalOf(part, reply)) return line(` · denied${toldReason(error)}`, 'yellow')
+    if (refusalOf(part, reply)) return line(` · rejected${toldReason(error)}`, 'yellow')
     if (isForbidden(part)) return line(' · denied by a rule', 'yellow')
     const reason = reasonText(error ?? '')
     return line(reason === '' ? ' · failed' : ` · ${reason.slice(0, 300)}`, 'red')

@@ -145,6 +145,6 @@ function listOf(value: unknown): readonly unknown[] {
 
 function complain(what: string, error: z.ZodError | undefined, onError: OnError): void {
   const issue = error?.issues[0]
-  const words = issue ? `${issue.path.join('.')}: ${issue.message}` : 'no object'
-  onError(new ReplyError('malformed', `A ${what} that was read over REST is malformed and was left out: ${words}`))
+  const words = issue ? [issue.path.join('.'), issue.message].filter(Boolean).join(': ') : 'not an object'
+  onError(new ReplyError('malformed', `Left out a malformed ${what} read over REST: ${words}`))
 }

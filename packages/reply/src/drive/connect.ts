@@ -184,7 +184,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
       const home = given === undefined ? undefined : await places.spelled(given)
       const created = toReadSession(await rest.create(home, toCreateBody(input)))
       if (!created)
-        throw new ReplyError('malformed', 'The server answered POST /session with something that is no session.')
+        throw new ReplyError('malformed', 'The server answered POST /session with something that is not a session.')
       const { id, ...known } = created
       engine.apply([{ type: 'session', sessionID: id, at: clock.now(), ...known }])
       return { sessionID: id, directory: known.directory ?? home }

@@ -8,19 +8,19 @@ import { keepPendingCount } from './pending.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
 
-/** A request that is told again changes nothing, unless it would have a person decide about something else now. */
+/** A repeated request changes nothing, unless its content changed: then a person would decide about something else. */
 export function applyAsked(reply: Reply, told: Ask, changes: Change[]): Reply {
   const at = askAt(reply.asks, told.requestID)
   const known = reply.asks[at]
   const ask = withCall(reply, withDirectory(reply, told))
   if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
-  // One that was given up for gone, and is there all the same, is asked again.
+  // A withdrawn ask that turns out to be pending after all is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(toldAs(ask))
   return withAsk(reply, at, ask)
 }
 
-/** Asks live with their session where nothing else is told. */
+/** An ask without a directory belongs to its session's directory. */
 function withDirectory({ directory }: Reply, ask: Ask): Ask {
   return ask.directory !== undefined || directory === undefined ? ask : { ...ask, directory }
 }
@@ -43,13 +43,13 @@ function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]):
   return withAsk(reply, at, next)
 }
 
-/** What was known of its call stays known: the part that told it may be gone. */
+/** Keeps a known call: the part that it came from may be gone. */
 function withKnownCall(ask: Ask, known: Ask): Ask {
   if (ask.type !== 'permission' || known.type !== 'permission' || ask.call || !known.call) return ask
   return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
 }
 
-/** An ask that is closed stays as it is. One whose asking was missed is told by its end alone. */
+/** Leaves a closed ask unchanged. If the ask itself was missed, reports only its end. */
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
   const at = askAt(reply.asks, event.requestID)
   const known = reply.asks[at]
@@ -61,7 +61,7 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   return withAsk(reply, at, closed)
 }
 
-/** What is known of an ask when only its end was heard. Undefined when that does not tell what it was. */
+/** Builds an ask from its end alone. Undefined if that doesn't say what it was. */
 function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: string | undefined): Ask | undefined {
   if (how.type === 'gone') return undefined
   const fields = { requestID, sessionID, directory, path: [sessionID], status: 'pending' } as const
@@ -101,7 +101,7 @@ function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
   }
 }
 
-/** The change that tells of an ask as it is now. */
+/** The change that reports an ask in its current state. */
 export function toldAs(ask: Ask): Change {
   const { askedAt } = ask
   if (ask.status === 'withdrawn') return { type: 'askWithdrawn', ask }
@@ -116,12 +116,12 @@ export function toldAs(ask: Ask): Change {
 
 const positions = createPositions<Ask>(({ requestID }) => requestID)
 
-/** -1 without it. */
+/** -1 if it isn't in the list. */
 export function askAt(asks: readonly Ask[], requestID: string): number {
   return positions.at(asks, requestID)
 }
 
-/** The reply with an ask in its place, or at the end of the list where it has none. */
+/** Replaces the ask at this position; -1 appends it. */
 export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
   const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
   const place = at === -1 ? reply.asks.length : at

@@ -7,14 +7,14 @@ import { withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
 import { partOfCall } from './parts.ts'
 
-/** An ask as the source told it, with the input of its call if that is known. */
+/** Adds the input of the ask's call, if known. */
 export function withCall(reply: Reply, ask: Ask): Ask {
   if (ask.type !== 'permission' || ask.call) return ask
   const call = callOf(reply, ask)
   return call ? { ...ask, call } : ask
 }
 
-/** Calls of two messages may have the same id: some providers number them anew in each step. */
+/** Call ids are unique only within a message: some providers restart numbering in each step. */
 function callOf(reply: Reply, { callID, messageID }: PermissionAsk): AskCall | undefined {
   if (callID === undefined) return undefined
   const at = messageID === undefined ? -1 : messageAt(reply.messages, messageID)
@@ -27,15 +27,15 @@ function callOf(reply: Reply, { callID, messageID }: PermissionAsk): AskCall | u
   return undefined
 }
 
-/** While it is pending, a call has no input yet: `{}`, or a part of it. */
+/** A pending call's input is empty or partial, so it doesn't count. */
 function inputOf(part: Part): AskCall | undefined {
   if (part.type !== 'tool' || part.state.status === 'pending') return undefined
   return { tool: part.tool, input: part.state.input }
 }
 
-/** A call's part came in: the pending permissions that wait for it tell its input from now on. */
+/** Adds a call's input to the pending permissions that wait for it. */
 export function applyCall(reply: Reply, part: ToolPart, changes: Change[]): Reply {
-  // Nothing is pending in a reply that is not blocked: its asks, which may be many, are not looked through.
+  // Only a blocked reply has pending asks; this saves a search through many closed ones.
   const call = reply.phase === 'blocked' ? inputOf(part) : undefined
   if (!call) return reply
   let next = reply
@@ -51,8 +51,8 @@ export function applyCall(reply: Reply, part: ToolPart, changes: Change[]): Repl
 }
 
 /**
- * Where the asks of each call are. Lists that came of one another share it, since asks never move: a place may be that of
- * another ask in this one, so each is looked at.
+ * Indexes of each call's asks. Lists derived from one another share this map, because asks never move. An index may
+ * belong to a different ask in this list, so callers check each one.
  */
 const knownPlaces = new WeakMap<readonly Ask[], Map<string, number[]>>()
 
@@ -72,7 +72,7 @@ function addPlace(places: Map<string, number[]>, { callID }: Ask, at: number): v
   else if (!known.includes(at)) known.push(at)
 }
 
-/** What is known of a list holds for the one in which the ask at `changed` was replaced, or added. */
+/** Carries the cached indexes over to a list in which the ask at `changed` was replaced or added. */
 export function keepPlaces(before: readonly Ask[], after: readonly Ask[], changed: number): void {
   const places = knownPlaces.get(before)
   const ask = after[changed]

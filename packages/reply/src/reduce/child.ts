@@ -8,8 +8,8 @@ import { same } from './same.ts'
 import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
 
 /**
- * Which of the reply's children is this session, or has it below: its newest run, or the run that holds the message, if
- * one does. -1 without any.
+ * Index of the child that is this session or contains it: the run with the message if there is one, else the newest
+ * run. -1 if there is none.
  */
 export function childAt(reply: Reply, sessionID: string, messageID?: string): number {
   const holder =
@@ -17,7 +17,10 @@ export function childAt(reply: Reply, sessionID: string, messageID?: string): nu
   return holder === -1 ? reply.children.findLastIndex((child) => findReply(child.reply, sessionID)) : holder
 }
 
-/** The newest run of a session in this reply's tree, the reply itself included; with a message, the run that holds it. */
+/**
+ * The newest run of a session in this reply's tree, including the reply itself; with a message, the run that contains
+ * it.
+ */
 export function findReply(reply: Reply, sessionID: string, messageID?: string): Reply | undefined {
   if (reply.sessionID === sessionID) return messageID === undefined || holds(reply, messageID) ? reply : undefined
   for (let at = reply.children.length - 1; at >= 0; at--) {
@@ -37,7 +40,7 @@ export interface ChildStart {
   readonly title?: string | undefined
 }
 
-/** A sub-agent begins a run: its first one, or another after the last has settled. */
+/** Starts a sub-agent's run: its first, or another one after the last has settled. */
 export function startChild(reply: Reply, { childID, title }: ChildStart, at: number, changes: Change[]): Reply {
   const running = reply.children.findLast((child) => child.reply.sessionID === childID)
   if (running && running.reply.phase !== 'settled') return reply
@@ -62,7 +65,7 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
     return addChild(reply, { ...link, reply: freshReply(childID, undefined, at) }, changes)
   }
   const named = { ...child, ...link, agent: link.agent ?? child.agent, title: link.title ?? child.title }
-  // The tool part's own change tells of it: same step, same reply.
+  // No change of its own: the tool part's change in the same step reports it.
   return same({ ...named, reply: 0 }, { ...child, reply: 0 })
     ? reply
     : withChildren(reply, replaceAt(reply.children, place, named))
@@ -82,7 +85,7 @@ function freshReply(sessionID: string, title: string | undefined, at: number): R
   return withFields(emptyReply(sessionID), { title, startedAt: at })
 }
 
-/** The reply after one of its children changed: the child in its place, its asks among the reply's own, its changes told. */
+/** Updates a changed child in the reply, copies its asks into the reply's own, and reports its changes. */
 export function adoptChild(
   reply: Reply,
   place: number,
@@ -98,7 +101,7 @@ export function adoptChild(
   return step.reply.asks === before.reply.asks ? next : withChildAsks(next, before.reply.asks, step.reply.asks, changes)
 }
 
-/** A child's own change as its parent's observers hear it. */
+/** Reports a child's change to the parent's observers. */
 export function tellChild(child: Child, change: Change, changes: Change[]): void {
   if (change.type === 'childChanged') changes.push(change)
   else if (change.type === 'replySettled') changes.push({ type: 'childSettled', child })
@@ -106,7 +109,7 @@ export function tellChild(child: Child, change: Change, changes: Change[]): void
     changes.push({ type: 'childChanged', child, change })
 }
 
-/** A grandchild's ask was told for the grandchild already. */
+/** A grandchild's ask was already reported for the grandchild. */
 function isFromBelow(child: Child, change: Change): boolean {
   return 'ask' in change && change.ask.sessionID !== child.reply.sessionID
 }

@@ -1,12 +1,12 @@
 /**
- * A long immutable list in chunks of one length. A changed copy shares all chunks but those that it changes: with 20,000
- * items it copies some 300 references, where a copied array has 20,000.
+ * A long immutable list in chunks of equal length. A changed copy shares all unchanged chunks: for 20,000 items it
+ * copies about 300 references instead of 20,000.
  */
 export interface Chunks<T> {
   readonly length: number
-  /** Only the last may be shorter than `chunkLength`. None is empty. */
+  /** Only the last may be shorter than `chunkLength`. Chunks are never empty. */
   readonly chunks: readonly (readonly T[])[]
-  /** All items as one array: made by the first call, which each later one returns again. */
+  /** All items as one array. Built by the first call, then cached. */
   readonly toArray: () => readonly T[]
 }
 
@@ -16,12 +16,12 @@ export function toChunks<T>(items: readonly T[]): Chunks<T> {
   return chunksOf(split(items), items.length)
 }
 
-/** Undefined beyond the end, and for -1. */
+/** Undefined past the end and for -1. */
 export function itemAt<T>({ chunks }: Chunks<T>, place: number): T | undefined {
   return place < 0 ? undefined : chunks[Math.floor(place / chunkLength)]?.[place % chunkLength]
 }
 
-/** With an item replaced, or with one more where `place` is the length. */
+/** Replaces the item at `place`; appends if `place` is the length. */
 export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
   const at = Math.floor(place / chunkLength)
   const chunk = list.chunks[at]?.slice() ?? []
@@ -29,17 +29,17 @@ export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> 
   return withChunk(list, at, chunk, Math.max(list.length, place + 1))
 }
 
-/** With an item before the one at `place`. What follows it is copied: near the end that is little. */
+/** Inserts an item before `place`. Copies everything after it, which is little near the end. */
 export function withInserted<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
   return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 0, item))
 }
 
-/** Without the item at `place`. What follows it is copied: near the end that is little. */
+/** Removes the item at `place`. Copies everything after it, which is little near the end. */
 export function withRemoved<T>(list: Chunks<T>, place: number): Chunks<T> {
   return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 1))
 }
 
-/** With the chunk of `place` changed to a longer or shorter one; `start` is where the place is in it. */
+/** Changes the length of the chunk that contains `place`; `start` is the index of `place` within that chunk. */
 function withMoved<T>(
   list: Chunks<T>,
   place: number,
@@ -51,7 +51,7 @@ function withMoved<T>(
   return chunksOf([...list.chunks.slice(0, at), ...split(tail)], at * chunkLength + tail.length)
 }
 
-/** With another chunk in the place of one. */
+/** Replaces a chunk. */
 export function withChunk<T>(list: Chunks<T>, at: number, chunk: readonly T[], length = list.length): Chunks<T> {
   const chunks = list.chunks.slice()
   chunks[at] = chunk
@@ -70,7 +70,7 @@ function chunksOf<T>(chunks: readonly (readonly T[])[], length: number): Chunks<
   }
 }
 
-/** Not with `flat`, which takes many times as long. */
+/** `concat`, because `flat` takes many times as long. */
 function joined<T>(chunks: readonly (readonly T[])[]): readonly T[] {
   const none: readonly T[] = []
   return none.concat(...chunks)

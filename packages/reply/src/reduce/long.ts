@@ -4,49 +4,49 @@ import { type Chunks, chunkLength, itemAt, toChunks, withInserted, withItem, wit
 import { withParts } from './shape.ts'
 
 /**
- * The parts of a long message. Its `parts` is a getter that puts the array together when it is first read: a copy of all
- * parts for each event would make the time of a message grow with the square of their number.
+ * The parts of a long message. `Message.parts` is then a getter that builds the array when first read: copying all
+ * parts for each event would take time quadratic in their number.
  */
 export interface LongParts {
   readonly parts: Chunks<Part>
   readonly places: Places
-  /** How many parts were removed since `places` was made. Each removal may put a part one further below its noted place. */
+  /** Number of parts removed since `places` was built. Each removal can move a part one below its noted index. */
   readonly removals: number
-  /** The ids that `places` still has of them, so that these are known to be gone without a search. */
+  /** Removed ids that are still in `places`: they need no search. */
   readonly removedIDs: ReadonlySet<string>
 }
 
 /**
- * Shared by all lists that were made from one another. In each of them a part is in the place noted or below it, never
- * above: other lists, and removals, are why it may be below.
+ * Indexes shared by all lists derived from one another. A part is never above its noted index. It can be below it,
+ * after a removal or because another list noted a higher index.
  */
 interface Places {
   readonly byID: Map<string, number>
-  /** Of the newest part of each call. */
+  /** Index of each call's newest part. */
   readonly byCall: Map<string, number>
 }
 
-/** From this many parts on a message is long. Fewer are copied faster than they are kept in chunks. */
+/** Messages with at least this many parts use chunks. Below it, copying an array is faster. */
 export const longFrom = 1024
 
 /**
- * The field in which a long message keeps its parts: not enumerable, so that copies and JSON are without it. A `WeakMap`
- * from messages to parts would do the same, but V8 frees the values of one only in a full collection: each event would
- * leave some kilobytes until then.
+ * The field that holds a long message's parts. Not enumerable, so that copies and JSON omit it. A `WeakMap` keyed by
+ * message would also work, but V8 frees its values only in a full collection: until then each event would leave some
+ * kilobytes behind.
  */
 const longParts = Symbol('longParts')
 
 interface LongMessage extends Message {
   /**
-   * `owner` is the message that this was made for. A copy with all property descriptors has this field too, but may have
-   * been given other `parts`: there `owner` is not the copy, and this field says nothing about it.
+   * `owner` is the message that this was made for. A copy of all property descriptors includes this field but may have
+   * other `parts`; then `owner` is not the copy, and the field is ignored.
    */
   readonly [longParts]: { readonly owner: Message; readonly long: LongParts }
 }
 
 /**
- * Own and enumerable: copies, JSON and comparisons read it as they read a plain field. One getter for all messages: V8
- * keeps what each further one refers to until its next full collection.
+ * Own and enumerable, so that copies, JSON and comparisons read it like a plain field. All messages share one getter:
+ * with a closure for each message, V8 would keep what it refers to until the next full collection.
  */
 const partsGetter = {
   enumerable: true,
@@ -56,7 +56,7 @@ const partsGetter = {
   },
 }
 
-/** Undefined for a message whose parts are a plain array, also where they are many: a caller may have made it. */
+/** Undefined for a message with a plain array of parts. It may have many: a caller may have created it. */
 export function longPartsOf(message: Message): LongParts | undefined {
   return isLong(message) && message[longParts].owner === message ? message[longParts].long : undefined
 }
@@ -75,13 +75,12 @@ export function toLongParts(parts: readonly Part[]): LongParts {
 
 const noParts: readonly Part[] = []
 
-/** The message with these parts. */
 export function withLongParts(message: Omit<Message, 'parts'>, long: LongParts): Message {
   const made = Object.defineProperty(withParts(message, noParts), 'parts', partsGetter)
   return Object.defineProperty(made, longParts, { value: { owner: made, long } })
 }
 
-/** With a part replaced, or with one more where `place` is the length. */
+/** Replaces the part at `place`; appends if `place` is the length. */
 export function longWith(long: LongParts, place: number, part: Part): LongParts {
   note(long.places, part, place)
   return { ...long, parts: withItem(long.parts, place, part), removedIDs: withoutID(long.removedIDs, part.id) }
@@ -96,7 +95,7 @@ export function longWithInserted(long: LongParts, place: number, part: Part): Lo
   return { ...long, parts, removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
-/** Without the part at `place`. The places stay as they are, a little too high, until there were many removals. */
+/** Removes the part at `place`. The noted indexes stay slightly too high until enough removals trigger a rebuild. */
 export function longWithout(long: LongParts, place: number): LongParts {
   const removed = itemAt(long.parts, place)
   if (!removed) return long
@@ -110,7 +109,7 @@ function withoutID(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return ids.has(id) ? new Set([...ids].filter((other) => other !== id)) : ids
 }
 
-/** -1 without it. */
+/** -1 if it isn't in the list. */
 export function placeOf({ parts, places, removedIDs }: LongParts, id: string): number {
   return removedIDs.has(id) ? -1 : search(parts, (part) => part.id === id, places.byID.get(id))
 }
@@ -122,8 +121,8 @@ export function callIn({ parts, places }: LongParts, callID: string): Part | und
 }
 
 /**
- * From the noted place down, which finds a part after as many steps as parts were removed. Only what another list has and
- * this one lacks is searched for in all of it.
+ * Searches down from the noted index, so a part is found within as many steps as parts were removed. Only a part that
+ * exists solely in another list takes a search of the whole list.
  */
 function search(parts: Chunks<Part>, isIt: (part: Part) => boolean, noted = -1): number {
   for (let at = Math.min(noted, parts.length - 1); at >= 0; at--) {
@@ -133,7 +132,7 @@ function search(parts: Chunks<Part>, isIt: (part: Part) => boolean, noted = -1):
   return -1
 }
 
-/** Never to a lower place: in another list that shares it the part may be further back. */
+/** Never lowers an index: in another list that shares the map, the part may be at the higher one. */
 function note({ byID, byCall }: Places, part: Part, place: number): void {
   if ((byID.get(part.id) ?? -1) < place) byID.set(part.id, place)
   if (part.type === 'tool' && (byCall.get(part.callID) ?? -1) < place) byCall.set(part.callID, place)

@@ -3,10 +3,10 @@ import { sameButRaw } from './same.ts'
 import { withText } from './shape.ts'
 
 /**
- * What a part is after a snapshot of it came in. The same object when the snapshot brings nothing new.
+ * Merges a snapshot into a part. Returns the same object if the snapshot has nothing new.
  *
- * A sealed snapshot is the authority, also when it is shorter. An unsealed one may be old (a read over REST gives "" for
- * a text in progress): it never shortens, never opens what is closed, never takes a tool call back to an earlier state.
+ * A sealed snapshot always wins, even if it is shorter. An unsealed one may be stale (REST returns "" for a text in
+ * progress), so it never shortens a text, reopens a part or returns a tool call to an earlier state.
  */
 export function mergePart(before: Part, incoming: Part): Part {
   if (before.type !== incoming.type) return before.type === 'unknown' ? incoming : sameOrNewer(before, incoming)
@@ -25,7 +25,7 @@ function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
   return sameOrNewer(before, seal)
 }
 
-/** The marks of the snapshot, the text that is longer. A hole that was known stays: no shorter text fills it. */
+/** Takes the snapshot's other fields but keeps the longer text. Keeps a known hole: a shorter text can't fill it. */
 function withMarks(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
   const marked = before.hole ? { ...incoming, hole: before.hole } : incoming
   return sameOrNewer(before, withText(marked, before.text))
@@ -37,7 +37,7 @@ function mergeTool(before: ToolPart, incoming: ToolPart): Part {
   if (rank[incoming.state.status] < rank[before.state.status]) return before
   const named = incoming.tool === 'invalid' && before.tool !== 'invalid' ? { ...incoming, tool: before.tool } : incoming
   if (before.status === 'open' || rank[named.state.status] === 2) return sameOrNewer(before, named)
-  // Closed at the end of its reply while still running: a late repetition doesn't open it again.
+  // The call was closed with its reply while still running: a late repetition doesn't reopen it.
   return before
 }
 

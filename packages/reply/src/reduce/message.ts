@@ -9,7 +9,7 @@ import { same, sameHead } from './same.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 
-/** What the wire says of a message: the user's join the run, a compaction's summary stays out of it. */
+/** Applies a message. User messages join the run as prompts; a compaction's summary is left out. */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgent(reply, head)
   if (head.role === 'user') return joinPrompt(named, head.id)
@@ -28,7 +28,7 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   return message.error && !same(message.error, before?.error) ? tellError(next, message.error, changes) : next
 }
 
-/** A stream that is behind what REST told repeats what the message was before it ended. */
+/** A stream that lags behind REST repeats the message's state from before it ended. */
 function isOlder(head: MessageHead, known: Message): boolean {
   if (known.completedAt !== undefined && head.completedAt === undefined) return true
   if (known.error !== undefined && head.error === undefined) return true
@@ -50,8 +50,8 @@ function joinPrompt(reply: Reply, id: string): Reply {
 }
 
 /**
- * By creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps follow on each other: one
- * that is under way when all others have ended is the last, also when the server's clock was set back.
+ * Sorts by creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps are sequential, so
+ * one in progress after all others have ended is the last, even if the server's clock was set back.
  */
 function inserted(messages: readonly Message[], message: Message): readonly Message[] {
   const { createdAt } = message
@@ -61,7 +61,7 @@ function inserted(messages: readonly Message[], message: Message): readonly Mess
   return messages.toSpliced(before + 1, 0, message)
 }
 
-/** A message was taken back. The wire says nothing of its parts; observers hear of each. */
+/** Removes a reverted message. The server doesn't report its parts, but observers are told about each. */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
     return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
@@ -98,7 +98,7 @@ export function messageIDOf(event: SessionScopedEvent): string | undefined {
   }
 }
 
-/** A part of a user's message: the words and files of the prompt, or the start of a compaction. */
+/** Applies a part of a user message: the prompt's text and files, or the start of a compaction. */
 export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
   if (part.type === 'compaction') {
     if (reply.compaction?.partID === part.id) return reply

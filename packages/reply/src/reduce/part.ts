@@ -8,10 +8,7 @@ import { createPositions } from './positions.ts'
 import { replaceAt, withFields, withMessages, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
 
-/**
- * A piece of text for a part that is open: the reply with it, and what it changed. Undefined for anything else: a sealed
- * part ignores a late delta.
- */
+/** Appends a text delta to an open part. Undefined if it doesn't apply: a sealed part ignores a late delta. */
 export function growPart(
   reply: Reply,
   event: DeltaEvent,
@@ -23,12 +20,12 @@ export function growPart(
   const part = partIn(message, place)
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
     return undefined
-  // A step that began anew took it back: this is what it said before, told late. Only its seal would give it again.
+  // A retried step abandoned this part, and the delta is late. Only a seal would restore the part.
   if (part.status === 'abandoned' && hasStepAfter(message, place)) return undefined
   const grown = withText(part, part.text + event.delta, 'open')
   const next = withMessageAt(reply, at, withPart(message, place, grown))
   const index = indexOf(reply.messages, at, place)
-  // It was taken back too early: this server goes on with the same part after a retry.
+  // The part was abandoned too early: this server continues the same part after a retry.
   if (part.status === 'abandoned') return { reply: next, change: { type: 'partAdded', part: grown, index } }
   return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
 }
@@ -38,7 +35,7 @@ function hasStepAfter(message: Message, place: number): boolean {
   return false
 }
 
-/** A snapshot of a part of one of the reply's messages. */
+/** Applies a snapshot of a part of one of the reply's messages. */
 export function applyPart(
   reply: Reply,
   incoming: Part,
@@ -75,12 +72,14 @@ function addPart(reply: Reply, at: number, { message, part, order }: Addition, c
   }
   const next = withMessageAt(reply, at, withPart(message, count, part))
   if (part.type !== 'step-finish') return next
-  // The last of all steps is added to what the others came to.
+  // A step at the very end only adds to the sum so far.
   const usage = at === reply.messages.length - 1 ? plusStep(reply.usage, part) : usageOf(next)
   return withStep(next, usage, part, changes)
 }
 
-/** Before the parts at the end that the server has after it. A part that the server doesn't know says nothing of the order. */
+/**
+ * The index before all trailing parts that the server lists after this one. Skips parts that the server doesn't know.
+ */
 function placeIn(message: Message, id: string, order: readonly string[]): number {
   const ranks = ranksOf(order)
   const own = ranks.get(id) ?? -1
@@ -94,7 +93,7 @@ function placeIn(message: Message, id: string, order: readonly string[]): number
   return place
 }
 
-/** One list is the order of each of its parts: looked up once, not for each of them. */
+/** Cached by list: all parts of a message share one order. */
 const knownRanks = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
 
 function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
@@ -105,7 +104,7 @@ function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
   return ranks
 }
 
-/** What observers hear of a part that they didn't know. */
+/** Reports a new part to observers. */
 export function tellPart(part: Part, index: number, changes: Change[]): void {
   changes.push({ type: 'partAdded', part, index })
   if (part.type === 'tool') {
@@ -120,7 +119,7 @@ function withStep(reply: Reply, usage: Usage, part: StepFinishPart, changes: Cha
   return withFields(reply, { usage })
 }
 
-/** What observers hear when a part that they know is another now. */
+/** Reports a changed part to observers. */
 export function tellChange(before: Part, part: Part, index: number, changes: Change[]): void {
   if (before.status === 'abandoned' && part.status !== 'abandoned') {
     changes.push({ type: 'partAdded', part, index })
@@ -156,26 +155,28 @@ export function removePart(
   return withFields(next, { usage })
 }
 
-/** And goes on. Comparing a slice takes a thirtieth of the time that `String.startsWith` takes on a long text. */
+/**
+ * Whether `text` continues `start`. On long texts, comparing a slice takes a thirtieth of the time of
+ * `String.startsWith`.
+ */
 function startsWith(text: string, start: string): boolean {
   return text.length > start.length && text.slice(0, start.length) === start
 }
 
 const messagePlaces = createPositions<Message>(({ id }) => id)
 
-/** -1 without it. */
+/** -1 if it isn't in the list. */
 export function messageAt(list: readonly Message[], id: string): number {
   return messagePlaces.at(list, id)
 }
 
-/** The reply with another state of the message in this place. */
 export function withMessageAt(reply: Reply, at: number, message: Message): Reply {
   const messages = replaceAt(reply.messages, at, message)
   carryMessages(reply.messages, messages)
   return withMessages(reply, messages)
 }
 
-/** `next` is `messages` with one replaced, or with one added at the end. */
+/** `next` is `messages` with one message replaced or appended. */
 export function carryMessages(messages: readonly Message[], next: readonly Message[]): void {
   messagePlaces.carry(messages, next)
 }

@@ -17,30 +17,30 @@ import { createPositions } from './positions.ts'
 import { replaceAt, withParts } from './shape.ts'
 
 /**
- * The parts of a message for what looks at them at each event. Reading `message.parts` of a long message puts its whole
- * array together, which only those should pay for who read all of it.
+ * Access to a message's parts for code that runs on every event. Reading `message.parts` of a long message builds the
+ * whole array, so only code that needs all parts should do so.
  */
 
 export function partCount(message: Message): number {
   return longPartsOf(message)?.parts.length ?? message.parts.length
 }
 
-/** Undefined beyond the end, and for -1. */
+/** Undefined past the end and for -1. */
 export function partIn(message: Message, place: number): Part | undefined {
   const long = longPartsOf(message)
   if (long) return itemAt(long.parts, place)
-  // A list is slow at -1, and that slows down every other reading of it here.
+  // Reading index -1 of an array is slow, and makes V8 slow down every other read at this call site.
   return place === -1 ? undefined : message.parts[place]
 }
 
-/** All parts, in pieces that stay the same arrays while nothing in them changes. */
+/** All parts in chunks. A chunk stays the same array while nothing in it changes. */
 export function partLists(message: Message): readonly (readonly Part[])[] {
   return longPartsOf(message)?.parts.chunks ?? [message.parts]
 }
 
 const positions = createPositions<Part>(({ id }) => id)
 
-/** -1 without it. */
+/** -1 if it isn't in the message. */
 export function partAt(message: Message, id: string): number {
   const long = longPartsOf(message)
   return long ? placeOf(long, id) : positions.at(message.parts, id)
@@ -53,7 +53,7 @@ export function partOfCall(message: Message, callID: string): Part | undefined {
   return message.parts.findLast((part) => part.type === 'tool' && part.callID === callID)
 }
 
-/** The message with another part in this place, or with one more where that is its end. */
+/** Replaces the part at `place`; appends if `place` is the number of parts. */
 export function withPart(message: Message, place: number, part: Part): Message {
   const long = asLongParts(message)
   if (long) return withLongParts(message, longWith(long, place, part))
@@ -62,38 +62,37 @@ export function withPart(message: Message, place: number, part: Part): Message {
   return withShortParts(message, [...parts, part], place)
 }
 
-/** The message with a part before the one in this place. */
+/** Inserts a part before `place`. */
 export function withInsertedPart(message: Message, place: number, part: Part): Message {
   const long = asLongParts(message)
   if (long) return withLongParts(message, longWithInserted(long, place, part))
   return withShortParts(message, message.parts.toSpliced(place, 0, part), place)
 }
 
-/** The message without the part in this place. */
 export function withoutPart(message: Message, place: number): Message {
   const long = asLongParts(message)
   if (long) return withLongParts(message, longWithout(long, place))
   return withShortParts(message, message.parts.toSpliced(place, 1), place)
 }
 
-/** For a change of the parts: a message that has become long is kept in chunks from then on, whichever change made it long. */
+/** Undefined for a short message. Converts one that has just become long: it uses chunks from then on. */
 function asLongParts(message: Message): LongParts | undefined {
   return longPartsOf(message) ?? (message.parts.length >= longFrom ? toLongParts(message.parts) : undefined)
 }
 
-/** `from` is the first place where another part may be now. */
+/** `from` is the first index whose part may have changed. */
 function withShortParts(message: Message, parts: readonly Part[], from: number): Message {
   positions.carry(message.parts, parts, from)
   return withParts(message, parts)
 }
 
-/** What the message is now, with the parts that it had. */
+/** The new message head with the previous parts. */
 export function withPartsOf(message: Omit<Message, 'parts'>, before: Message | undefined): Message {
   const long = before && longPartsOf(before)
   return long ? withLongParts(message, long) : withParts(message, before?.parts ?? [])
 }
 
-/** The message with its open parts changed, the first one first. The same one where `change` gives each part back. */
+/** Changes the open parts in order. Returns the same message if `change` returns every part unchanged. */
 export function withOpenChanged(message: Message, change: (part: Part, place: number) => Part): Message {
   const long = longPartsOf(message)
   if (!long) {
@@ -119,7 +118,7 @@ function changeOpen(parts: readonly Part[], change: (part: Part, place: number) 
 
 const knownOpen = new WeakMap<readonly Part[], boolean>()
 
-/** Remembered for each chunk: an event changes one chunk and leaves the others as they are. */
+/** Cached by chunk: an event changes only one chunk. */
 function hasOpen(chunk: readonly Part[]): boolean {
   const isKnown = knownOpen.get(chunk)
   if (isKnown !== undefined) return isKnown

@@ -2,12 +2,12 @@ import type { Ask } from '../ask.ts'
 
 const known = new WeakMap<readonly Ask[], number>()
 
-/** Whether an ask is pending. Asked at every event, of a list that may be long. */
+/** Whether any ask is pending. Cached, because it runs on every event and the list can be long. */
 export function isAnyPending(asks: readonly Ask[]): boolean {
   return asks.length > 0 && pendingCount(asks) > 0
 }
 
-/** What is known of a list holds for the one in which the ask at `changed` was replaced, or added. */
+/** Carries the cached count over to a list in which the ask at `changed` was replaced or added. */
 export function keepPendingCount(before: readonly Ask[], after: readonly Ask[], changed: number): void {
   const count = before.length === 0 ? 0 : known.get(before)
   if (count === undefined) return

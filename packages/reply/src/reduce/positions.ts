@@ -1,18 +1,18 @@
 /**
- * Positions of items in immutable lists that mostly change at their end. One index serves a list and all lists made from
- * it: each change updates what it moved, and each result is checked against the list.
+ * Finds items by id in immutable lists that mostly change at their end. A list and all lists derived from it share one
+ * index: each change updates the items that moved, and each result is checked against the list.
  */
 export interface Positions<T> {
-  /** -1 without it. */
+  /** -1 if it isn't in the list. */
   at(list: readonly T[], id: string): number
   /**
-   * `next` is `list` with one item replaced, added or removed. From the place `from` on its items may be in other places;
-   * by default only one added at the end is.
+   * `next` is `list` with one item replaced, added or removed. Items from index `from` on may have moved. Default: only
+   * an item appended at the end is new.
    */
   carry(list: readonly T[], next: readonly T[], from?: number): void
 }
 
-/** Most events are about the last items: this many are searched before an index is used. */
+/** Most events concern the last items: searches this many before using an index. */
 const nearEnd = 32
 
 export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
@@ -27,7 +27,8 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     const place = index.get(id)
     if (place === undefined) return -1
     const found = list[place]
-    // Of two lists that were made of one, each may have something else at this place; a removed item was there once.
+    // The index may point to a different item: another list derived from the same one updated it, or the item was
+    // removed.
     return found !== undefined && idOf(found) === id ? place : scan(list, id, 0)
   }
 

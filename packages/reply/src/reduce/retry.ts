@@ -5,8 +5,9 @@ import { indexOf, messageAt, withMessageAt } from './part.ts'
 import { partAt, withOpenChanged } from './parts.ts'
 
 /**
- * A step that begins anew within one message is a retry: servers from 1.17 write the text again in new parts and leave
- * the old ones open for ever. Those are taken back. (Servers up to 1.14 go on in the same part and start no second step.)
+ * A second step start within one message is a retry: servers from 1.17 on write the text again in new parts and leave
+ * the old ones open forever, so these are abandoned. (Servers up to 1.14 continue the same part and send no second step
+ * start.)
  */
 export function abandonOpen(reply: Reply, incoming: Part, changes: Change[]): Reply {
   if (incoming.type !== 'step-start') return reply

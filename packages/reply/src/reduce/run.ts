@@ -5,19 +5,19 @@ import { isAnyPending } from './pending.ts'
 import { same } from './same.ts'
 import { withFields } from './shape.ts'
 
-/** The strongest that applies: settled, blocked, retrying, working, waiting. */
+/** The first that applies: settled, blocked, retrying, working, waiting. */
 export function phaseOf(reply: Reply): Phase {
   if (isAnyPending(reply.asks)) return 'blocked'
   if (reply.retry) return 'retrying'
   return reply.phase === 'waiting' && reply.messages.length === 0 && !isAtWorkBelow(reply) ? 'waiting' : 'working'
 }
 
-/** A sub-agent's run is under way. */
+/** Whether any sub-agent is still running. */
 export function isAtWorkBelow(reply: Reply): boolean {
   return reply.children.some((child) => child.reply.phase !== 'settled')
 }
 
-/** Only background sub-agents' work had opened it; nothing ever ran in the session itself. */
+/** Whether only background sub-agents opened this reply and nothing ever ran in the session itself. */
 export function isOfChildren(reply: Reply): boolean {
   const { children, promptIDs, messages, prompt, compaction } = reply
   return children.length > 0 && promptIDs.length === 0 && messages.length === 0 && !prompt && !compaction
@@ -34,7 +34,7 @@ export function applyRetry(reply: Reply, retry: Retry, changes: Change[]): Reply
   return withFields(reply, { retry, phase: reply.phase === 'waiting' ? 'working' : reply.phase })
 }
 
-/** An error is told once, whether the session, the message or both carry it. */
+/** Reports an error once, even if both the session and the message carry it. */
 export function tellError(reply: Reply, error: ReplyFailure, changes: Change[]): Reply {
   if (reply.error?.name === error.name && reply.error.message === error.message) return reply
   const text = error.message === '' ? error.name : `${error.name}: ${error.message}`
@@ -42,7 +42,7 @@ export function tellError(reply: Reply, error: ReplyFailure, changes: Change[]):
   return withFields(reply, { error })
 }
 
-/** A compaction ended: the error that led to it, if any, is over, and the old context is gone. */
+/** Ends a compaction and clears the error that led to it, if any. */
 export function applyCompacted(reply: Reply, at: number, changes: Change[]): Reply {
   if (reply.compaction?.state === 'done') return reply
   const running = reply.compaction ?? { auto: false, startedAt: at }

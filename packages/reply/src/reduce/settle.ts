@@ -7,14 +7,14 @@ import { indexOf, withMessageAt } from './part.ts'
 import { withOpenChanged } from './parts.ts'
 import { sealed, withFields } from './shape.ts'
 
-/** How a run came to its end: seen idle on the wire, or one of the driver's reasons. */
+/** Why a run ended: idle in the stream, or one of the driver's reasons. */
 interface Ending {
   readonly by: SettleEvent['by'] | 'idle'
   readonly reason?: LostReason | undefined
   readonly idle?: boolean | undefined
 }
 
-/** Every model step has ended one way or the other, and no compaction is under way. */
+/** Whether every model step has ended, successfully or not, and no compaction is running. */
 export function isFinished(reply: Reply): boolean {
   return reply.compaction?.state !== 'running' && reply.messages.every(hasEnded)
 }
@@ -25,13 +25,13 @@ function hasEnded(message: Message): boolean {
 
 /** The first that applies. */
 export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
-  // Also after a time-out: people must learn that the run may go on.
+  // Takes precedence over a time-out: users must learn that the run may still be active.
   if (reason === 'not-stopped') return 'lost'
   if (by === 'time-out' || reply.aborting === 'timed-out') return 'timed-out'
   if (by === 'lost') return 'lost'
   if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
-  // Idle while the server still meant to try again: it was told to stop, and says no more of it than that.
+  // Idle during a pending retry means that the server was told to stop: it sends no other sign of that.
   if (reply.retry && by === 'idle' && !isThrough(reply.messages.at(-1))) return 'aborted'
   if (isHollow(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'
@@ -39,23 +39,23 @@ export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
   return reply.finish === 'tool-calls' ? 'stopped' : 'completed'
 }
 
-/** A retry completed the message without an event; a reading over REST told of it. */
+/** Whether a retry completed the message without an event, so that only REST reported it. */
 function isThrough(message: Message | undefined): boolean {
   return message?.completedAt !== undefined && message.finish !== undefined && message.finish !== 'tool-calls'
 }
 
-/** A step that ended without a reason, an error or a word: it was stopped before the model could answer. */
+/** Whether a step ended without a finish reason, an error or any output: it was stopped before the model answered. */
 function isHollow(message: Message | undefined): boolean {
   if (message?.completedAt === undefined || message.finish !== undefined || message.error !== undefined) return false
   return message.parts.every((part) => part.type === 'step-start')
 }
 
-/** Nothing ever ran for it. */
+/** Whether nothing ever ran for this reply. */
 function isUntouched(reply: Reply): boolean {
   return reply.phase === 'waiting' && reply.messages.length === 0 && reply.children.length === 0
 }
 
-/** The end, in this order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`. */
+/** Settles a reply. Order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`. */
 export function settle(
   reply: Reply,
   ending: Ending & { readonly at: number },
@@ -99,7 +99,7 @@ function sessionsOf(reply: Reply): string[] {
   return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
 }
 
-/** Every open part closes. */
+/** Seals every open part. */
 export function sealParts(reply: Reply, changes: Change[]): Reply {
   let next = reply
   for (const [at, message] of reply.messages.entries()) {

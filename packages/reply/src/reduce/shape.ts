@@ -2,14 +2,15 @@ import type { Part, ReasoningPart, TextPart, ToolPart } from '../part.ts'
 import type { Child, Message, Reply } from '../reply.ts'
 
 /**
- * Every reply, message and streamed part is made by one literal here, so that all of a kind share one shape: reading
- * and copying them stays fast however they came about. Object spread on the way of each delta costs more than all the rest.
+ * Every reply, message and streamed part is created by one object literal here, so that V8 gives all of a kind the same
+ * hidden class: reading and copying them stays fast. On the hot path of a delta, object spread costs more than
+ * everything else.
  */
 
-/** Every key written out, also those that may be absent: a field that a literal forgets doesn't compile. */
+/** Requires every key, including optional ones: a literal that omits a field doesn't compile. */
 export type Whole<T> = { readonly [K in keyof Required<T>]: T[K] }
 
-/** A reply whose session is all that is known. */
+/** A new reply, with only its session known. */
 export function emptyReply(sessionID: string): Reply {
   return {
     sessionID,
@@ -47,7 +48,7 @@ export function withChildren(reply: Reply, children: readonly Child[]): Reply {
   return shaped(reply, reply.messages, children)
 }
 
-/** Any fields at all; for what is not on the way of each delta. */
+/** Sets any fields. Not for the hot path of deltas. */
 export function withFields(reply: Reply, fields: Partial<Reply>): Reply {
   return Object.assign(shaped(reply, reply.messages, reply.children), fields)
 }
@@ -96,7 +97,7 @@ export function withParts(message: Omit<Message, 'parts'>, parts: readonly Part[
   } satisfies Whole<Message>
 }
 
-/** A text or reasoning part with another text and status. */
+/** Copies a text or reasoning part with a new text and status. */
 export function withText(part: TextPart | ReasoningPart, text: string, status = part.status): TextPart | ReasoningPart {
   const { id, messageID, hole, raw } = part
   if (part.type === 'reasoning') return { id, messageID, status, hole, raw, type: 'reasoning', text }
@@ -104,7 +105,7 @@ export function withText(part: TextPart | ReasoningPart, text: string, status = 
   return { id, messageID, status, hole, raw, type: 'text', text, synthetic, ignored }
 }
 
-/** The same part, closed. A call that had not ended is marked as interrupted; what its state was is kept. */
+/** Seals a part. Marks an unfinished call as interrupted, but keeps its status. */
 export function sealed(part: Part): Part {
   if (part.type !== 'tool' || part.state.status === 'completed' || part.state.status === 'error') {
     return { ...part, status: 'sealed' }

@@ -5,8 +5,8 @@ import { messageAt } from './part.ts'
 import { partAt } from './parts.ts'
 
 /**
- * A reading over REST as the events that it stands for, in the order in which the wire would have told them. Which
- * messages belong to the run is `track`'s to say: it leaves the others out.
+ * Converts a REST snapshot to events, in the order in which the stream would have sent them. `track` has already
+ * removed messages that don't belong to the run.
  */
 export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEvent[] {
   const { at, raw, sessionID, session, messages, todos, asks, children } = snapshot
@@ -18,10 +18,10 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
     events.push({ type: 'message', at, raw, sessionID, message: head })
     const order = parts.map(({ id }) => id)
     const known = reply.messages[messageAt(reply.messages, head.id)]
-    // The server knows more of its end than we do: what came before that may not have been heard either.
+    // The server already knows this message's end, so we may have missed events before it as well.
     const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
     for (const part of parts) {
-      // What was heard from its beginning, on this connection, has none.
+      // A part received from its beginning on this connection has no hole.
       const isHeard = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
       events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
     }
@@ -29,7 +29,7 @@ export function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionSc
   if (snapshot.complete) events.push(...removals(reply, snapshot))
   events.push({ type: 'todos', at, raw, sessionID, todos })
   for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
-  // One that came while the others were being read is on no list.
+  // Only a complete snapshot closes asks: an ask that arrived during the reading is missing from the list.
   for (const ask of snapshot.complete ? reply.asks : []) {
     if (ask.status !== 'pending' || ask.sessionID !== sessionID || seen.has(ask.requestID)) continue
     events.push({ type: 'ask-closed', at, raw, sessionID, requestID: ask.requestID, how: { type: 'gone' } })
@@ -42,7 +42,7 @@ function hasEnded({ completedAt, error }: Pick<MessageHead, 'completedAt' | 'err
   return completedAt !== undefined || error !== undefined
 }
 
-/** What the reply has and the server no longer knows. */
+/** Messages and parts that the server no longer has. */
 function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
   const read = new Map(messages.map(({ head, parts }) => [head.id, new Set(parts.map(({ id }) => id))]))
   return reply.messages.flatMap((message): SessionScopedEvent[] => {
@@ -53,7 +53,7 @@ function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent)
   })
 }
 
-/** Which deltas of an open text were missed is unknown: the text has a hole until it is sealed. */
+/** Marks an open text as incomplete until it is sealed, because it is unknown which deltas were missed. */
 function withHole(part: Part): Part {
   const isText = part.type === 'text' || part.type === 'reasoning'
   return isText && part.status === 'open' ? { ...part, hole: true } : part

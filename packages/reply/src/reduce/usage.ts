@@ -2,12 +2,15 @@ import type { Part, StepFinishPart } from '../part.ts'
 import type { Message, Reply, Usage } from '../reply.ts'
 import { partLists } from './parts.ts'
 
-/** The sum over the reply's finished steps. A step that is told of twice is one part, so it counts once. */
+/** The sum over the reply's finished steps. A step reported twice is one part, so it counts once. */
 export function usageOf(reply: Reply): Usage {
   return withLimitOf(reply, sumOf(reply.messages))
 }
 
-/** What the usage would be without a message's first finished step and those after it in the message, without its second … */
+/**
+ * The reply's usage as each of the message's finished steps is removed, listed from its first step: entry `n` excludes
+ * step `n` and the message's steps after it.
+ */
 export function usagesBefore(reply: Reply, at: number): Usage[] {
   let sum = sumOf(reply.messages.slice(0, at))
   const later = stepsOf(reply.messages.slice(at + 1))
@@ -20,10 +23,11 @@ export function usagesBefore(reply: Reply, at: number): Usage[] {
   })
 }
 
-/** Tokens are whole numbers, which come to the same in any order. Only the costs are added one by one, as `sumOf` adds them. */
+/** Tokens are integers, so their order doesn't matter. Costs are added one by one, in the order of `sumOf`. */
 function plusLater(usage: Usage, later: Usage, costs: Float64Array): Usage {
   let { cost } = usage
-  // The time of all this is the steps times the later steps. `for … of` takes four times as long on numbers in a row.
+  // The hot loop: it runs once for each pair of a removed and a later step. `for … of` over a Float64Array takes four
+  // times as long.
   for (let at = 0; at < costs.length; at++) cost += costs[at] ?? 0
   return {
     input: usage.input + later.input,
@@ -37,7 +41,7 @@ function plusLater(usage: Usage, later: Usage, costs: Float64Array): Usage {
   }
 }
 
-/** With one more step, the last so far. */
+/** Adds the step that is now the last. */
 export function plusStep(usage: Usage, step: StepFinishPart): Usage {
   return plusSteps(usage, [step])
 }
@@ -49,8 +53,8 @@ function withLimitOf({ usage: { contextLimit } }: Reply, sum: Usage): Usage {
 }
 
 /**
- * From the first step to the last, never as a sum of sums: costs are fractions, and adding them in another order gives
- * another last digit.
+ * Adds from the first step to the last, never as a sum of sums: costs are floating-point, so another order could change
+ * the last digit.
  */
 function sumOf(messages: readonly Message[]): Usage {
   let sum = noUsage
@@ -60,12 +64,12 @@ function sumOf(messages: readonly Message[]): Usage {
 
 interface ListSteps {
   readonly steps: readonly StepFinishPart[]
-  /** What the sum was before this list when it was last asked for, and what it was after it. */
+  /** The running sum before this list at the last call, and the sum after it. */
   before: Usage
   after: Usage
 }
 
-/** Of each list of parts. Most are the same from one event to the next, so that only those that changed are read again. */
+/** Cached by list of parts: most lists don't change between events, so only changed ones are read again. */
 const knownSteps = new WeakMap<readonly Part[], ListSteps>()
 
 function stepsIn(list: readonly Part[]): ListSteps {
@@ -90,7 +94,10 @@ function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
   return messages.flatMap(partLists).flatMap((list) => stepsIn(list).steps)
 }
 
-/** The same object without any steps. One new object for all of them: one for each would take most of the time. */
+/**
+ * Returns the same object if there are no steps. Creates one new object in total: one for each step would dominate the
+ * time.
+ */
 function plusSteps(usage: Usage, steps: readonly StepFinishPart[]): Usage {
   const last = steps[steps.length - 1]?.tokens
   if (!last) return usage

@@ -45,8 +45,8 @@ describe('with a url', () => {
 
 test('the error for refused credentials names what the caller has to set', () => {
   const words = (address: Parameters<typeof unauthorized>[0]) => unauthorized(address, 401).message
-  expect(words(toAddress({}, {}))).toMatch(/asks for a password \(401\): set OPENCODE_SERVER_PASSWORD/)
-  expect(words(toAddress({}, env))).toMatch(/refused the credentials \(401\): set OPENCODE_SERVER_PASSWORD/)
+  expect(words(toAddress({}, {}))).toMatch(/requires a password \(401\): set OPENCODE_SERVER_PASSWORD/)
+  expect(words(toAddress({}, env))).toMatch(/rejected the credentials \(401\): set OPENCODE_SERVER_PASSWORD/)
   expect(words(toAddress({ url: 'http://here:2' }, env))).toMatch(/connect\(\) needs .* as password/)
   expect(words(toAddress({ url: 'http://here:2', password: 'geheim' }, env))).not.toContain('geheim')
 })

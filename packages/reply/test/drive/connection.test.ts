@@ -259,7 +259,7 @@ test('invalid observers keep the connection, and are reported once per reply', a
   server.publish(all)
   await advance(3000)
   expect(replies).toMatchObject([{ outcome: 'completed' }])
-  expect(errors.filter(({ message }) => message.startsWith('null is no observer'))).toHaveLength(1)
+  expect(errors.filter(({ message }) => message.startsWith('null is not an observer'))).toHaveLength(1)
   expect(errors.some(({ message }) => message.includes('partAdded: Mine to fix.'))).toBe(true)
   await opencode.close()
 })

@@ -19,7 +19,7 @@ const STOP_MS = 5_000
 
 const FAREWELL = [
   'That was a scripted model on a real server.',
-  'Your own, once `opencode serve` runs:',
+  'To use your own server, once `opencode serve` is running:',
   `  npm start -- --url ${DEFAULT_URL}`,
   `  npx reply watch --url ${DEFAULT_URL}`,
   '  npx reply prompt "Why does the build fail?"',
@@ -33,7 +33,7 @@ type Testing = typeof import('@reply/testing')
  */
 export async function demo(scenario: string | undefined, options: DemoCommandOptions, io: ProcessIO): Promise<number> {
   if (options.url !== undefined && scenario !== undefined) {
-    throw new ConsoleError('usage', 'A scenario is played on a server of its own: leave out the scenario, or --url.')
+    throw new ConsoleError('usage', 'A scenario runs on its own server: omit the scenario or --url.')
   }
   if (options.url !== undefined) return await watch(options, io)
   const testing = await loadTesting()
@@ -44,7 +44,7 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   }
   if (scenario !== undefined && testing.demoScenarios.every(({ name }) => name !== scenario)) {
     const names = testing.demoScenarios.map(({ name }) => name).join(', ')
-    throw new ConsoleError('usage', `There is no scenario "${scenario}": choose one of ${names}.`)
+    throw new ConsoleError('usage', `Unknown scenario "${scenario}": choose one of ${names}.`)
   }
   remark('Starting a real OpenCode server with a scripted model: no key, no network …')
   let talking = false

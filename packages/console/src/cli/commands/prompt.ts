@@ -21,7 +21,7 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 /** Sends a prompt and shows the reply. `-` reads it from standard input. */
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   const words = text === '-' ? await readAll(io.stdin) : text
-  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: say what is to be done.')
+  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: give it some text.')
   const opencode = await openServer(options, io, remarkOn(io, options), {
     isShowing: () => output.showing(),
     missed: () => output.missed(),
@@ -44,7 +44,7 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
 
   function sayHowToGoOn({ sessionID, outcome }: Reply): void {
     if (!output.interactive || options.session !== undefined || outcome === 'failed' || outcome === 'lost') return
-    output.remark(`To go on: reply prompt --session ${sessionID} "…"`)
+    output.remark(`To continue: reply prompt --session ${sessionID} "…"`)
   }
 }
 

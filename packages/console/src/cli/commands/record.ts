@@ -22,7 +22,10 @@ export interface RecordCommandOptions extends ServerOptions, OutputOptions {
 export async function record(file: string, options: RecordCommandOptions, io: ProcessIO): Promise<number> {
   const toStdout = file === '-'
   if (toStdout && (options.json === true || options.changes === true)) {
-    throw new ConsoleError('usage', 'Standard output can carry the recording or JSON lines: give a file with --json.')
+    throw new ConsoleError(
+      'usage',
+      'Standard output can carry either the recording or JSON lines: give a file when using --json.',
+    )
   }
   const remark = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : remarkOn(io, options)
   const target = toStdout ? openStdout(io.stdout) : await openFile(file, options.force === true)
@@ -32,14 +35,14 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
   const write = recorder({ write: (text) => void target.stream.write(text) })
   try {
     const opencode = await openServer(options, io, remark, {
-      missed: () => '; what was sent meanwhile is not in the recording',
+      missed: () => '; events sent meanwhile are not in the recording',
       onFrame(data, at) {
         frames++
         write(data, at)
       },
     })
     opened = opencode
-    remark(`recording ${shownUrl(options, io.env)} into ${toStdout ? 'standard output' : file}; Control-C ends it`)
+    remark(`recording ${shownUrl(options, io.env)} to ${toStdout ? 'standard output' : file}; press Control-C to stop`)
     const output = createOutput(io, options, { prompt: false })
     const replies = { count: 0 }
     opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {
@@ -85,10 +88,9 @@ async function openFile(file: string, force: boolean): Promise<Target> {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     if (code === 'EEXIST') {
-      throw new ConsoleError('usage', `${file} is there already: give another name, or --force.`, { cause })
+      throw new ConsoleError('usage', `${file} already exists: give another name, or --force.`, { cause })
     }
-    const reason =
-      code === 'ENOENT' ? 'there is no such folder' : cause instanceof Error ? cause.message : String(cause)
+    const reason = code === 'ENOENT' ? 'no such folder' : cause instanceof Error ? cause.message : String(cause)
     throw new ConsoleError('usage', `${file} can't be written: ${reason}.`, { cause })
   }
   const closed = new Promise<void>((resolve) => void stream.once('close', resolve))

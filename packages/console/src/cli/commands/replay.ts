@@ -60,8 +60,8 @@ async function replayOne({ file, clock, output, speed }: Showing, io: ProcessIO)
   })
   await output.settled()
   if (replies.length === 0 && failure !== undefined) {
-    throw new ConsoleError('unreadable', `${file} is no recording of an event stream: ${failure.message}`)
+    throw new ConsoleError('unreadable', `${file} is not a recording of an event stream: ${failure.message}`)
   }
-  if (replies.length === 0) output.remark(`${file}: no reply in it`)
+  if (replies.length === 0) output.remark(`${file}: contains no reply`)
   for (const reply of replies) output.print(reply)
 }

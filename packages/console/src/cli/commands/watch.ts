@@ -34,7 +34,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     },
   })
   const output = createOutput(io, options, { prompt: true, opencode })
-  remark(`watching ${session ?? 'every session'} at ${url}; Control-C leaves`)
+  remark(`watching ${session ?? 'every session'} at ${url}; press Control-C to stop`)
   const left = listenForExit(io, { interrupted: () => EXIT.done })
 
   function observe(reply: Reply): readonly ReplyObserver[] {

@@ -63,7 +63,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     if (given !== 'once' && given !== 'always') {
       throw new ReplyError(
         'invalid',
-        `A permission takes "once" or "always", not ${JSON.stringify(given)}; use reject() to refuse it.`,
+        `A permission takes "once" or "always", not ${JSON.stringify(given)}; use reject() to reject it.`,
       )
     }
     await permit(ask, given, undefined)
@@ -176,7 +176,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
 function requireSame(ask: Ask, known: Ask): void {
   const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call
   if (hasSameContent(ask, isUnseen ? { ...known, call: undefined } : known)) return
-  const words = `The ${ask.type} ${ask.requestID} is not what it was when it was read: its content has changed`
+  const words = `The ${ask.type} ${ask.requestID} has changed since it was read`
   throw new ReplyError(
     'invalid',
     `${words}. Read it again from the reply (pendingAsks) or from askChanged, then answer.`,

@@ -17,7 +17,7 @@ export function checkAnswers(ask: QuestionAsk, given: Answer): string[][] {
     const count = typeof given === 'string' ? JSON.stringify(given) : `${given.length} lists`
     throw new ReplyError(
       'invalid',
-      `The question needs ${questions.length} lists of answers, one for each question, not ${count}.`,
+      `Expected ${questions.length} lists of answers, one for each question; got ${count}.`,
     )
   }
   return questions.map((question, index) => checkAnswer(question, given[index] ?? []))
@@ -30,7 +30,7 @@ function checkAnswer(question: Question, given: readonly string[]): string[] {
   if (given.length === 0 || given.some((answer) => answer.trim() === '')) {
     throw new ReplyError(
       'invalid',
-      `The answer to ${named} is empty; give ${choices === '' ? 'some words' : `one of ${choices}`}.`,
+      `The answer to ${named} is empty; give ${choices === '' ? 'some text' : `one of ${choices}`}.`,
     )
   }
   const answers = [...new Set(given.map((answer) => labelOf(answer, question, labels)))]
@@ -45,7 +45,7 @@ function checkAnswer(question: Question, given: readonly string[]): string[] {
     const numbers = labels.length === 0 ? '' : `, or a number from 1 to ${labels.length}`
     throw new ReplyError(
       'invalid',
-      `${JSON.stringify(strange)} is no option of ${named}; give one of ${choices}${numbers}.`,
+      `${JSON.stringify(strange)} is not an option of ${named}; give one of ${choices}${numbers}.`,
     )
   }
   return answers

@@ -90,7 +90,7 @@ function isUnseen({ status, call, callID, messageID }: PermissionAsk): boolean {
 
 function unread({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
   const type = cause instanceof ReplyError ? cause.type : 'malformed'
-  const words = `What permission ${requestID} would run could not be read from message ${messageID} of session ${sessionID}`
+  const words = `Could not read what permission ${requestID} would run from message ${messageID} of session ${sessionID}`
   const reason = cause instanceof Error ? cause.message : String(cause)
-  return new ReplyError(type, `${words}: ${reason} It is read again while the permission is pending.`, { cause })
+  return new ReplyError(type, `${words}: ${reason} It will be read again while the permission is pending.`, { cause })
 }

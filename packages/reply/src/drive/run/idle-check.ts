@@ -124,7 +124,7 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     // A server that has just been started may take seconds before it begins.
     if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
     if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
-      const message = `Nothing ran for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
+      const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
       return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
     }
     // Requires two checks, a grace period apart: a normal end passes through the same state.

@@ -90,7 +90,8 @@ export async function join(options: JoinOptions): Promise<void> {
     if (isUnwanted) break
   }
   release()
-  if (!isFound && !isUnwanted) throw new ReplyError('refused', 'The server took the prompt, but nothing ran for it.')
+  if (!isFound && !isUnwanted)
+    throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
 
   function lookIn(live: LiveReply, reply: Reply): void {
     const at = messageID === undefined ? -1 : reply.promptIDs.indexOf(messageID)

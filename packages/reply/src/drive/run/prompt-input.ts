@@ -39,7 +39,7 @@ export interface CommandInput extends SessionInput {
 export function toPromptBody(input: PromptInput): PromptBody {
   const { text, files = [], parts = [], agent, model, noReply, system } = input
   if ((text === undefined || text.trim() === '') && files.length === 0 && parts.length === 0) {
-    throw new ReplyError('invalid', 'The prompt is empty; give it a text, parts or files.')
+    throw new ReplyError('invalid', 'The prompt is empty; give it text, parts or files.')
   }
   return {
     parts: [
@@ -63,7 +63,7 @@ export function toPromptBody(input: PromptInput): PromptBody {
 export function toCommandBody(input: CommandInput): CommandBody {
   const { agent, model } = input
   const command = input.command.replace(/^\//, '')
-  if (command === '') throw new ReplyError('invalid', 'The command has no name; give one as "init".')
+  if (command === '') throw new ReplyError('invalid', 'The command has no name; give one, such as "init".')
   return {
     command,
     arguments: input.arguments ?? '',

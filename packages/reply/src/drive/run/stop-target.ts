@@ -30,6 +30,6 @@ export async function stopTarget(target: StopTarget, abort: (sessionID: string) 
 
 function notStopped(sessionID: string, cause?: ReplyError): ReplyError {
   const why = cause ? ` (${cause.message})` : ''
-  const words = `Session ${sessionID} was not seen to stop${why}; it may still be at work. Try again, or stop the server.`
+  const words = `Could not confirm that session ${sessionID} stopped${why}; it may still be running. Try again, or stop the server.`
   return new ReplyError('not-stopped', words, { cause })
 }

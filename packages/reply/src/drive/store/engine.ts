@@ -99,7 +99,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
     if (tracked.dropped > 0) {
-      const message = `${tracked.dropped} events were dropped that waited too long for the message or session they belong to.`
+      const message = `Dropped ${tracked.dropped} events that waited too long for their message or session.`
       onError(new ReplyError('too-large', message))
     }
     for (const step of tracked.steps) {

@@ -18,7 +18,7 @@ export function observersOf(observe: Observe | undefined, reply: Reply, onError:
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
     onError(
-      new ReplyError('observer', `"observe" failed: ${words}. The reply goes on without its observers.`, { cause }),
+      new ReplyError('observer', `"observe" failed: ${words}. The reply continues without its observers.`, { cause }),
     )
     return []
   }

@@ -38,7 +38,10 @@ export function createResync(options: ResyncOptions): Resync {
     const start = events.findIndex((event) => event.type === 'connected')
     if (!kept) options.apply(events)
     else if (kept.length < maxKept) for (const event of events) kept.push(event)
-    else options.onFailed(new ReplyError('too-large', `More than ${maxKept} events came while the sessions were read.`))
+    else
+      options.onFailed(
+        new ReplyError('too-large', `More than ${maxKept} events arrived while the sessions were being read.`),
+      )
     if (start !== -1) void sync(++generation)
   }
 

@@ -49,7 +49,7 @@ export function toAddress(options: AddressOptions, environment: Environment = pr
 
 /** The error for a response of 401 or 403. */
 export function unauthorized({ url, authorization, cure }: Address, status: number): ReplyError {
-  const what = authorization === undefined ? 'asks for a password' : 'refused the credentials'
+  const what = authorization === undefined ? 'requires a password' : 'rejected the credentials'
   return new ReplyError('unauthorized', `${url} ${what} (${status}): ${cure}.`)
 }
 

@@ -105,7 +105,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       if (abort.signal.reason instanceof ReplyError) return { reason: abort.signal.reason, brokeOff: false }
       if (cause instanceof ReplyError) return { reason: cause, brokeOff: false }
       const words = isOpen
-        ? `The event stream of ${address.url} broke off (${reasonOf(cause)}).`
+        ? `The event stream of ${address.url} was interrupted (${reasonOf(cause)}).`
         : `No OpenCode server at ${address.url} (${reasonOf(cause)}): start one with "opencode serve", or give another url.`
       return { reason: new ReplyError('unreachable', words, { cause }), brokeOff: isOpen }
     } finally {
@@ -132,7 +132,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     if (!response.body || !isStream(response)) {
       route = '/global/event'
       await response.body?.cancel()
-      const words = `${address.url} gave no event stream (${response.status}, ${response.headers.get('content-type') ?? 'no type'}): it is no OpenCode server, or it is not ready.`
+      const words = `${address.url} did not return an event stream (${response.status}, ${response.headers.get('content-type') ?? 'no type'}): it is not an OpenCode server, or it is not ready.`
       throw new ReplyError(response.status >= 500 ? 'refused' : 'not-opencode', words)
     }
     return response.body

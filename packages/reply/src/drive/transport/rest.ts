@@ -211,21 +211,18 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
 
   function tooLarge(route: string): ReplyError {
     const words = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes: the answer was not read.`
-    return new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has as much.`)
+    return new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has that much data.`)
   }
 
   function notOpencode(route: string): ReplyError {
-    const words = `${address.url} answered ${route} with a web page: it is no OpenCode server, or one that does not know this route.`
+    const words = `${address.url} answered ${route} with a web page: it is not an OpenCode server, or its version lacks this route.`
     return new ReplyError('not-opencode', `${words} Check the url and the server's version.`)
   }
 
   function refused(route: string, status: number, error: unknown): ReplyError {
     if (status === 401 || status === 403) return unauthorized(address, status)
     if (status === 404)
-      return new ReplyError(
-        'gone',
-        `${address.url} knows nothing of this any more (404 at ${route}): ${reasonOf(error)}`,
-      )
+      return new ReplyError('gone', `${address.url} no longer has this (404 at ${route}): ${reasonOf(error)}`)
     return new ReplyError('refused', `${address.url} refused ${route} (${status}): ${reasonOf(error)}`, {
       cause: error,
     })

@@ -1,4 +1,4 @@
-import { type Dialect, type Render, remembering, renderMarkdown } from '@reply/sink'
+import { cachedRender, type Dialect, type Render, renderMarkdown } from '@reply/sink'
 import { literal } from './escape.ts'
 import { contentLength } from './limits.ts'
 import { clean, mark, remark, unmarkFirst } from './mark.ts'
@@ -43,7 +43,7 @@ const marking: Dialect = {
  *
  * The result is longer than the source only through tables and escapes. `<small>` becomes small text.
  */
-export const renderDiscord: Render = remembering((source) => {
+export const renderDiscord: Render = cachedRender((source) => {
   const written = write(withSmall(renderMarkdown(source, marking)))
   const text = written.text.trim()
   return { text, plain: written.plain.trim(), length: text.length }

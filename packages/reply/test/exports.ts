@@ -351,7 +351,7 @@ export const publicNames: Readonly<Record<string, readonly string[]>> = {
     'reconcile',
     'offerOf',
     'lazyPlain',
-    'remembering',
+    'cachedRender',
     'renderMarkdown',
     'secretFault',
     'shownOf',

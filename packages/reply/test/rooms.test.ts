@@ -6,6 +6,7 @@ import { entriesIn, importsOf, sourcesIn } from './source.ts'
 const rooms = [
   ['packages/reply/src/drive', 16],
   ['packages/console/src', 16],
+  ['packages/sink/src', 24],
 ] as const
 
 const sources = sourcesIn('src')

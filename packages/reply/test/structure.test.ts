@@ -37,7 +37,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/(\w+\/)?(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/transport\/rest\.ts$/,
-  marked: /^packages\/sink\/src\/lexer\//,
+  marked: /^packages\/sink\/src\/markdown\/lexer\//,
   'string-width': /^packages\/console\/src\/format\/styled-line\.ts$/,
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/telegram)\.ts$/,

@@ -1,5 +1,5 @@
 import { visible } from '@reply/core'
-import { clip } from './view/phrase.ts'
+import { clip } from './view/format.ts'
 
 /**
  * Text formats that desktops open in an editor. A model chooses the language of a fence, and a person opens the file

@@ -8,16 +8,16 @@ import {
   steadyClock,
   systemClock,
 } from '@reply/core'
-import type { AskInput } from './asks.ts'
+import { type Found, type MayAnswer, pick, type TakenAsk } from './asks/answering.ts'
+import type { AskInput } from './asks/asks.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
-import { createDeliverer, type Deliverer } from './deliver.ts'
+import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
+import { createPacer, type Pacer } from './deliver/pace.ts'
+import type { Delivery } from './deliver/reconcile.ts'
 import { type SinkError, telling } from './error.ts'
-import type { Actor } from './inbound/inbound.ts'
-import { type LedgerStore, memoryStore } from './ledger.ts'
-import { createPacer, type Pacer } from './pace.ts'
-import type { ChannelPort, Chat, MessageRef, Render } from './port.ts'
-import type { Delivery } from './reconcile.ts'
-import { type Found, type MayAnswer, pick, type TakenAsk } from './take.ts'
+import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
+import type { Actor } from './port/actor.ts'
+import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import type { Words } from './words.ts'
 
 export interface SinkOptions {

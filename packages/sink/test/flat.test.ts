@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { Lexer } from 'marked'
 import { describe, expect, test } from 'vitest'
-import { readMarkdown } from '../src/lexer/bounded-lexer.ts'
-import { readFlatList } from '../src/lexer/flat-list.ts'
-import { readFlatTable } from '../src/lexer/flat-table.ts'
+import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
+import { readFlatList } from '../src/markdown/lexer/flat-list.ts'
+import { readFlatTable } from '../src/markdown/lexer/flat-table.ts'
 
 const marked = (source: string) => new Lexer({ gfm: true }).lex(source)
 

@@ -11,7 +11,7 @@ import {
   takeAsk,
   words,
 } from '../src/index.ts'
-import { layout } from '../src/layout.ts'
+import { layout } from '../src/layout/layout.ts'
 import { asks, questionOf, replyWith, viewOf } from './make.ts'
 
 const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }

@@ -2,7 +2,7 @@ import { askDetails, type PermissionAsk, type Reply, visible } from '@reply/core
 import { randomBy } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { type FakeFault, type FakeOptions, words } from '../src/index.ts'
-import { literal } from '../src/view/phrase.ts'
+import { literal } from '../src/view/format.ts'
 import { permits, replyWith } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { emptyHash, hashedTo, hashIn, hashOf } from '../src/hash.ts'
 import {
   createFake,
   createSink,
@@ -12,7 +13,6 @@ import {
   SinkError,
   shownOf,
 } from '../src/index.ts'
-import { emptyHash, hashedTo, hashIn, hashOf } from '../src/ledger.ts'
 import { replyWith, settledWith, text } from './make.ts'
 import { createScene } from './scene.ts'
 import { beginning } from './timeline.ts'

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createGrowingSplit } from '../src/growing-split.ts'
 import { emptyLedger, fakeLimits, fakeRender, heal, layout, lex, renderMarkdown, words } from '../src/index.ts'
-import { createTableLimit } from '../src/lexer/block-limits.ts'
-import { readMarkdown } from '../src/lexer/bounded-lexer.ts'
-import type { Token } from '../src/lexer/token.ts'
-import { readLongBlock } from '../src/long-block.ts'
-import { split } from '../src/split.ts'
+import { createGrowingSplit } from '../src/markdown/growing-split.ts'
+import { createTableLimit } from '../src/markdown/lexer/block-limits.ts'
+import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
+import type { Token } from '../src/markdown/lexer/token.ts'
+import { readLongBlock } from '../src/markdown/long-block.ts'
+import { split } from '../src/markdown/split.ts'
 import { createTextCache } from '../src/text-cache.ts'
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)

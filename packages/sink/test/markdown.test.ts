@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { type Dialect, renderMarkdown } from '../src/dialect.ts'
-import { lex, openFence } from '../src/markdown.ts'
-import { tableText } from '../src/table.ts'
+import { type Dialect, renderMarkdown } from '../src/markdown/dialect.ts'
+import { lex, openFence } from '../src/markdown/markdown.ts'
+import { tableText } from '../src/markdown/table.ts'
 import { markdownText } from './fragments.ts'
 
 /** A dialect that names each construct. */

@@ -1,7 +1,7 @@
 import type { PermissionAsk, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { detailsOf } from '../src/asks/permission.ts'
 import { emptyLedger, offerOf, toPolicy, words } from '../src/index.ts'
-import { detailsOf } from '../src/permission.ts'
 import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 

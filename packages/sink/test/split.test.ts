@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Dialect, renderMarkdown } from '../src/dialect.ts'
-import { lex, openFence } from '../src/markdown.ts'
-import { type Slice, split } from '../src/split.ts'
+import { type Dialect, renderMarkdown } from '../src/markdown/dialect.ts'
+import { lex, openFence } from '../src/markdown/markdown.ts'
+import { type Slice, split } from '../src/markdown/split.ts'
 import { markdownText } from './fragments.ts'
 
 const same = (content: string): string => content

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { split } from '../src/split.ts'
+import { split } from '../src/markdown/split.ts'
 import { markdownText } from './fragments.ts'
 
 /** Like dialects that escape characters that look like marks. */

@@ -1,4 +1,4 @@
-import { type Dialect, lazyPlain, type Render, remembering, renderMarkdown, visible } from '@reply/sink'
+import { cachedRender, type Dialect, lazyPlain, type Render, renderMarkdown, visible } from '@reply/sink'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, zero width. Between `<` and `!` it turns a mention into plain text. */
@@ -41,7 +41,7 @@ const shown: Dialect = {
  * Markdown for a markdown block, which takes Markdown directly. Only mentions are disabled, by an invisible character
  * (U+2060). `length` is in UTF-16 units of that text; `plain` is the visible text.
  */
-export const renderSlack: Render = remembering((source) => {
+export const renderSlack: Render = cachedRender((source) => {
   const text = quieted(source)
   return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, shown).trim())
 })

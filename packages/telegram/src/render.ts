@@ -1,4 +1,4 @@
-import { type Dialect, lazyPlain, type Render, type Rendered, remembering, renderMarkdown } from '@reply/sink'
+import { cachedRender, type Dialect, lazyPlain, type Render, type Rendered, renderMarkdown } from '@reply/sink'
 import { richBlocks, richLength } from './limits.ts'
 
 /** Allowed link targets. `tg://user` would mention, and so notify, a person. */
@@ -73,7 +73,7 @@ const dialect: Dialect = {
  * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
  * name, which gets an invisible character so that it doesn't notify.
  */
-export const renderHtml: Render = remembering(html)
+export const renderHtml: Render = cachedRender(html)
 
 function html(source: string): Rendered {
   const text = renderMarkdown(source, dialect).trim()
@@ -85,7 +85,7 @@ function html(source: string): Rendered {
  * Markdown for a rich message, which takes Markdown directly. `length` is in code points of the source, or the share of
  * the block limit scaled to code points if that is larger.
  */
-export const renderRich: Render = remembering(rich)
+export const renderRich: Render = cachedRender(rich)
 
 function rich(markdown: string): Rendered {
   const source = quiet(markdown)

@@ -1,4 +1,4 @@
-import { type Dialect, type Render, remembering, renderMarkdown } from '@reply/sink'
+import { cachedRender, type Dialect, type Render, renderMarkdown } from '@reply/sink'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /** Link targets that are clickable in WhatsApp. */
@@ -52,7 +52,7 @@ const dialect: Dialect = {
  * The result is longer than the source through disabled characters, tables, tabs, indented code and list numbers that
  * gain digits.
  */
-export const renderWhatsApp: Render = remembering((source) => {
+export const renderWhatsApp: Render = cachedRender((source) => {
   const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
   const { text, plain } = writeMarks(piecesOf(written))
   return { text, plain, length: text.length }

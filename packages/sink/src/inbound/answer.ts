@@ -1,7 +1,7 @@
 import type { OpenCode, ReplyStream } from '@reply/core'
-import type { AskInput } from '../asks.ts'
+import { pick, type TakenAsk } from '../asks/answering.ts'
+import type { AskInput } from '../asks/asks.ts'
 import type { Sink } from '../sink.ts'
-import { pick, type TakenAsk } from '../take.ts'
 import { words as defaultWords, type Words } from '../words.ts'
 import type { Inbound } from './inbound.ts'
 

@@ -1,4 +1,4 @@
-import type { Chat, MessageRef } from '../port.ts'
+import type { Chat, MessageRef } from '../port/port.ts'
 import type { Inbound } from './inbound.ts'
 
 /** Where a sink writes, and the message that its answer replies to. */

@@ -1,7 +1,7 @@
 import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
-import type { Card } from '../card.ts'
-import type { ViewOptions } from '../view.ts'
+import type { Card } from '../ledger/card.ts'
 import { withFiles } from './file.ts'
+import type { ViewOptions } from './view.ts'
 
 /** A card below the first `at` shown text parts. Without `card`, it was posted and is finished. */
 export interface Placed {

@@ -1,11 +1,12 @@
 import { type Ask, type QuestionAsk, type Reply, visible } from '@reply/core'
-import { formOf, tokens } from '../asks.ts'
-import type { AskCard, AskState, Shown } from '../card.ts'
-import { permissionKey, requestOf } from '../permission.ts'
-import type { Button, Form } from '../port.ts'
-import { earliest, type ViewOptions } from '../view.ts'
+import { formOf, tokens } from '../asks/asks.ts'
+import { permissionKey } from '../asks/permission.ts'
+import type { AskCard, AskState, Shown } from '../ledger/card.ts'
+import { requestOf } from '../ledger/keys.ts'
+import type { Button, Form } from '../port/port.ts'
+import { clip, literal } from './format.ts'
 import { permissionCards, retiredCard } from './permission.ts'
-import { clip, literal } from './phrase.ts'
+import { earliest, type ViewOptions } from './view.ts'
 
 /** The asks that wait for a person, and the results of earlier ones, in the order in which they were asked. */
 export interface AskView {

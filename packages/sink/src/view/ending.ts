@@ -1,7 +1,7 @@
 import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
-import type { Card } from '../card.ts'
-import type { ViewOptions } from '../view.ts'
-import { clip, contextPercent, literal } from './phrase.ts'
+import type { Card } from '../ledger/card.ts'
+import { clip, contextPercent, literal } from './format.ts'
+import type { ViewOptions } from './view.ts'
 
 /** How the reply ended. Nothing if the answer already says it. */
 export function endingCards(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): readonly Card[] {

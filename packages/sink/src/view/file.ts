@@ -1,6 +1,6 @@
-import type { Card } from '../card.ts'
 import { fileExtension } from '../file-name.ts'
-import type { ViewOptions } from '../view.ts'
+import type { Card } from '../ledger/card.ts'
+import type { ViewOptions } from './view.ts'
 
 /** A fence on lines of its own at the left edge. Indented fences belong to a list and stay there. */
 const fences = /^(`{3,}|~{3,})([^\n`]*)\n([\s\S]*?)(?:^\1[`~]*[ \t]*$|(?![\s\S]))/gm

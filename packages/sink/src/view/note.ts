@@ -1,7 +1,7 @@
 import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
-import type { Card } from '../card.ts'
-import type { ViewOptions } from '../view.ts'
-import { amount, literal } from './phrase.ts'
+import type { Card } from '../ledger/card.ts'
+import { amount, literal } from './format.ts'
+import type { ViewOptions } from './view.ts'
 
 /** Stays in the chat: from here on the agent knows only a summary of what came before. */
 export function compactionCard({ compaction }: Reply, { words }: ViewOptions): Card | undefined {

@@ -1,8 +1,8 @@
 import { type Reply, type ToolPart, toolsOf, visible } from '@reply/core'
-import type { Timed, ViewOptions } from '../view.ts'
-import { code, literal, oneLine } from './phrase.ts'
+import { code, literal, oneLine } from './format.ts'
 import { activityOf } from './status.ts'
 import { titleOf } from './task.ts'
+import type { Timed, ViewOptions } from './view.ts'
 
 /** UTF-16 units shown of a tool's output. */
 const outputLength = 600

@@ -1,12 +1,13 @@
 import type { PermissionAsk } from '@reply/core'
-import { tokens } from '../asks.ts'
-import type { AskCard, AskContent, AskFoot, AskState } from '../card.ts'
-import { type AskDetail, detailsOf, isInputKnown, permissionKey, readable, requestOf } from '../permission.ts'
-import type { Button } from '../port.ts'
-import type { ViewOptions } from '../view.ts'
+import { tokens } from '../asks/asks.ts'
+import { type AskDetail, detailsOf, isInputKnown, permissionKey, readable } from '../asks/permission.ts'
+import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
+import { requestOf } from '../ledger/keys.ts'
+import type { Button } from '../port/port.ts'
 import type { Words } from '../words.ts'
 import { endOf, rowsOf } from './ask.ts'
-import { literal, oneLine } from './phrase.ts'
+import { literal, oneLine } from './format.ts'
+import type { ViewOptions } from './view.ts'
 
 /** UTF-16 units of a title in the head; a longer one is a detail of its own. */
 const titleLength = 120

@@ -1,6 +1,6 @@
 import { currentActivity, type Reply } from '@reply/core'
-import type { Timed, ViewOptions } from '../view.ts'
-import { amount, contextPercent, oneLine, toolLabel } from './phrase.ts'
+import { amount, contextPercent, oneLine, toolLabel } from './format.ts'
+import type { Timed, ViewOptions } from './view.ts'
 
 /** The activity, the elapsed time and the step. Updated at each tick, and at once when the activity changes. */
 export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptions): Timed {

@@ -1,8 +1,14 @@
 import { type Reply, type ToolPart, toolsOf } from '@reply/core'
-import type { Task } from '../port.ts'
-import { type Flow, toldAs } from '../streaming.ts'
-import type { ViewOptions } from '../view.ts'
-import { oneLine, toolLabel } from './phrase.ts'
+import type { Task } from '../port/port.ts'
+import { oneLine, toolLabel } from './format.ts'
+import type { ViewOptions } from './view.ts'
+
+/** What a stream shows besides the text. */
+export interface Flow {
+  /** Tasks whose current status was not sent yet. */
+  readonly tasks: readonly Task[]
+  readonly plan?: string | undefined
+}
 
 const statuses = { pending: 'pending', running: 'running', completed: 'done', error: 'failed' } as const
 
@@ -29,4 +35,9 @@ export function titleOf({ tool, state }: ToolPart): string {
   const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
   const name = toolLabel(tool)
   return typeof detail === 'string' && detail !== '' ? `${name}: ${oneLine(detail, 120)}` : name
+}
+
+/** The key of a task in the ledger's `told`. */
+export function toldAs({ id, status }: Task): string {
+  return `task:${id}:${status}`
 }

@@ -1,0 +1,201 @@
+import type { Ask, Reply } from '@reply/core'
+import type { Policy } from '../config.ts'
+import { SinkError } from '../error.ts'
+import type { AskState } from '../ledger/card.ts'
+import { mayAllow } from '../ledger/guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Actor } from '../port/actor.ts'
+import type { Chat } from '../port/port.ts'
+import type { Words } from '../words.ts'
+import { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
+import { offerOf } from './offer.ts'
+import { isIn, type Target, targetsOf } from './target.ts'
+
+/** The result of a person's input, and the ask that it was for. */
+export type TakenAsk = Taken & {
+  readonly ask: Ask
+  /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
+  readonly undo: () => void
+}
+
+/** Whether an actor may answer that ask, by button or by text. Anything but `true` means no; so does an error. */
+export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
+
+/**
+ * An ask that an input may answer.
+ *
+ * - `meant`: it was pressed, or replied to.
+ * - `fits`: the text is an answer to it.
+ * - `maybe`: the text is an answer to it, but it may not be on the screen: the text is taken neither for it nor for
+ * another.
+ * - `unfit`: it waits for text, and this text does not answer it.
+ */
+export interface Found {
+  readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
+  readonly ask: Ask
+  /** Takes the input for this ask in its current state: of several takes of an answer, one counts. */
+  readonly take: () => TakenAsk
+}
+
+export interface TakingOptions {
+  readonly words: Words
+  readonly policy: Policy
+  readonly chat: Chat
+  readonly mayAnswer?: MayAnswer | undefined
+  readonly reply: () => Reply | undefined
+  readonly ledger: () => Ledger
+  /** The progress of an ask changed. */
+  readonly onChange: (requestID: string, state: AskState) => void
+  readonly onError: (error: SinkError) => void
+}
+
+/**
+ * The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's.
+ */
+export type AskFinder = (input: AskInput, actor: Actor | undefined) => Promise<readonly Found[]>
+
+/** Takes the ask that is meant. For text that fits several, an error asks which one. Undefined without any. */
+export function pick(found: readonly Found[], words: Words): TakenAsk | undefined {
+  const meant = found.find(({ type }) => type === 'meant')
+  const first = found.find(({ type }) => type === 'fits')
+  const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe')
+  if (!meant && first && candidates.length > 1) return wrong(first.ask, words.whichOne)
+  return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
+}
+
+export function createAskFinder(options: TakingOptions): AskFinder {
+  const { words, policy, chat, mayAnswer, reply, ledger, onChange, onError } = options
+  /** Secrets of asks answered here, until the server reports them as answered. */
+  const answered = new Set<string>()
+  return async (input, actor) => ('token' in input ? await pressed(input, actor) : await said(input, actor))
+
+  async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly Found[]> {
+    const ask = reply()?.asks.find((one) => readAsk(one, input))
+    if (!ask) return []
+    if (!isIn(chat, input.chat)) return [refusing(ask, words.notHere)]
+    if (ask.status === 'pending' && !(await mayTake(ask, actor))) return [refusing(ask, notFor(actor))]
+    return [{ type: 'meant', ask, take: () => take(readAsk(ask, input), ask, actor) }]
+  }
+
+  async function said(input: AskText, actor: Actor | undefined): Promise<readonly Found[]> {
+    const now = reply()
+    const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
+    const found = await Promise.all(targets.map(async (target) => await foundAt(target, input, actor)))
+    return found.flatMap((one) => one ?? [])
+  }
+
+  async function foundAt({ type, ask }: Target, input: AskText, actor: Actor | undefined): Promise<Found | undefined> {
+    if (type === 'outdated') return refusing(ask, words.alreadyResolved)
+    const step = stepOf(ask)
+    const may = await mayTake(ask, actor)
+    const read = readAsk(ask, input)
+    // The ask may have moved on while the host decided; the text was not for its current question.
+    const taking = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
+    if (type === 'unconfirmed') {
+      const isMeant = may && read?.isUnderstood === true && !answered.has(read.state.secret)
+      return isMeant ? refusing(ask, words.notShownYet) : undefined
+    }
+    if (type !== 'bare' && type !== 'maybe') {
+      if (!may) return refusing(ask, notFor(actor))
+      return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: taking }
+    }
+    // Text from others is conversation, not an answer.
+    if (!may || !read) return undefined
+    const isAnswer = read.taken.type !== 'error' && !answered.has(read.state.secret)
+    if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
+    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: taking }
+    if (chat.kind === 'private') return found
+    if (ask.type === 'permission')
+      return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, words.pressOrReply) } : undefined
+    // Without known answerers, any conversation could count as the answer.
+    return read.state.guard ? found : undefined
+  }
+
+  function notFor(actor: Actor | undefined): string {
+    return actor?.isAnonymous ? words.anonymous : words.notForYou
+  }
+
+  /** Identifies the current question and content of an ask. */
+  function stepOf({ requestID }: Ask): string {
+    const state = ledger().asks[requestID]
+    return `${state?.secret}/${state?.answers.length}`
+  }
+
+  /** Undefined if the ask is gone, or the token no longer belongs to it. */
+  function readAsk({ requestID }: Ask, input: AskInput): Read | undefined {
+    const ask = reply()?.asks.find((one) => one.requestID === requestID)
+    const state = ledger().asks[requestID]
+    const taken = ask && state && takeAsk(ask, input, { state, words })
+    if (!ask || !state || !taken) return undefined
+    return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
+  }
+
+  /** Limits text and presses to what the chat may be offered. */
+  function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): Taken {
+    if (taken.type !== 'answer' || ask.type !== 'permission') return taken
+    const offering = { ledger: ledger(), policy, words, mayAllow: mayAllow(state, options), isPress }
+    const offer = offerOf(ask, offering)
+    if (!offer.once) return { type: 'error', error: offer.why ?? words.notAllShown }
+    return taken.answer === 'always' && !offer.always ? { type: 'error', error: words.alwaysNotOffered } : taken
+  }
+
+  async function mayTake(ask: Ask, actor: Actor | undefined): Promise<boolean> {
+    const state = ledger().asks[ask.requestID]
+    const guard = state?.guard
+    if (actor?.isAnonymous) return false
+    if (!guard) return true
+    // The people who could allow it are not here. Let others reject it, or it would wait for ever.
+    if (ask.type === 'permission' && !mayAllow(state, options))
+      return !guard.answerers?.length || (actor !== undefined && guard.answerers.includes(actor.id))
+    if (!actor || (guard.answerers && !guard.answerers.includes(actor.id))) return false
+    if (!guard.hasMayAnswer) return true
+    try {
+      return mayAnswer !== undefined && (await mayAnswer(actor, ask)) === true
+    } catch (cause) {
+      const what = cause instanceof Error ? cause.message : String(cause)
+      onError(
+        new SinkError('may-answer', `mayAnswer failed for ${ask.requestID}, which counts as no: ${what}`, { cause }),
+      )
+      return false
+    }
+  }
+
+  /** Of several takes one counts: nothing is awaited after the check. */
+  function take(read: Read | undefined, before: Ask, actor: Actor | undefined): TakenAsk {
+    if (!read) return wrong(before, words.alreadyResolved)
+    const { ask, state, taken } = read
+    if (taken.type === 'error' || taken.type === 'form') return { ...taken, ...unchanged(ask) }
+    if (answered.has(state.secret)) return wrong(ask, words.alreadyResolved)
+    onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })
+    if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
+    // The last answer is recorded and shown once the server has accepted it.
+    answered.add(state.secret)
+    return { ...taken, ask, undo: () => undo(ask, state.secret) }
+  }
+
+  /** An actor whose answer was not accepted did not answer; another person may have, elsewhere. */
+  function undo({ requestID }: Ask, secret: string): void {
+    const state = ledger().asks[requestID]
+    if (answered.delete(secret) && state) onChange(requestID, { ...state, by: undefined })
+  }
+}
+
+interface Read {
+  readonly ask: Ask
+  readonly state: AskState
+  readonly taken: Taken
+  /** The text or button is an answer to it, whether or not it can be given now. */
+  readonly isUnderstood: boolean
+}
+
+function refusing(ask: Ask, error: string): Found {
+  return { type: 'meant', ask, take: () => wrong(ask, error) }
+}
+
+function wrong(ask: Ask, error: string): TakenAsk {
+  return { type: 'error', error, ...unchanged(ask) }
+}
+
+function unchanged(ask: Ask): Pick<TakenAsk, 'ask' | 'undo'> {
+  return { ask, undo: () => {} }
+}

@@ -1,0 +1,242 @@
+import {
+  type Answer,
+  type Ask,
+  type PermissionAsk,
+  pendingAsks,
+  type Question,
+  type QuestionAsk,
+  type Reply,
+  readPermissionAnswer,
+  readQuestionAnswer,
+} from '@reply/core'
+import type { AskState } from '../ledger/card.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Chat, Form, MessageRef } from '../port/port.ts'
+import type { Words } from '../words.ts'
+import { digestOf, isInputKnown } from './permission.ts'
+
+/** A person's input: text, or a press of a button with its token, and a form's values if it had one. */
+export type AskInput = AskText | AskPress
+
+/** An inbound text. Absent fields mean the same as in `Inbound`. */
+export interface AskText {
+  readonly text: string
+  /** Default: the sink's own chat. */
+  readonly chat?: Chat | undefined
+  readonly messageRef?: MessageRef | undefined
+  readonly replyTo?: MessageRef | undefined
+  readonly isForwarded?: true | undefined
+  readonly isCommand?: boolean | undefined
+}
+
+export interface AskPress {
+  readonly token: string
+  readonly values?: readonly (readonly string[])[] | undefined
+  /** Where it was pressed. Default: the sink's own chat. */
+  readonly chat?: Chat | undefined
+}
+
+/** The result of reading an input. */
+export type Taken =
+  | { readonly type: 'answer'; readonly answer: Answer; readonly state: AskState }
+  | { readonly type: 'reject'; readonly message?: string | undefined; readonly state: AskState }
+  /** Open a form with these questions. */
+  | { readonly type: 'form'; readonly form: Form; readonly state: AskState }
+  /** Not answered yet: another question follows, or more options may be picked. */
+  | { readonly type: 'more'; readonly state: AskState }
+  /** The input is not an answer; `error` says what would be. */
+  | { readonly type: 'error'; readonly error: string }
+
+/** The tokens of an ask's buttons. Each begins with the ask's secret. */
+export const tokens = {
+  option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
+  done: (secret: string, question: number): string => `${secret}.${question}.d`,
+  /** Covers all questions from that one on. */
+  form: (secret: string, question: number): string => `${secret}.${question}.f`,
+  permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
+}
+
+/** Characters of a secret. */
+const secretLength = 16
+
+export interface SecretOptions {
+  readonly secret: (length: number) => string
+  /** In ms since the epoch. */
+  readonly now: number
+}
+
+/** Gives each pending ask a secret for its buttons. A permission whose content changes gets a new one. */
+export function withSecrets(ledger: Ledger, reply: Reply, options: SecretOptions): Ledger {
+  const changed = pendingAsks(reply).flatMap((ask) => {
+    const before = ledger.asks[ask.requestID]
+    const state = stateOf(ask, before, options)
+    return state === before ? [] : [[ask.requestID, state] as const]
+  })
+  if (changed.length === 0) return ledger
+  return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
+}
+
+function stateOf(ask: Ask, before: AskState | undefined, { secret, now }: SecretOptions): AskState {
+  if (ask.type === 'question') return before ?? { secret: secret(secretLength), answers: [], picked: [], seenAt: now }
+  const digest = digestOf(ask)
+  const isKnown = isInputKnown(ask)
+  // After a restart the input becomes known a little later than the ask, and the screen may already show all of it.
+  if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before
+  const seenAt = before?.seenAt ?? now
+  const kept = { guard: before?.guard, isExplained: before?.isExplained }
+  return { secret: secret(secretLength), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
+}
+
+/** Reads an input as an answer to an ask. Undefined if the token belongs to another ask. Pure. */
+export function takeAsk(
+  ask: Ask,
+  input: AskInput,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken | undefined {
+  if ('token' in input && !input.token.startsWith(`${state.secret}.`)) return undefined
+  if (ask.status !== 'pending') return { type: 'error', error: words.alreadyResolved }
+  if (ask.type === 'permission') return takePermission(ask, input, { state, words })
+  return takeAnswer(ask, input, { state, words })
+}
+
+function takePermission(
+  ask: PermissionAsk,
+  input: AskInput,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken {
+  const canAlways = ask.always.length > 0
+  const answer = (reply: 'once' | 'always'): Taken => ({ type: 'answer', answer: reply, state })
+  if ('token' in input) {
+    if (input.token === tokens.permission(state.secret, 'once')) return answer('once')
+    if (input.token === tokens.permission(state.secret, 'always') && canAlways) return answer('always')
+    if (input.token === tokens.permission(state.secret, 'reject')) return { type: 'reject', state }
+    return { type: 'error', error: words.alreadyResolved }
+  }
+  const { allowOnce: once, allowAlways: always, reject } = words
+  const read = readPermissionAnswer(input.text, { canAlways, labels: { once, always, reject } })
+  switch (read.type) {
+    case 'answer':
+      return answer(read.answer)
+    case 'reject':
+      return { ...read, state }
+    case 'error': {
+      const isUnclear = read.reason === 'unclear'
+      return { type: 'error', error: isUnclear ? words.replyPermission(canAlways) : words.alwaysNotOffered }
+    }
+    default:
+      return read satisfies never
+  }
+}
+
+function takeAnswer(
+  ask: QuestionAsk,
+  input: AskInput,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken {
+  const at = state.answers.length
+  const question = ask.questions[at]
+  if (!question) return { type: 'error', error: words.alreadyResolved }
+  if ('text' in input) {
+    const given = readAnswer(question, input.text, words)
+    return 'error' in given ? { type: 'error', ...given } : next(ask, state, given.picked)
+  }
+  if (input.values) return takeForm(ask, { token: input.token, values: input.values }, { state, words })
+  if (input.token === tokens.done(state.secret, at)) {
+    return state.picked.length === 0 ? { type: 'error', error: words.pickSeveral } : next(ask, state, state.picked)
+  }
+  const opened = formAt(ask, input.token, state)
+  if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { state, words }), state }
+  const option = question.options.find((_, index) => tokens.option(state.secret, at, index) === input.token)
+  // A button of an earlier question, pressed again.
+  if (!option) return { type: 'error', error: words.alreadyResolved }
+  if (!question.multiple) return next(ask, state, [option.label])
+  const picked = state.picked.includes(option.label)
+    ? state.picked.filter((label) => label !== option.label)
+    : [...state.picked, option.label]
+  return { type: 'more', state: { ...state, picked } }
+}
+
+/** A form with all questions from that one on. */
+export function formOf(
+  ask: QuestionAsk,
+  at: number,
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Form {
+  return { token: tokens.form(state.secret, at), label: words.fillIn, questions: ask.questions.slice(at) }
+}
+
+/** The index of the first question of the token's form; -1 for other tokens, and for forms of later questions. */
+function formAt(ask: QuestionAsk, token: string, { secret, answers }: AskState): number {
+  const at = ask.questions.findIndex((_, index) => token === tokens.form(secret, index))
+  return at > answers.length ? -1 : at
+}
+
+/**
+ * A form replaces answers given one by one in the meantime, as it was filled in as a whole. A form without room for all
+ * questions has values for the first of them; the others are asked next.
+ */
+function takeForm(
+  ask: QuestionAsk,
+  { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
+  { state, words }: { readonly state: AskState; readonly words: Words },
+): Taken {
+  const at = formAt(ask, token, state)
+  if (at < 0 || values.length === 0) return { type: 'error', error: words.alreadyResolved }
+  const given = ask.questions.slice(at, at + values.length).map((question, index) => {
+    const labels = question.options.map(({ label }) => label)
+    const written = (values[index] ?? []).map((value) => value.trim()).filter((value) => value !== '')
+    const picked = written.map((value) => optionOf(labels, value) ?? value)
+    const strange = picked.find((value) => !question.custom && !question.options.some(({ label }) => label === value))
+    if (strange !== undefined)
+      return {
+        error: words.notAnOption(strange, namesOf(question)),
+      }
+    if (picked.length > 1 && !question.multiple) return { error: words.oneOnly }
+    if (picked.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
+    return { picked: [...new Set(picked)] }
+  })
+  const wrong = given.find((one) => one.error !== undefined)
+  if (wrong?.error !== undefined) return { type: 'error', error: wrong.error }
+  const answers = [...state.answers.slice(0, at), ...given.map(({ picked = [] }) => picked)]
+  const next = { ...state, answers, picked: [] }
+  return answers.length < ask.questions.length
+    ? { type: 'more', state: next }
+    : { type: 'answer', answer: answers, state: next }
+}
+
+function next(ask: QuestionAsk, before: AskState, given: readonly string[]): Taken {
+  const answers = [...before.answers, given]
+  const state = { ...before, answers, picked: [] }
+  return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
+}
+
+/** Reads typed text, or says what would be an answer. */
+function readAnswer(
+  question: Question,
+  text: string,
+  words: Words,
+): { readonly picked: readonly string[] } | { readonly error: string } {
+  const read = readQuestionAnswer(text, question)
+  if (read.type === 'answer') return { picked: read.answers }
+  switch (read.reason) {
+    case 'empty':
+      return { error: words.replyWith({ ...question, options: question.options.length }) }
+    case 'one-only':
+      return { error: words.oneOnly }
+    case 'not-an-option':
+      return { error: words.notAnOption(read.given, namesOf(question)) }
+    default:
+      return read.reason satisfies never
+  }
+}
+
+function namesOf({ options }: Question): readonly string[] {
+  return options.map(({ label }, index) => `${index + 1} (${label})`)
+}
+
+function optionOf(labels: readonly string[], given: string): string | undefined {
+  const label = labels.find((one) => one.toLowerCase() === given.toLowerCase())
+  if (label !== undefined) return label
+  const number = /^#?(\d{1,3})[.)]?$/.exec(given)
+  return number ? labels[Number(number[1]) - 1] : undefined
+}

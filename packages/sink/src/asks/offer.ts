@@ -1,0 +1,64 @@
+import type { PermissionAsk } from '@reply/core'
+import type { Policy } from '../config.ts'
+import type { Entry, Ledger } from '../ledger/ledger.ts'
+import type { Words } from '../words.ts'
+import { isInputKnown, permissionKey } from './permission.ts'
+
+/** How people may answer a permission besides rejecting it, which is always possible. */
+export interface Offer {
+  readonly once: boolean
+  readonly always: boolean
+  /** Why allowing is not offered, in plain words. Absent if it is offered. */
+  readonly why?: string | undefined
+}
+
+export interface OfferFacts {
+  /** What the chat shows. */
+  readonly ledger: Ledger
+  readonly policy: Pick<Policy, 'allowUnseen'>
+  readonly words: Words
+  /** People here may allow something: the chat is private, or the host says who may answer. */
+  readonly mayAllow: boolean
+  /** The answer came from a button. A press proves that the message with the button is on the screen. Default false. */
+  readonly isPress?: boolean | undefined
+}
+
+/**
+ * What may be offered for a permission in this chat now, for buttons and text alike.
+ *
+ * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on
+ * the screen. `always` also requires patterns that it would cover. Pure.
+ */
+export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, isPress = false }: OfferFacts): Offer {
+  if (!mayAllow) return refusal(words.notAllowedHere)
+  if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(words.waitingForInput)
+  if (!isReadable(ask, ledger, isPress)) return refusal(words.notAllShown)
+  return { once: true, always: ask.always.length > 0 }
+}
+
+function refusal(why: string): Offer {
+  return { once: false, always: false, why }
+}
+
+/** Every message of the ask in its current version is on the screen. */
+export function isReadable(ask: PermissionAsk, { entries }: Ledger, isPress: boolean): boolean {
+  const own = entries.filter(({ card, part }) => card === permissionKey(ask) && part !== undefined)
+  const last = own.find(({ part }) => part !== undefined && part.index === part.count - 1)
+  if (!last?.part) return false
+  const { of, count } = last.part
+  return Array.from({ length: count }, (_, index) => index).every((index) =>
+    own.some((entry) => {
+      if (entry.part?.of !== of || entry.part.index !== index) return false
+      return isConfirmed(entry) || (isPress && entry === last && entry.isAllowing === true && isMaybeThere(entry))
+    }),
+  )
+}
+
+/** It is on the screen as the ledger has it. */
+export function isConfirmed({ state, isUnsure }: Entry): boolean {
+  return state === 'shown' && isUnsure !== true
+}
+
+function isMaybeThere({ state }: Entry): boolean {
+  return state === 'shown' || state === 'intent' || state === 'doubtful'
+}

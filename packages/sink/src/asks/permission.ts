@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { type AskDetail, askDetails, type PermissionAsk, visible } from '@reply/core'
+import type { Words } from '../words.ts'
+
+export type { AskDetail }
+
+/** Characters of a digest: 96 bits, too many to find a collision by trying. */
+const digestLength = 16
+
+const digests = new WeakMap<PermissionAsk, string>()
+
+/** Identifies everything that a permission would allow: another command, pattern or input has another digest. */
+export function digestOf(ask: PermissionAsk): string {
+  const known = digests.get(ask)
+  if (known !== undefined) return known
+  const { permission, title, patterns, always, metadata, call } = ask
+  const digest = digestOfText(JSON.stringify(sorted({ permission, title, patterns, always, metadata, call })))
+  digests.set(ask, digest)
+  return digest
+}
+
+export function digestOfText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, digestLength)
+}
+
+/** The card of a permission. Changed content makes it another card, with its own messages. */
+export function permissionKey(ask: PermissionAsk): string {
+  return `ask:${ask.requestID}:${digestOf(ask)}`
+}
+
+/** The input of the call is known. */
+export function isInputKnown(ask: PermissionAsk): boolean {
+  return knownDetails(ask) !== undefined
+}
+
+/** Boxed, so that unknown details are cached too. */
+const details = new WeakMap<PermissionAsk, { readonly known: readonly AskDetail[] | undefined }>()
+
+function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
+  const before = details.get(ask)
+  if (before) return before.known
+  const known = askDetails(ask)?.map((detail) => ({ ...detail, text: readable(detail.text) }))
+  details.set(ask, { known })
+  return known
+}
+
+/** Private-use and unassigned characters: devices show them differently, and some renderers use them. */
+const unreadable = /[\p{Co}\p{Cn}]/gu
+
+/** Like `visible`, but also escapes characters that no font has. */
+export function readable(text: string): string {
+  return visible(text).replace(unreadable, (letter) => {
+    const hex = (letter.codePointAt(0) ?? 0).toString(16)
+    return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex}`
+  })
+}
+
+/** What it would run. While that is unknown, its patterns and metadata. */
+export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
+  const { patterns, metadata } = ask
+  const known = knownDetails(ask)
+  if (known) return known
+  return [
+    ...(patterns.length > 0
+      ? [{ label: words.patterns, format: 'text' as const, text: patterns.map(readable).join('\n') }]
+      : []),
+    ...(Object.keys(metadata).length > 0
+      ? [
+          {
+            label: words.metadata,
+            format: 'code' as const,
+            text: readable(JSON.stringify(cutOff(metadata), undefined, 2)),
+          },
+        ]
+      : []),
+  ]
+}
+
+/** Levels of metadata shown while the input is unknown. */
+const shownLevels = 64
+
+/** Omits deeper levels: indented, the text would grow with the square of its depth. */
+function cutOff(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= shownLevels) return '…'
+  if (Array.isArray(value)) return value.map((one) => cutOff(one, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutOff(field, depth + 1)]))
+}
+
+/**
+ * Levels of a value that count for its digest. Deeper values have no details, so they are allowed unseen or not at all.
+ */
+const deepest = 300
+
+/** A canonical form: the same for equal JSON, in any key order. */
+function sorted(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > deepest) return 'deep'
+  if (Array.isArray(value)) return value.map((one) => sorted(one, depth + 1))
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return { fields: fields.map(([key, field]) => [key, sorted(field, depth + 1)]) }
+}

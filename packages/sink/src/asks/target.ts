@@ -1,0 +1,107 @@
+import { type Ask, pendingAsks, type Reply } from '@reply/core'
+import type { AskState } from '../ledger/card.ts'
+import type { Entry, Ledger } from '../ledger/ledger.ts'
+import type { Chat } from '../port/port.ts'
+import type { AskText } from './asks.ts'
+import { isReadable } from './offer.ts'
+import { permissionKey } from './permission.ts'
+
+/**
+ * An ask that a text may answer.
+ *
+ * - `reply`: the text replies to a message of the ask.
+ * - `bare`: the text replies to nothing, and the chat showed the ask before the text was written.
+ * - `maybe`: like `bare`, but the chat is not known to have shown the ask before the text. The person may have seen it.
+ * - `unconfirmed`: the text replies to an unknown message while the ask is being posted. It may be the ask's.
+ * - `outdated`: the text replies to a message of an ask that has since been answered or changed.
+ * - `unshown`: the text replies to an ask that was not shown completely before the text was written.
+ */
+export interface Target {
+  readonly type: 'reply' | 'bare' | 'maybe' | 'unconfirmed' | 'outdated' | 'unshown'
+  readonly ask: Ask
+}
+
+export interface TargetFacts {
+  readonly reply: Reply
+  readonly ledger: Ledger
+  /** The sink's chat. */
+  readonly chat: Chat
+}
+
+/**
+ * The asks that a text may answer, oldest first. Empty for commands, forwarded texts and replies to other messages.
+ * Pure.
+ */
+export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
+  if (isCommand(input) || input.isForwarded || !isIn(chat, input.chat)) return []
+  const wroteAt = input.messageRef?.postedAt
+  if (input.replyTo) {
+    const { id } = input.replyTo
+    const entry = ledger.entries.find(({ ref }) => ref?.id === id)
+    if (!entry) return beingPosted(reply, ledger).map((ask) => ({ type: 'unconfirmed', ask }))
+    const ask = reply.asks.find(({ requestID }) => entry.card.startsWith(`ask:${requestID}:`))
+    const state = ask && ledger.asks[ask.requestID]
+    if (!ask || !state) return []
+    if (ask.status !== 'pending' || entry.card !== cardOf(ask, state)) return [{ type: 'outdated', ask }]
+    const shownAt = shownSince(ask, state, ledger)
+    // A reply was written after the message that it replies to, even if a clock is missing.
+    const isShown = shownAt !== undefined && (wroteAt === undefined || isSince(wroteAt, shownAt))
+    return [{ type: isShown ? 'reply' : 'unshown', ask }]
+  }
+  if (wroteAt === undefined) return []
+  return pendingAsks(reply).flatMap((ask): readonly Target[] => {
+    const state = ledger.asks[ask.requestID]
+    const shownAt = state && shownSince(ask, state, ledger)
+    if (shownAt !== undefined && isSince(wroteAt, shownAt)) return [{ type: 'bare', ask }]
+    const isMaybeThere = ledger.entries.some(
+      ({ card, state }) => card.startsWith(`ask:${ask.requestID}:`) && state !== 'failed' && state !== 'gone',
+    )
+    return isMaybeThere ? [{ type: 'maybe', ask }] : []
+  })
+}
+
+/** Asks with a message that may already be in the chat: the platform has not confirmed it yet. */
+function beingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
+  return pendingAsks(reply).filter(({ requestID }) =>
+    entries.some(({ card, state, ref }) => card.startsWith(`ask:${requestID}:`) && state === 'intent' && !ref),
+  )
+}
+
+/**
+ * On platforms that don't mark commands, any text that begins like one counts as one. An answer that begins with a
+ * slash needs a form, or other words.
+ */
+function isCommand({ text, isCommand }: AskText): boolean {
+  return isCommand === true || /^\s*\/[\p{L}\p{N}_]/u.test(text)
+}
+
+/** The same chat, and the same thread if both have one. */
+export function isIn(chat: Chat, other: Chat | undefined): boolean {
+  if (!other) return true
+  return other.id === chat.id && (chat.thread ?? other.thread) === (other.thread ?? chat.thread)
+}
+
+/** Platforms report whole seconds. Within the same second the order is unknown, and counts as after. */
+function isSince(wroteAt: number, shownAt: number): boolean {
+  return Math.floor(wroteAt / 1000) >= Math.floor(shownAt / 1000)
+}
+
+/** The card that waits for the answer. */
+function cardOf(ask: Ask, { answers }: AskState): string {
+  return ask.type === 'permission' ? permissionKey(ask) : `ask:${ask.requestID}:${answers.length}`
+}
+
+/**
+ * When the last message of an ask was posted, in ms since the epoch: by the platform's clock, else when the sink got
+ * its confirmation. Undefined unless the chat is known to show all of them.
+ */
+function shownSince(ask: Ask, state: AskState, ledger: Ledger): number | undefined {
+  const own = ledger.entries.filter(({ card }) => card === cardOf(ask, state))
+  const isWhole = ask.type === 'permission' ? isReadable(ask, ledger, false) : own.every(isShown)
+  if (own.length === 0 || !isWhole) return undefined
+  return Math.max(...own.map(({ ref, at }) => ref?.postedAt ?? at))
+}
+
+function isShown({ state }: Entry): boolean {
+  return state === 'shown'
+}

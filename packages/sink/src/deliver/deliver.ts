@@ -1,0 +1,244 @@
+import type { Clock, Reply } from '@reply/core'
+import { type AskFinder, createAskFinder, type MayAnswer } from '../asks/answering.ts'
+import { withSecrets } from '../asks/asks.ts'
+import type { Policy } from '../config.ts'
+import { SinkError } from '../error.ts'
+import type { AskState } from '../ledger/card.ts'
+import { guardOf, withGuard, withReasons } from '../ledger/guard.ts'
+import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
+import { createLedgerStorage } from '../ledger/ledger-store.ts'
+import type { ChannelPort, Chat, MessageRef, PortError, Render } from '../port/port.ts'
+import { earliest, type Mode } from '../view/view.ts'
+import type { Words } from '../words.ts'
+import { createEnd } from './end.ts'
+import { expired } from './expire.ts'
+import { createNative } from './native.ts'
+import type { ChatPace } from './pace.ts'
+import { perform, toPortError } from './perform.ts'
+import { type Picture, picture } from './picture.ts'
+import { createReaction } from './reaction.ts'
+import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
+import { createSchedule } from './schedule.ts'
+import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './transitions.ts'
+import { createTurn } from './turn.ts'
+import { createTyping } from './typing.ts'
+
+export interface DeliverOptions {
+  readonly port: ChannelPort
+  readonly render: Render
+  readonly chat: Chat
+  readonly replyTo?: MessageRef | undefined
+  readonly store: LedgerStore
+  /** The ledger's key for a reply. It changes once when the prompt is known, and is the same after a restart. */
+  readonly keyOf: (reply: Reply) => string
+  readonly pace: ChatPace
+  readonly policy: Policy
+  readonly words: Words
+  readonly mayAnswer?: MayAnswer | undefined
+  readonly answerers?: readonly string[] | undefined
+  readonly clock: Clock
+  /** Returns an unguessable word of the given length. */
+  readonly secret: (length: number) => string
+  readonly onError: (error: SinkError) => void
+}
+
+/** Shows one reply in one chat: computes the difference between screen and reply, and makes one call at a time. */
+export interface Deliverer {
+  /** The newest state; it supersedes all earlier ones. */
+  show(reply: Reply): void
+  /** The asks of this reply that an input may answer. */
+  readonly find: AskFinder
+  /**
+   * Resolves when the reply has settled and the chat shows as much of it as possible. An amendment makes a new promise.
+   */
+  readonly settled: Promise<Delivery>
+  /** Stops after the current call. */
+  stop(): Promise<void>
+}
+
+export function createDeliverer(options: DeliverOptions): Deliverer {
+  const { port, chat, clock, pace, policy, onError } = options
+  const { limits } = port
+  const mode = modeOf(options)
+  const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
+  const abort = new AbortController()
+  const { signal } = abort
+  const typing = createTyping({ port, chat, clock, pace, signal })
+  const reaction = createReaction({ ...options, signal }, policy.reactions)
+  const schedule = createSchedule({ pace, policy, limits, mode, clock })
+  const turn = createTurn({ pace, chat, perChat: limits.perChat, hasButtons: limits.buttons !== undefined })
+  const storage = createLedgerStorage(options)
+  const find = createAskFinder({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
+  let ledger: Ledger = emptyLedger
+  let reply: Reply | undefined
+  let key = ''
+  let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
+  /** The state seen last, if some of its operations wait for their time. */
+  let waiting: Reply | undefined
+  let stopTimer = (): void => {}
+  let end = createEnd()
+  let ended = Promise.resolve()
+  return {
+    show,
+    find,
+    get settled() {
+      return end.settled
+    },
+    stop,
+  }
+
+  function show(next: Reply): void {
+    if (next === reply) return
+    // Taking back prompts does not make it another reply.
+    if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
+    key ||= options.keyOf(next)
+    if (!reply) ended = load()
+    if (!reply) reaction.set('seen')
+    if (end.isOver()) end = createEnd()
+    reply = next
+    // Throttles growing text instead of reconciling on every delta.
+    if (waiting?.phase === next.phase && waiting.asks === next.asks) return
+    work()
+  }
+
+  function answered(requestID: string, state: AskState): void {
+    void keep({ ...ledger, asks: { ...ledger.asks, [requestID]: state } })
+    work()
+  }
+
+  async function load(): Promise<void> {
+    ledger = recovered(await storage.load(key), { isIdempotent: limits.idempotent })
+    isLoaded = true
+    work()
+  }
+
+  /** Does everything that is due, and sets a timer for the rest. */
+  function work(): void {
+    isCalled = true
+    if (isWorking || isStopped || !isLoaded) return
+    isWorking = true
+    isCalled = false
+    ended = workOn().finally(() => {
+      isWorking = false
+      if (isCalled) work()
+    })
+  }
+
+  async function workOn(): Promise<void> {
+    while (reply && !isStopped) {
+      isCalled = false
+      waiting = undefined
+      stopTimer()
+      const now = clock.now()
+      const asked = withGuard(withSecrets(ledger, reply, { secret: options.secret, now }), guardOf(options))
+      const explained = withReasons(asked, options, () => pace.isFirst('closed'))
+      const known = expired(explained, { now, editWindowMs: limits.editWindowMs })
+      if (known !== ledger) {
+        await keep(known)
+        // It may have been stopped or replaced while writing.
+        continue
+      }
+      turn.hold(reply, ledger)
+      const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
+      typing.set(isTyping, doing)
+      turn.look(ledger, slots, schedule.isHeldBack())
+      const all = reconcile(ledger, slots, optionsOf(reply))
+      const operations = all.filter(native.isDue)
+      if (operations.length === 0 && reply.phase === 'settled') finish(reply)
+      const next = operations.find((operation) => schedule.readyAt(operation) <= now)
+      if (!next) {
+        waiting = operations.length > 0 ? reply : undefined
+        if (turn.isHeld()) pace.onFree(work)
+        return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), ...operations.map(schedule.readyAt)))
+      }
+      const leave = turn.isBehind() ? undefined : pace.enter()
+      if (!leave) {
+        waiting = reply
+        return pace.onFree(work)
+      }
+      try {
+        await act(next, reply)
+      } finally {
+        leave()
+      }
+    }
+  }
+
+  function finish({ outcome }: Reply): void {
+    reaction.set(outcome === 'completed' ? 'done' : undefined)
+    end.resolve(deliveryOf(ledger))
+  }
+
+  function pictureOf(of: Reply, now: number): Picture {
+    return picture(of, { ...options, mode, native, ledger, now, canEdit: optionsOf(of).canEdit, isHeld: turn.isHeld() })
+  }
+
+  function optionsOf({ phase }: Reply): ReconcileOptions {
+    const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
+    const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
+    const isPreviewing = native.previewing !== undefined
+    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), hasTimeFor: turn.hasTimeFor }
+  }
+
+  async function act(operation: Operation, reply: Reply): Promise<void> {
+    ledger = { ...ledger, calls: ledger.calls + 1 }
+    if (operation.type === 'post') {
+      const canEdit = optionsOf(reply).canEdit
+      await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit }))
+    }
+    if (operation.type === 'edit') await keep(editing(ledger, operation))
+    if (isStopped) return
+    try {
+      const ref = await perform(operation, ledger, { ...options, signal, stream: native.streaming })
+      schedule.succeeded()
+      native.did(operation)
+      await keep(after(operation, ref))
+    } catch (error) {
+      await fail(operation, toPortError(error))
+    }
+  }
+
+  function after(operation: Operation, ref: MessageRef | undefined): Ledger {
+    const at = clock.now()
+    if (operation.type === 'post' && ref) return posted(ledger, operation, { ref, at })
+    if (operation.type === 'edit') return edited(ledger, operation)
+    if (operation.type === 'remove')
+      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
+    return ledger
+  }
+
+  async function fail(operation: Operation, error: PortError): Promise<void> {
+    const at = clock.now()
+    schedule.failed(error)
+    if (operation.type === 'preview') native.did(operation)
+    const next = failed(ledger, operation, error, { at, isIdempotent: limits.idempotent })
+    await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
+    if (error.type === 'refused' || error.type === 'unreachable' || error.type === 'ambiguous')
+      onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
+  }
+
+  async function keep(next: Ledger): Promise<void> {
+    ledger = next
+    await storage.write(key, next)
+  }
+
+  function wakeAt(at: number | undefined): void {
+    if (at !== undefined && !isStopped) stopTimer = clock.after(Math.max(0, at - clock.now()), work)
+  }
+
+  async function stop(): Promise<void> {
+    isStopped = true
+    stopTimer()
+    typing.set(false)
+    turn.leave()
+    abort.abort()
+    await ended
+    const slots = reply ? pictureOf(reply, clock.now()).slots : []
+    end.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
+  }
+}
+
+function modeOf({ port, policy }: DeliverOptions): Mode {
+  if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
+  return port.edit && port.limits.edits ? 'live' : 'sealed'
+}

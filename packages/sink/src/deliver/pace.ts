@@ -1,0 +1,173 @@
+import type { Clock } from '@reply/core'
+import type { Budget, Limits } from '../port/limits.ts'
+import type { Chat } from '../port/port.ts'
+import type { Priority } from './reconcile.ts'
+
+/** Decides when calls may be made. One per platform client, shared by all its sinks. */
+export interface Pacer {
+  chat(chat: Chat, limits: Limits): ChatPace
+}
+
+/** The pace of one chat. */
+export interface ChatPace {
+  /**
+   * When a call of that priority may be sent, in ms since the epoch; a past time means now. With `calls`: when the last
+   * of that many calls in a row may be sent, as far as is known now. Default 1.
+   */
+  readyAt(priority: Priority, calls?: number): number
+  /**
+   * Registers an owner's ask that waits since that time, in ms since the epoch. Other owners let it go first until it
+   * is shown, which `undefined` reports.
+   */
+  claim(owner: object, since: number | undefined): void
+  /** Another owner's ask goes first, as it has waited longer. `onFree` tells when to look again. */
+  isBehind(owner: object): boolean
+  /**
+   * Registers an owner's permission that people answer by text: a chat and thread shows one at a time. Undefined: none.
+   */
+  hold(owner: object, held: Held | undefined): void
+  /**
+   * Another owner's permission is answered first: one that is shown, else the one that has waited longest. `onFree`
+   * tells when to look again.
+   */
+  isHeld(owner: object): boolean
+  /** Starts a call and returns a function that ends it. Undefined while another call is in flight. */
+  enter(): (() => void) | undefined
+  /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
+  onFree(listener: () => void): void
+  /** The platform asked to pause. */
+  freeze(forMs: number, scope: 'chat' | 'client'): void
+  /** True the first time that this process asks for the topic: for things that a chat is told only once. */
+  isFirst(topic: string): boolean
+}
+
+export interface Held {
+  /** In ms since the epoch. */
+  readonly since: number
+  readonly isShown: boolean
+}
+
+/** The share of a budget that each priority leaves for higher ones. */
+const leaves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
+
+interface Calls {
+  /** When the calls were made, oldest first. */
+  times: number[]
+  frozenUntil: number
+}
+
+interface ChatCalls extends Calls {
+  isBusy: boolean
+  waiting: (() => void)[]
+  /** When each owner's ask began to wait. */
+  readonly claims: Map<object, number>
+  readonly held: Map<object, Held & { readonly thread: string | undefined }>
+  /** Topics that the chat was already told. */
+  readonly told: Set<string>
+}
+
+interface Room {
+  readonly priority: Priority
+  readonly count: number
+  readonly inFlight?: number | undefined
+}
+
+function newChat(): ChatCalls {
+  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), held: new Map(), told: new Set() }
+}
+
+export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
+  const client: Calls = { times: [], frozenUntil: 0 }
+  /** Calls in flight in all chats: they count against the budget before they are over. */
+  let inFlight = 0
+  const chats = new Map<string, ChatCalls>()
+  return { chat }
+
+  function chat(place: Chat, limits: Limits): ChatPace {
+    // Threads share their chat's budget.
+    const calls = chats.get(place.id) ?? newChat()
+    chats.set(place.id, calls)
+    return {
+      readyAt: (priority, count = 1) =>
+        Math.max(
+          roomAt(calls, limits.perChat, { priority, count }),
+          limits.perClient ? roomAt(client, limits.perClient, { priority, count, inFlight }) : client.frozenUntil,
+        ),
+      claim: (owner, since) => {
+        const isOver = since === undefined && calls.claims.delete(owner)
+        if (since !== undefined) calls.claims.set(owner, since)
+        if (isOver) tell(calls)
+      },
+      isBehind: (owner) => {
+        const [first] = [...calls.claims].toSorted(([, a], [, b]) => a - b)
+        return first !== undefined && first[0] !== owner
+      },
+      hold: (owner, held) => {
+        const isOver = held === undefined && calls.held.delete(owner)
+        if (held) calls.held.set(owner, { ...held, thread: place.thread })
+        if (isOver) tell(calls)
+      },
+      isHeld: (owner) => {
+        const here = [...calls.held].filter(([, { thread }]) => thread === place.thread)
+        const [first] = here.toSorted(([, a], [, b]) => Number(b.isShown) - Number(a.isShown) || a.since - b.since)
+        return first !== undefined && first[0] !== owner
+      },
+      enter: () => {
+        if (calls.isBusy) return undefined
+        calls.isBusy = true
+        inFlight += 1
+        return () => {
+          calls.isBusy = false
+          inFlight -= 1
+          const now = clock.now()
+          // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
+          note(calls, limits.perChat, now)
+          if (limits.perClient) note(client, limits.perClient, now)
+          tell(calls)
+        }
+      },
+      onFree: (listener) => {
+        calls.waiting.push(listener)
+      },
+      freeze: (forMs, scope) => {
+        const frozen = scope === 'client' ? client : calls
+        frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
+      },
+      isFirst: (topic) => !calls.told.has(topic) && calls.told.add(topic).has(topic),
+    }
+  }
+
+  function note(calls: Calls, { perMs }: Budget, now: number): void {
+    calls.times = [...calls.times.filter((time) => time > now - perMs), now]
+  }
+
+  function tell({ waiting }: ChatCalls): void {
+    for (const listener of waiting.splice(0)) listener()
+  }
+
+  function roomAt(
+    { times, frozenUntil }: Calls,
+    { calls, perMs }: Budget,
+    { priority, count, inFlight = 0 }: Room,
+  ): number {
+    const most = Math.max(1, calls - Math.floor(calls * leaves[priority]))
+    const now = clock.now()
+    const recent = [...times.filter((time) => time > now - perMs), ...Array<number>(inFlight).fill(now)]
+    let at = frozenUntil
+    for (let call = 0; call < count; call++) {
+      const inTheWay = recent[recent.length - most]
+      at = Math.max(at, inTheWay === undefined ? 0 : inTheWay + perMs)
+      recent.push(Math.max(at, now))
+    }
+    return at
+  }
+}
+
+const pacers = new WeakMap<object, Pacer>()
+
+/** The pacer of a client, as all its calls share one budget. It uses the clock of the first caller. */
+export function pacerOf(client: object, clock: Clock): Pacer {
+  const pacer = pacers.get(client) ?? createPacer({ clock })
+  pacers.set(client, pacer)
+  return pacer
+}

@@ -1,0 +1,105 @@
+import { safeFileName } from '../file-name.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import {
+  type AppendStream,
+  type ChannelPort,
+  type Chat,
+  type EditOptions,
+  type MessageRef,
+  PortError,
+  type Render,
+} from '../port/port.ts'
+import type { Words } from '../words.ts'
+import { isStreamed, type Operation } from './reconcile.ts'
+import { pieceOf } from './streaming.ts'
+
+export interface PerformOptions {
+  readonly port: ChannelPort
+  readonly render: Render
+  readonly chat: Chat
+  readonly replyTo?: MessageRef | undefined
+  readonly words: Words
+  readonly signal: AbortSignal
+  /** Growing text is streamed. */
+  readonly stream?: AppendStream | undefined
+}
+
+/** Performs one operation with the port. Returns the ref of a posted message; rejects as the port does. */
+export async function perform(
+  operation: Operation,
+  ledger: Ledger,
+  options: PerformOptions,
+): Promise<MessageRef | undefined> {
+  const { port, chat, signal } = options
+  switch (operation.type) {
+    case 'post':
+      return await post(operation, ledger, options)
+    case 'edit':
+      await edit(operation, options)
+      return undefined
+    case 'remove':
+      if (operation.entry.ref) await takeAway(operation.entry.ref, options)
+      return undefined
+    case 'preview':
+      if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
+      return undefined
+    default:
+      return operation satisfies never
+  }
+}
+
+type Post = Extract<Operation, { type: 'post' }>
+
+async function post(operation: Post, ledger: Ledger, options: PerformOptions): Promise<MessageRef> {
+  const { port, chat, signal } = options
+  const { slot, isLoud } = operation
+  const replyTo = replyToOf(operation, ledger, options)
+  const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
+  if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
+  if (options.stream && isStreamed(slot)) return await options.stream.open(pieceOf(slot), posting)
+  return await port.post(slot.bubble, posting)
+}
+
+async function edit(
+  { entry, slot, flowing }: Extract<Operation, { type: 'edit' }>,
+  { port, chat, signal, stream }: PerformOptions,
+): Promise<void> {
+  const { ref } = entry
+  if (!ref) return
+  const editing = { chat, signal }
+  if (stream && flowing === 'append') return await stream.append(ref, pieceOf(slot, entry.stream), editing)
+  if (stream && flowing === 'close') return await stream.close(ref, pieceOf(slot, entry.stream), editing)
+  if (flowing === 'end') return await closeAnyway(stream, ref, editing)
+  await port.edit?.(ref, slot.bubble, editing)
+}
+
+/** Closes a stream with unknown content; an edit follows. It may be closed already. */
+async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, editing: EditOptions): Promise<void> {
+  try {
+    await stream?.close(ref, { text: '', tasks: [] }, editing)
+  } catch (error) {
+    const { type } = toPortError(error)
+    if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') throw error
+  }
+}
+
+/** Without `remove`, edits the message down to a placeholder. */
+async function takeAway(ref: MessageRef, { port, chat, signal, render, words }: PerformOptions): Promise<void> {
+  if (port.remove) return await port.remove(ref, { chat, signal })
+  const bubble = { ...render(words.removed), isPlain: false, source: words.removed, buttons: [] }
+  await port.edit?.(ref, bubble, { chat, signal })
+}
+
+/** The first message replies to the one that asked; the closing message replies to the answer. */
+function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: PerformOptions): MessageRef | undefined {
+  if (slot.key === 'done') return entries.findLast(({ type, ref }) => type === 'answer' && ref)?.ref ?? replyTo
+  const isFirst = entries.every(({ key }) => key === slot.key)
+  return isFirst || slot.card.type === 'ending' || slot.key === 'answer#0' ? replyTo : undefined
+}
+
+/** An error other than `PortError` doesn't tell whether the call was done, so it counts as ambiguous. */
+export function toPortError(error: unknown): PortError {
+  if (error instanceof PortError) return error
+  const words = error instanceof Error ? error.message : String(error)
+  return new PortError('ambiguous', `The port failed without saying how: ${words}`, { cause: error })
+}

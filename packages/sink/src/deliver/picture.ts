@@ -1,0 +1,39 @@
+import type { Reply } from '@reply/core'
+import { layout } from '../layout/layout.ts'
+import type { Slot } from '../layout/slot.ts'
+import { mayAllow } from '../ledger/guard.ts'
+import { type Ledger, shownOf } from '../ledger/ledger.ts'
+import { type Mode, type View, view } from '../view/view.ts'
+import type { DeliverOptions } from './deliver.ts'
+import type { Native } from './native.ts'
+
+export interface PictureOptions extends DeliverOptions {
+  readonly mode: Mode
+  readonly native: Native
+  readonly ledger: Ledger
+  readonly now: number
+  readonly canEdit: boolean
+  readonly isHeld: boolean
+}
+
+/** What the chat should show, as messages. */
+export interface Picture extends Omit<View, 'cards' | 'flow'> {
+  readonly slots: readonly Slot[]
+}
+
+/** View and layout of a reply for one chat. Pure. */
+export function picture(reply: Reply, options: PictureOptions): Picture {
+  const { port, render, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
+  const { limits } = port
+  const { buttons, forms, typingTells } = limits
+  const { streaming: stream } = native
+  const shown = shownOf(ledger)
+  const { cards, flow, ...rest } = view(reply, {
+    ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld },
+    uploads: port.upload !== undefined,
+    mayAllow: (state) => mayAllow(state, options),
+    isStreaming: stream !== undefined,
+  })
+  const slots = layout(cards, { render, limits, mode, words, ledger, now, streaming: stream && { stream, flow } })
+  return { slots, ...rest }
+}

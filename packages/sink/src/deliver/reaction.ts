@@ -1,0 +1,46 @@
+import type { Clock } from '@reply/core'
+import type { ChannelPort, Chat, MessageRef } from '../port/port.ts'
+import { inTurn } from './call-pacing.ts'
+import type { ChatPace } from './pace.ts'
+
+export interface ReactionOptions {
+  readonly port: ChannelPort
+  readonly chat: Chat
+  /** The message that asked. */
+  readonly replyTo?: MessageRef | undefined
+  readonly pace: ChatPace
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/**
+ * Sets reactions on the message that asked, each in its turn. Failures are ignored, and only the newest reaction
+ * counts.
+ */
+export function createReaction({ port, chat, replyTo, pace, clock, signal }: ReactionOptions, isWanted: boolean) {
+  let wanted: 'seen' | 'done' | undefined
+  let shown: typeof wanted
+  let isSetting = false
+  return { set }
+
+  function set(sign: 'seen' | 'done' | undefined): void {
+    wanted = sign
+    if (!isSetting && isWanted) void follow()
+  }
+
+  async function follow(): Promise<void> {
+    isSetting = true
+    while (wanted !== shown && !signal.aborted) {
+      shown = wanted
+      await inTurn(pace, clock, react, signal).catch(() => {
+        // The reply shows the same anyway.
+      })
+    }
+    isSetting = false
+  }
+
+  async function react(): Promise<void> {
+    shown = wanted
+    if (replyTo) await port.react?.(replyTo, wanted, { chat, signal })
+  }
+}

@@ -1,0 +1,69 @@
+import { pendingAsks, type Reply } from '@reply/core'
+import { permissionKey } from '../asks/permission.ts'
+import type { Slot } from '../layout/slot.ts'
+import { requestOf } from '../ledger/keys.ts'
+import { type Ledger, shownOf } from '../ledger/ledger.ts'
+import type { Budget } from '../port/limits.ts'
+import type { Chat } from '../port/port.ts'
+import type { ChatPace } from './pace.ts'
+import { waitingAsk } from './reconcile.ts'
+
+/** How long an ask may wait for its first message, in ms, whatever else is to be shown. */
+const askWithinMs = { private: 4000, shared: 7000 } as const
+
+/** Time reserved for the call itself, in ms. */
+const callMs = 500
+
+export interface TurnOptions {
+  readonly pace: ChatPace
+  readonly chat: Chat
+  readonly perChat: Budget
+  /** People answer permissions with buttons. */
+  readonly hasButtons: boolean
+}
+
+/**
+ * Orders the replies of a chat: its oldest ask goes before all other calls of all its replies. Without buttons, a chat
+ * shows one permission at a time, as a "1" meant for another one would answer it.
+ */
+export interface Turn {
+  /** Tells the other replies of the chat which permission waits here. */
+  hold(reply: Reply, ledger: Ledger): void
+  /** Another reply's permission is answered first. */
+  isHeld(): boolean
+  /** Tells the other replies of the chat which ask waits to be shown here. */
+  look(ledger: Ledger, slots: readonly Slot[], isHeldBack: boolean): void
+  /** Whether the waiting ask has time for this many posts before it. */
+  hasTimeFor(posts: number): boolean
+  /** Another reply's ask goes first. */
+  isBehind(): boolean
+  leave(): void
+}
+
+export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Turn {
+  const owner = {}
+  const withinMs = Math.max(askWithinMs[chat.kind ?? 'shared'], perChat.perMs / perChat.calls + 1000) - callMs
+  let since: number | undefined
+  return {
+    hold: (reply, ledger) => {
+      if (hasButtons) return
+      const { posted, lost } = shownOf(ledger)
+      const waiting = pendingAsks(reply).filter((ask) => ask.type === 'permission' && !lost?.has(permissionKey(ask)))
+      const [first] = waiting
+      const isShown = waiting.some(({ requestID }) => [...posted].some((card) => requestOf(card) === requestID))
+      pace.hold(owner, first && { since: ledger.asks[first.requestID]?.seenAt ?? 0, isShown })
+    },
+    isHeld: () => !hasButtons && pace.isHeld(owner),
+    look: (ledger, slots, isHeldBack) => {
+      const ask = waitingAsk(ledger, slots)
+      since = ask && (ledger.asks[requestOf(ask.card.key) ?? '']?.seenAt ?? 0)
+      pace.claim(owner, isHeldBack ? undefined : since)
+    },
+    hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', posts + 1) <= since + withinMs,
+    isBehind: () => pace.isBehind(owner),
+    leave: () => {
+      pace.hold(owner, undefined)
+      pace.claim(owner, undefined)
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '@reply/core'
+import type { ChannelPort, Chat } from '../port/port.ts'
+import type { ChatPace } from './pace.ts'
+
+export interface Typing {
+  /** Shows or hides the typing notice, with the activity if given. Cheap to call repeatedly. */
+  set(on: boolean, doing?: string): void
+}
+
+export interface TypingOptions {
+  readonly port: ChannelPort
+  readonly chat: Chat
+  readonly clock: Clock
+  readonly pace: ChatPace
+  readonly signal: AbortSignal
+}
+
+/** Minimum time between two changes of the activity, in ms. */
+const tellMs = 5000
+
+/** A notice is renewed this long before it expires, in ms. */
+const aheadMs = 1000
+
+/** Keeps the typing notice on while the agent works. Failed calls are ignored. */
+export function createTyping({ port, chat, clock, pace, signal }: TypingOptions): Typing {
+  const { typingMs, typingTells } = port.limits
+  let isOn = false
+  let doing: string | undefined
+  let told = { doing, at: Number.NEGATIVE_INFINITY }
+  let stopTimer = (): void => {}
+  return { set }
+
+  function set(on: boolean, now?: string): void {
+    doing = now
+    if (on && isOn && typingTells && doing !== told.doing) return tell()
+    if (on === isOn || !port.typing || typingMs === undefined) return
+    isOn = on
+    stopTimer()
+    if (on) renew()
+    else send(false)
+  }
+
+  /** Sends the new activity as soon as `tellMs` allows. */
+  function tell(): void {
+    const at = told.doing === undefined ? clock.now() : told.at + tellMs
+    stopTimer()
+    stopTimer = clock.after(Math.max(0, at - clock.now()), renew)
+  }
+
+  function renew(): void {
+    stopTimer()
+    // Skips the call while the chat is rate-limited.
+    if (pace.readyAt('ask') <= clock.now()) send(true)
+    stopTimer = clock.after(Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
+  }
+
+  function send(on: boolean): void {
+    told = { doing, at: clock.now() }
+    port.typing?.(on, { chat, signal, ...(on && doing !== undefined && { doing }) }).catch(() => {
+      // The next message shows the progress anyway.
+    })
+  }
+}

@@ -1,0 +1,34 @@
+/** 53-bit hash that distinguishes texts. Not for security. */
+export function hashOf(text: string): string {
+  return hashIn(hashedTo(text.length, text, emptyHash))
+}
+
+/** The state of hashing a text up to a position. */
+export interface HashState {
+  readonly at: number
+  readonly a: number
+  readonly b: number
+}
+
+export const emptyHash: HashState = { at: 0, a: 0xdeadbeef, b: 0x41c6ce57 }
+
+/** Continues hashing a text up to `end`, which must not be before the state's position. */
+export function hashedTo(end: number, text: string, state: HashState): HashState {
+  let { at, a, b } = state
+  for (; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    a = Math.imul(a ^ unit, 2654435761)
+    b = Math.imul(b ^ unit, 1597334677)
+  }
+  return { at, a, b }
+}
+
+export function hashIn({ a, b }: HashState): string {
+  return mixed(a, b)
+}
+
+function mixed(a: number, b: number): string {
+  const low = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  const high = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+  return (4294967296 * (2097151 & high) + (low >>> 0)).toString(36)
+}

@@ -1,0 +1,147 @@
+import type { AskDetail } from '../asks/permission.ts'
+import type { AskContent } from '../ledger/card.ts'
+import type { Attachment } from '../port/port.ts'
+import { literal } from '../view/format.ts'
+import type { Words } from '../words.ts'
+
+/** What a permission shows, cut into messages. */
+export interface AskPages {
+  /** Posted before the first page. */
+  readonly file?: Attachment | undefined
+  /** In Markdown, one per message. */
+  readonly pages: readonly string[]
+  /** The file and the pages hold all of it. */
+  readonly isWhole: boolean
+}
+
+export interface PagesOptions {
+  /** The rendered length of a text. */
+  readonly measure: (source: string) => number
+  /** The length of a message, and of the last one, which has the buttons. */
+  readonly maxLength: number
+  readonly lastLength: number
+  readonly words: Words
+}
+
+/** The most messages of a permission. If it needs more, it is posted as a file. */
+const mostPages = 5
+
+/** UTF-16 units reserved below the last page: for how to answer, and for the answer. */
+const footLength = 240
+
+/** Every detail verbatim: in messages, else in a file, else not at all. Pure. */
+export function pagesOf({ head, details, documentLength }: AskContent, options: PagesOptions): AskPages {
+  const isLong = ({ format, text }: AskDetail): boolean =>
+    format === 'diff' && documentLength !== undefined && text.length > documentLength
+  const long = details.filter(isLong)
+  const rest = details.filter((detail) => !isLong(detail))
+  const some: Headed = long.length > 0 ? withFile(head, long, options) : { head }
+  const pages = cut(some.head, rest, options)
+  if (pages) return { file: some.file, pages, isWhole: true }
+  if (documentLength === undefined) return { pages: [head], isWhole: false }
+  const all = withFile(head, details, options)
+  return { file: all.file, pages: [all.head], isWhole: true }
+}
+
+interface Headed {
+  readonly head: string
+  readonly file?: Attachment | undefined
+}
+
+export function lengthOfFoot(maxLength: number): number {
+  return Math.min(footLength, maxLength >> 1)
+}
+
+function withFile(head: string, details: readonly AskDetail[], { words }: PagesOptions): Headed {
+  const [only] = details
+  const isOne = details.length === 1 && only !== undefined
+  const text = isOne ? only.text : details.map((detail) => `${detail.label}\n\n${detail.text}`).join('\n\n')
+  const name = isOne && only.format === 'diff' ? 'request.diff' : 'request.txt'
+  const caption = words.file(name, text.trimEnd().split('\n').length)
+  const file = { name, text: `${text}\n`, caption }
+  return { head: `${head}\n\n${literal(words.inFile(name))}`, file }
+}
+
+/** Undefined if it takes too many messages or does not fit at all. */
+function cut(
+  head: string,
+  details: readonly AskDetail[],
+  { measure, maxLength, lastLength, words }: PagesOptions,
+): readonly string[] | undefined {
+  const most = mostPages * maxLength
+  if (details.reduce((sum, { text }) => sum + text.length, head.length) > most || measure(head) > maxLength) return
+  const done: string[] = []
+  let page = head
+  for (const { label, text, format, language = format } of details) {
+    let from = 0
+    do {
+      const isMidLine = from > 0 && text.charAt(from - 1) !== '\n'
+      const title = from === 0 ? label : words.goesOn(label, isMidLine)
+      const written = (to: number): string => joined(page, block(title, text.slice(from, to), language))
+      // Rendered text takes at least half of its UTF-16 units: a surrogate pair may count as one.
+      const fits = (to: number): boolean => to - from <= 2 * maxLength && measure(written(to)) <= maxLength
+      const to = fits(text.length) ? text.length : furthest(text, from, { fits, used: page.length, maxLength })
+      if (to > from || text === '') {
+        page = written(to)
+        from = to
+      }
+      if (from >= text.length) break
+      if (page === '' || done.length + 1 >= mostPages) return
+      done.push(page)
+      page = ''
+    } while (from < text.length)
+  }
+  if (measure(page) + lengthOfFoot(lastLength) <= lastLength) return [...done, page]
+  return done.length + 2 > mostPages ? undefined : [...done, page, head]
+}
+
+/** As many whole lines as fit. Of a line too long for any message, as much as fits. */
+function furthest(
+  text: string,
+  from: number,
+  { fits, used, maxLength }: { fits: (to: number) => boolean; used: number; maxLength: number },
+): number {
+  const window = text.slice(from, from + maxLength)
+  const ends = [...window.matchAll(/\n/g)].map(({ index }) => from + index + 1)
+  const room = from + maxLength - used
+  const likely = ends.filter((end) => end <= room).length
+  const lines = mostOf(ends.length, likely, (count) => fits(ends[count - 1] ?? from))
+  if (lines > 0) return ends[lines - 1] ?? from
+  const units = mostOf(window.length, room - from, (count) => fits(from + count))
+  // The next message has more room.
+  if (used > 0 && units < maxLength / 2) return from
+  return from + (isHalf(text, from + units) ? units - 1 : units)
+}
+
+/**
+ * The greatest count up to `most` that fits; any smaller count must fit too. The search starts near the likely count,
+ * as each try renders.
+ */
+function mostOf(most: number, likely: number, fits: (count: number) => boolean): number {
+  let [low, high] = [0, most]
+  let next = Math.max(1, Math.min(most, likely))
+  for (let step = 4; low < high; step *= 4) {
+    const isMore = fits(next)
+    if (isMore) low = next
+    else high = next - 1
+    const middle = (low + high + 1) >> 1
+    next = isMore ? Math.min(middle, low + step) : Math.max(middle, high - step)
+  }
+  return low
+}
+
+function isHalf(text: string, at: number): boolean {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
+}
+
+/** Uses a fence longer than every run of backticks in the text, so that nothing in it ends the block. */
+function block(label: string, text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const info = /^[\w+#.-]{1,32}$/.test(language) && language !== 'code' && language !== 'text' ? language : ''
+  return `**${literal(label)}**\n${fence}${info}\n${text.replace(/\n$/, '')}\n${fence}`
+}
+
+export function joined(page: string, more: string): string {
+  return [page, more].filter((part) => part !== '').join('\n\n')
+}

@@ -1,0 +1,127 @@
+import { isConfirmed } from '../asks/offer.ts'
+import { type AskDetail, digestOfText } from '../asks/permission.ts'
+import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
+import { indexOf } from '../ledger/keys.ts'
+import { type Entry, isThere } from '../ledger/ledger.ts'
+import { split } from '../markdown/split.ts'
+import type { Render } from '../port/port.ts'
+import { type AskPages, joined, lengthOfFoot, type PagesOptions, pagesOf } from './ask-pages.ts'
+import type { LayoutOptions, Slot } from './slot.ts'
+import { slotOf } from './slot.ts'
+
+/** The messages of an ask, none of it shortened. The buttons are on the last. Pure. */
+export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
+  if (card.isRetired) return retired(card, options)
+  return card.content ? permissionSlots(card, card.content, options) : questionSlots(card, options)
+}
+
+function permissionSlots(card: AskCard, content: AskContent, options: LayoutOptions): readonly Slot[] {
+  const own = ownEntries(card, options)
+  // It was answered before any of it was shown.
+  if (!card.isPending && !own.some(isThere)) return []
+  const { file, pages, isWhole } = remembered(content, card, options)
+  const of = digestOfText(JSON.stringify([file?.text, ...pages]))
+  const before = file ? 1 : 0
+  const count = before + pages.length
+  const isOnScreen = (index: number): boolean =>
+    own.some((entry) => entry.part?.of === of && entry.part.index === index && isConfirmed(entry))
+  const isAllThere = isWhole && Array.from({ length: count - 1 }, (_, index) => index).every(isOnScreen)
+  const foot = isAllThere ? content.open : content.closed
+  const slots = Array.from({ length: count }, (_, index): Slot => {
+    const isLast = index === count - 1
+    const page = pages[index - before]
+    const key = keyAt(card, index)
+    const slot =
+      page === undefined
+        ? { ...slotOf({ ...card, buttons: [] }, key, file?.caption ?? '', options), file }
+        : isLast
+          ? lastOf(card, key, { page: isPosted(own, key) || card.isPending ? page : content.head, foot }, options)
+          : slotOf({ ...card, buttons: [] }, key, page, options)
+    return { ...slot, isLast, ...(isWhole && { part: { of, index, count } }) }
+  })
+  // If it was answered while being posted, only its end is still posted.
+  return card.isPending ? slots : slots.filter(({ key, isLast }) => isLast || isPosted(own, key))
+}
+
+/** The foot may be shortened if a host's words or a name are long. The content above it never is. */
+function lastOf(
+  card: AskCard,
+  key: string,
+  { page, foot }: { readonly page: string; readonly foot: AskFoot },
+  options: LayoutOptions,
+): Slot {
+  const most = maxLengthOf(card, options)
+  const isFitting = (source: string): boolean => options.render(joined(page, source)).length <= most
+  const [slice] = isFitting(foot.source)
+    ? [{ source: foot.source }]
+    : split(foot.source, { maxLength: lengthOfFoot(most), measure: (text) => options.render(text).length })
+  const slot = slotOf({ ...card, buttons: foot.buttons }, key, joined(page, slice?.source ?? ''), options)
+  return { ...slot, ...(foot.isAllowing && { isAllowing: true }) }
+}
+
+function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
+  const maxLength = maxLengthOf(card, options)
+  const slices = split(card.source, {
+    maxLength,
+    swells: options.limits.swells,
+    measure: (text) => options.render(text).length,
+  })
+  const slots = slices.map(({ source }, index): Slot => {
+    const isLast = index === slices.length - 1
+    const shown = isLast ? card : { ...card, buttons: [], form: undefined }
+    return { ...slotOf(shown, keyAt(card, index), source.trim(), options), isLast }
+  })
+  // Messages from when it was longer lose their buttons.
+  const rest = ownEntries(card, options).filter((entry) => isThere(entry) && indexOf(entry.key) >= slots.length)
+  return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.words.removed, options))]
+}
+
+function retired(card: AskCard, options: LayoutOptions): readonly Slot[] {
+  const last = ownEntries(card, options)
+    .filter(isThere)
+    .toSorted((a, b) => indexOf(a.key) - indexOf(b.key))
+    .at(-1)
+  return last ? [slotOf(card, last.key, card.source, options)] : []
+}
+
+function ownEntries({ key }: AskCard, { ledger }: LayoutOptions): readonly Entry[] {
+  return ledger.entries.filter(({ card }) => card === key)
+}
+
+function isPosted(own: readonly Entry[], key: string): boolean {
+  return own.some((entry) => entry.key === key && isThere(entry))
+}
+
+function keyAt({ key }: AskCard, index: number): string {
+  return index === 0 ? key : `${key}#${index}`
+}
+
+function maxLengthOf({ key }: AskCard, { limits, ledger }: LayoutOptions): number {
+  return Math.min(limits.maxLength, ledger.caps[key]?.most ?? limits.maxLength)
+}
+
+interface Cut {
+  readonly key: string
+  readonly pages: AskPages
+}
+
+/** Cached cuts: an ask stays in the view as long as its reply. */
+const cuts = new WeakMap<Render, WeakMap<readonly AskDetail[], Cut>>()
+
+function remembered(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
+  const { render, limits, words } = options
+  const maxLength = maxLengthOf(card, options)
+  const lastLength = Math.min(maxLength, limits.buttons?.maxLength ?? maxLength)
+  const key = JSON.stringify([content.head, content.documentLength, maxLength, lastLength])
+  const byDetails = cuts.get(render) ?? new WeakMap<readonly AskDetail[], Cut>()
+  cuts.set(render, byDetails)
+  const known = byDetails.get(content.details)
+  if (known?.key === key) return known.pages
+  const measure: PagesOptions['measure'] = (source) => {
+    const { length, plain } = render(source)
+    return Math.max(length, plain.length)
+  }
+  const pages = pagesOf(content, { measure, maxLength, lastLength, words })
+  byDetails.set(content.details, { key, pages })
+  return pages
+}

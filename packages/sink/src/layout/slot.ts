@@ -1,0 +1,136 @@
+import { hashOf } from '../hash.ts'
+import type { Card } from '../ledger/card.ts'
+import type { Ledger, Part, Piece } from '../ledger/ledger.ts'
+import { split } from '../markdown/split.ts'
+import type { Limits } from '../port/limits.ts'
+import type { AppendStream, Attachment, Bubble, Button, Render } from '../port/port.ts'
+import type { Flow } from '../view/task.ts'
+import type { Mode } from '../view/view.ts'
+import type { Words } from '../words.ts'
+
+/** What one message should show, and the card it belongs to. */
+export interface Slot {
+  readonly key: string
+  readonly card: Card
+  readonly bubble: Bubble
+  /** Hashes of the bubble without its footer (`body`) and with it (`whole`). */
+  readonly body: string
+  readonly whole: string
+  readonly piece?: Piece | undefined
+  /** Set for a permission, once all of it is in its messages. */
+  readonly part?: Part | undefined
+  /** It has buttons that allow something. */
+  readonly isAllowing?: true | undefined
+  readonly isContinued?: true | undefined
+  readonly file?: Attachment | undefined
+  /** More text will be added to it. */
+  readonly isGrowing: boolean
+  /** The last message of the answer, or of the ask. */
+  readonly isLast?: boolean | undefined
+  /** Set for the last message of a streamed text. */
+  readonly flow?: Flow | undefined
+}
+
+export interface LayoutOptions {
+  readonly render: Render
+  readonly limits: Limits
+  readonly mode: Mode
+  readonly words: Words
+  readonly ledger: Ledger
+  /** Growing text is streamed. */
+  readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
+  /** In ms since the epoch. Default: nothing is too old to be edited. */
+  readonly now?: number | undefined
+}
+
+/** How long before the end of its edit window a message loses its status, which could not be removed later, in ms. */
+const lastEditMs = 60_000
+
+/** Adds the status below the text, unless the message would become too long or too old to remove it again. */
+export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
+  const bubble = bubbleOf(`${slot.bubble.source}\n\n${smallLine(status, options)}`, slot.card, options)
+  // A status is not worth a split.
+  if (bubble.length > options.limits.maxLength || isOld(slot, options)) return slot
+  return { ...slot, bubble, whole: hashOf(bubble.text) }
+}
+
+function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
+  const posted = ledger.entries.find((entry) => entry.key === key)
+  return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
+}
+
+interface RenderedPiece {
+  readonly render: Render
+  readonly isPlain: boolean
+  readonly bubble: Bubble
+  readonly body: string
+}
+
+/** Caches the rendered sealed pieces of a long answer, which is laid out again for each added word. */
+const pieces = new WeakMap<object, RenderedPiece>()
+
+/** The slot of a complete piece of an answer. `sealed` is the same object for the same piece. */
+export function sealedSlot(
+  sealed: object,
+  { card, key, source }: { readonly card: Card; readonly key: string; readonly source: () => string },
+  options: LayoutOptions,
+): Slot {
+  const { render, ledger } = options
+  const isPlain = ledger.plain.includes(card.key)
+  const known = pieces.get(sealed)
+  if (known?.render === render && known.isPlain === isPlain) {
+    const { bubble, body } = known
+    return { key, card, bubble, body, whole: body, isGrowing: false }
+  }
+  const slot = slotOf(card, key, source(), options)
+  pieces.set(sealed, { render, isPlain, bubble: slot.bubble, body: slot.body })
+  return slot
+}
+
+export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
+  const bubble = bubbleOf(source, card, options)
+  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`)
+  const slot = { key, card, bubble, body, whole: body, isGrowing: false }
+  return card.type === 'file' ? { ...slot, file: card.file } : slot
+}
+
+function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
+  const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
+  const most =
+    card.type === 'answer'
+      ? limits.maxLength
+      : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
+  const shown = card.type === 'answer' || card.type === 'ask' ? source : fitting(source, most, render)
+  const rendered = render(shown)
+  const isPlain = ledger.plain.includes(card.key)
+  const form = card.type === 'ask' ? card.form : undefined
+  return {
+    text: isPlain ? rendered.plain : rendered.text,
+    // Few messages need `plain`, and computing it is slow for some renderers, so it stays lazy.
+    get plain() {
+      return rendered.plain
+    },
+    length: rendered.length,
+    isPlain,
+    source: shown,
+    buttons,
+    ...(form && { form }),
+  }
+}
+
+/** Only answers and asks may take several messages; other text is shortened. */
+function fitting(source: string, most: number, render: Render): string {
+  if (render(source).length <= most) return source
+  const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
+  return `${(slice?.source ?? '').trimEnd()}\n…`
+}
+
+/** A status line in the platform's small style. */
+export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
+  const line = literalLine(source)
+  return limits.small?.(line) ?? `*${line}*`
+}
+
+function literalLine(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>#|~]/g, '\\$&')
+}

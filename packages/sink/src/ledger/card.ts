@@ -1,0 +1,115 @@
+import type { AskDetail } from '@reply/core'
+import type { Attachment, Button, Form } from '../port/port.ts'
+import type { Guard } from './guard.ts'
+
+interface CardFields {
+  /** Identifies the card within its reply, for as long as the reply is shown. */
+  readonly key: string
+  /** In Markdown. */
+  readonly source: string
+  /** The shown text parts above this card. Set if later text continues below it. */
+  readonly before?: readonly string[] | undefined
+}
+
+/**
+ * What people should see, in the order of the chat.
+ *
+ * An `answer` is a stretch of the assistant's text. A `status` goes once unwanted; all other cards stay.
+ */
+export type Card =
+  | (CardFields & {
+      readonly type: 'answer'
+      /** More text may come, and the last part may still change. */
+      readonly isOpen: boolean
+    })
+  | (CardFields & { readonly type: 'status' })
+  | (CardFields & {
+      readonly type: 'ask'
+      readonly buttons: readonly (readonly Button[])[]
+      readonly form?: Form | undefined
+      readonly isPending: boolean
+      /** Set for a permission: its content, over as many messages as it takes. */
+      readonly content?: AskContent | undefined
+      /** It is outdated: its last message says so and has no buttons. */
+      readonly isRetired?: true | undefined
+    })
+  | (CardFields & { readonly type: 'notice'; readonly told: readonly string[] })
+  | (CardFields & { readonly type: 'heartbeat' | 'note' | 'todos' | 'reasoning' })
+  | (CardFields & { readonly type: 'file'; readonly file: Attachment })
+  /** How the reply ended, if it needs saying. */
+  | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
+
+export type AskCard = Extract<Card, { type: 'ask' }>
+
+export type CardType = Card['type']
+
+/** Everything that a permission shows. None of it is ever shortened. */
+export interface AskContent {
+  /** In Markdown, one line. */
+  readonly head: string
+  readonly details: readonly AskDetail[]
+  /** Diffs of more UTF-16 units are posted as a file. Undefined if the port has no `upload`. */
+  readonly documentLength: number | undefined
+  /** Shown below the content once all of it is on the screen. */
+  readonly open: AskFoot
+  /** Shown below the content until then. */
+  readonly closed: AskFoot
+}
+
+/** The end of the last message of a permission. */
+export interface AskFoot {
+  /** In Markdown. May be empty. */
+  readonly source: string
+  readonly buttons: readonly (readonly Button[])[]
+  /** One of the buttons allows something. */
+  readonly isAllowing: boolean
+}
+
+/** What the ledger tells a view about the screen. */
+export interface Shown {
+  /** The places of posted cards that stay, oldest first. */
+  readonly breaks: readonly Break[]
+  /** Cards with at least one posted message. */
+  readonly posted: ReadonlySet<string>
+  /** Cards whose posts were all refused. */
+  readonly lost?: ReadonlySet<string> | undefined
+  /** Calls that notices reported, as `partID:status`. */
+  readonly told: ReadonlySet<string>
+  readonly noticeAt?: number | undefined
+  readonly noticeCount: number
+  /** When anything was last posted, and when a notifying message was (`loudAt`). */
+  readonly postedAt?: number | undefined
+  readonly loudAt?: number | undefined
+  readonly heartbeats: number
+  readonly asks: ReadonlyMap<string, AskState>
+  /** Cards of asks that a ledger of an earlier version shows as open. */
+  readonly outdated?: readonly string[] | undefined
+}
+
+export interface Break {
+  readonly key: string
+  /** The shown text parts above it. */
+  readonly before: readonly string[]
+}
+
+/** The progress of an ask in the chat. Serialisable as JSON. */
+export interface AskState {
+  /** The prefix of the tokens that its buttons carry. */
+  readonly secret: string
+  /** The answers to its questions so far. */
+  readonly answers: readonly (readonly string[])[]
+  /** Set for a multiple-choice question: the options picked so far. */
+  readonly picked: readonly string[]
+  /** The name of the person who answered. */
+  readonly by?: string | undefined
+  /** Set for a permission: the digest of the content that its secret belongs to. */
+  readonly digest?: string | undefined
+  /** Set for a permission: the call's input was known when the secret was made. */
+  readonly isInputKnown?: boolean | undefined
+  /** When the sink first saw it, in ms since the epoch. */
+  readonly seenAt?: number | undefined
+  /** Who may answer. Absent until a sink names someone. */
+  readonly guard?: Guard | undefined
+  /** Its message explains why nothing can be allowed in this chat. Only one ask of a chat does. */
+  readonly isExplained?: boolean | undefined
+}

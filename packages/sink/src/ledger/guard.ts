@@ -1,0 +1,67 @@
+import type { Chat } from '../port/port.ts'
+import type { AskState } from './card.ts'
+import type { Ledger } from './ledger.ts'
+
+/** Who may answer an ask. Kept in the ledger, so that a sink created later can only narrow it. Serialisable as JSON. */
+export interface Guard {
+  /** Ids of the only actors who may answer. */
+  readonly answerers?: readonly string[] | undefined
+  /** A `mayAnswer` must also agree. */
+  readonly hasMayAnswer?: true | undefined
+}
+
+export interface GuardOptions {
+  readonly mayAnswer?: unknown
+  readonly answerers?: readonly string[] | undefined
+}
+
+/** The guard that a sink's options define. Undefined if they name no answerers. */
+export function guardOf({ mayAnswer, answerers }: GuardOptions): Guard | undefined {
+  if (mayAnswer === undefined && answerers === undefined) return undefined
+  return { ...(answerers && { answerers }), ...(mayAnswer !== undefined && { hasMayAnswer: true }) }
+}
+
+/**
+ * Records the guard of each ask. Answerers recorded first stay the only ones. Returns the same object if nothing
+ * changed.
+ */
+export function withGuard(ledger: Ledger, own: Guard | undefined): Ledger {
+  if (!own) return ledger
+  const changed = Object.entries(ledger.asks).flatMap(([requestID, state]) => {
+    const guard = narrowed(state.guard, own)
+    return guard === state.guard ? [] : [[requestID, { ...state, guard }] as const]
+  })
+  if (changed.length === 0) return ledger
+  return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
+}
+
+function narrowed(before: Guard | undefined, own: Guard): Guard {
+  if (!before) return own
+  const isKnown =
+    (before.answerers !== undefined || own.answerers === undefined) && (before.hasMayAnswer || !own.hasMayAnswer)
+  return isKnown ? before : { ...own, ...before }
+}
+
+export interface AllowFacts {
+  readonly chat: Pick<Chat, 'kind'>
+  readonly mayAnswer?: unknown
+}
+
+/** People here may allow something: the chat is private, or the permitted answerers are known and can be checked. */
+export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }: AllowFacts): boolean {
+  if (!guard) return chat.kind === 'private'
+  return guard.answerers?.length !== 0 && (!guard.hasMayAnswer || mayAnswer !== undefined)
+}
+
+/**
+ * Lets the first ask of a chat in which nothing can be allowed explain why. Returns the same object if nothing changed.
+ */
+export function withReasons(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
+  // Permissions have a digest; questions can be answered anywhere.
+  const closed = Object.entries(ledger.asks).filter(
+    ([, state]) => state.digest !== undefined && state.isExplained === undefined && !mayAllow(state, facts),
+  )
+  if (closed.length === 0) return ledger
+  const changed = closed.map(([requestID, state]) => [requestID, { ...state, isExplained: isFirst() }] as const)
+  return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
+}

@@ -1,0 +1,51 @@
+import { SinkError } from '../error.ts'
+import { toLedger } from './decode.ts'
+import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
+
+export interface LedgerStorage {
+  /** Reads the ledger of an earlier process; empty if there is none. Never rejects. */
+  load(key: string): Promise<Ledger>
+  /**
+   * Resolves when this and all earlier writes are done. Never rejects: if the store fails, the answer is still shown.
+   */
+  write(key: string, ledger: Ledger): Promise<void>
+}
+
+export interface LedgerStorageOptions {
+  readonly store: LedgerStore
+  readonly onError: (error: SinkError) => void
+}
+
+export function createLedgerStorage({ store, onError }: LedgerStorageOptions): LedgerStorage {
+  let last = Promise.resolve()
+  let isTold = false
+  return { load, write }
+
+  async function load(key: string): Promise<Ledger> {
+    try {
+      const text = await store.read(key)
+      return text === undefined ? emptyLedger : toLedger(text)
+    } catch (cause) {
+      const words = `The ledger ${key} could not be read: what this chat shows already is not known, and may come twice.`
+      onError(new SinkError('store', words, { cause }))
+      return emptyLedger
+    }
+  }
+
+  function write(key: string, ledger: Ledger): Promise<void> {
+    last = last.then(() => writeOne(key, JSON.stringify(ledger)))
+    return last
+  }
+
+  async function writeOne(key: string, text: string): Promise<void> {
+    try {
+      await store.write(key, text)
+      isTold = false
+    } catch (cause) {
+      if (isTold) return
+      isTold = true
+      const words = `The ledger ${key} could not be written: after a restart nobody would know what this chat shows.`
+      onError(new SinkError('store', words, { cause }))
+    }
+  }
+}

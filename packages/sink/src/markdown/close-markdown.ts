@@ -1,0 +1,138 @@
+import { known, lex, type Token } from './markdown.ts'
+import { carryOf, closing } from './reopen-blocks.ts'
+
+/** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */
+const HALF_LINE =
+  /(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:#{1,6}|[-*+]|--|={1,2}|>|`{1,2}|~{1,2}|[-*+][ \t]+\[[ xX]?\]?)[ \t]*$/
+
+/** An image, or a link, with an incomplete address. */
+const HALF_IMAGE = /^!(?:$|\[[^\]]*(?:\](?:\([^)]*)?)?$)/
+const HALF_LINK = /^\[((?:[^[\]]|\[[^[\]]*\])*)\]\([^)]*$/
+
+/** The longest link or image, in UTF-16 units. */
+const LONGEST = 2000
+
+/** The most open marks that are closed. A text with more is shown as it is. */
+const MOST_OPEN = 16
+
+/** In a longer block, in UTF-16 units, only the end is healed, so the time does not depend on the block's length. */
+const HEALED = 2 * LONGEST
+
+/** Healing may expose another open construct, so it is repeated, at most this often. */
+const ROUNDS = 8
+const ROUNDS_OF_LONG = 3
+
+/**
+ * Makes the end of a growing text look as it will when complete: closes what is open, leaves out incomplete addresses,
+ * and hides marks whose meaning is not yet known.
+ *
+ * Changes only the last construct, and is idempotent. A construct opened more than 4,000 UTF-16 units before the end of
+ * its block, or inside more than 16 others, stays open. Never throws.
+ */
+export function heal(source: string): string {
+  let healed = source
+  const isLong = (lastLeaf(source)?.raw.length ?? 0) > HEALED
+  const rounds = isLong ? ROUNDS_OF_LONG : ROUNDS
+  for (let round = 0; round < rounds; round++) {
+    const next = healedOnce(healed)
+    if (next === healed) return healed
+    healed = next
+  }
+  return source
+}
+
+function healedOnce(source: string): string {
+  const carry = carryOf(source)
+  if (carry?.fence !== undefined) return healedFence(source, closing(carry), carry.fence.marker)
+  const leaf = lastLeaf(source)
+  if (leaf === undefined) return source
+  const half = HALF_LINE.exec(source)
+  if (half !== null) return source.slice(0, half.index)
+  return healedSpans(source, leaf)
+}
+
+function healedFence(source: string, close: string, marker: string): string {
+  const lines = source.split('\n')
+  const last = lines.at(-1)?.replace(/^[ \t>]*/, '') ?? ''
+  const isHalfClosed = lines.length > 1 && last !== '' && last.length < marker.length && marker.startsWith(last)
+  return (isHalfClosed ? lines.slice(0, -1).join('\n') : source.replace(/\n$/, '')) + close
+}
+
+/** The text at the very end, if the source ends in text. */
+function lastLeaf(source: string): Token | undefined {
+  let tokens: readonly Token[] = lex(source)
+  for (;;) {
+    const last = tokens.at(-1)
+    if (last?.type === 'blockquote') tokens = known(last.tokens)
+    else if (last?.type === 'list') tokens = known(last.items.at(-1)?.tokens ?? [])
+    else if (last?.type === 'paragraph' || last?.type === 'heading' || last?.type === 'text') return last
+    // A quote or an item that consists of its mark only.
+    else return last === undefined && source.trim() !== '' ? { type: 'text', raw: '', text: '' } : undefined
+  }
+}
+
+/** Complete constructs have tokens of their own, so marks left in the text are open or have no meaning. */
+function healedSpans(source: string, leaf: Token): string {
+  const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? known(leaf.tokens) : [])
+  const line = spans.map(({ raw }) => raw).join('')
+  const inked = source.trimEnd()
+  const inkedLine = line.trimEnd()
+  const open: string[] = []
+  let start = 0
+  for (const span of spans) {
+    const texts = span.type === 'text' ? span.raw.matchAll(/`+|!?\[|!$|\*+|_+|~+/g) : []
+    for (const { 0: run, index } of texts) {
+      const at = start + index
+      if (open.length >= MOST_OPEN) return source
+      if (run.startsWith('`') && at + run.length < inkedLine.length) return ending(code(inked, run), open)
+      const isNearEnd = inkedLine.length - at <= LONGEST
+      const healed = isNearEnd ? healedTail(inked, inkedLine.slice(at), run, open) : undefined
+      if (healed !== undefined) return healed
+      if (/^[*_~]/.test(run)) note(open, run, line.charAt(at - 1), line.charAt(at + run.length))
+    }
+    start += span.raw.length
+  }
+  return open.length === 0 ? source : ending(inked, open) + source.slice(inked.length)
+}
+
+function lastSpans(spans: readonly Token[]): readonly Token[] {
+  let [first, units] = [spans.length, 0]
+  while (first > 0 && units < HEALED) {
+    first--
+    units += spans[first]?.raw.length ?? 0
+  }
+  return first === 0 ? spans : spans.slice(first)
+}
+
+/** The remaining text when it ends in an incomplete construct that begins with `run`. */
+function healedTail(source: string, tail: string, run: string, open: readonly string[]): string | undefined {
+  const text = run === '[' ? HALF_LINK.exec(tail)?.[1] : undefined
+  const isHidden = run.startsWith('!') ? HALF_IMAGE.test(tail) : /^[`*_~]+$/.test(tail)
+  if ((text === undefined && !isHidden) || !source.endsWith(tail)) return undefined
+  return ending(source.slice(0, source.length - tail.length) + (text ?? ''), open)
+}
+
+/** Closes the open marks, innermost first. */
+function ending(text: string, open: readonly string[]): string {
+  const inked = text.trimEnd()
+  let end = inked
+  for (const run of open.toReversed()) {
+    // Only the mark is there, so there is nothing to close.
+    end = end.endsWith(run) && end.length <= inked.length ? end.slice(0, -run.length).trimEnd() : end + run
+  }
+  return end
+}
+
+function code(source: string, run: string): string {
+  let end = source.length
+  while (source.charAt(end - 1) === '`') end--
+  return source.slice(0, end) + run
+}
+
+function note(open: string[], run: string, before: string, after: string): void {
+  if (run.startsWith('~') && run.length !== 2) return
+  const follows = before !== '' && !/\s/.test(before)
+  const opened = follows ? open.lastIndexOf(run) : -1
+  if (opened >= 0) open.splice(opened)
+  else if (/\S/.test(after) && !(follows && /[\p{L}\p{N}]/u.test(before))) open.push(run)
+}

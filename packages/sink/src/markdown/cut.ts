@@ -1,0 +1,134 @@
+import { firstRow, nextRow, type Row } from './estimate.ts'
+
+export interface CutWindow {
+  /** Cuts come after this position. */
+  readonly first: number
+  /** The last position for a cut. Only the one unit behind it is examined. */
+  readonly last: number
+}
+
+/** How far back from the last position to look for a better cut, in UTF-16 units. */
+const BACK = 200
+
+/** How far back to look for the start of a link or of code, in UTF-16 units. */
+const SPAN_BACK = 1000
+
+const SENTENCE = /[.!?…]["'”’)\]*_`]*[ \t]+|[。！？]+[”’」』）]*/g
+const SPACE = /[ \t]+/g
+const SPAN =
+  /(`+)(?!`)[^\n]*?[^`]\1(?!`)|!?\[[^\]\n]*\]\([^)\n]*\)|https?:\/\/[^\s<>]+|\*\*[^*\n]+\*\*|`+[^`\n]*$|!?\[[^\]\n]*(?:\](?:\([^)\n]*)?)?$|\*\*[^*\n]*$/g
+const CLOSING = /^[ \t>]*(?:`{3,}|~{3,})\s*$/
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/**
+ * The best position to cut a text: the last blank line, else new line, sentence end, or space in the window. Never
+ * within a grapheme, unless it is longer than the window.
+ */
+export function cutOf(text: string, { first, last }: CutWindow): number {
+  const low = Math.max(first, last - Math.min(BACK, (last - first) >> 1))
+  const seen = text.slice(0, last + 1)
+  const rows = rowsIn(seen)
+  const atRow = rowCut(seen, rows, { first: low, last })
+  if (atRow !== undefined) return atRow
+  const row = rows.at(-1)
+  const spans = row === undefined || row.fence !== undefined ? [] : spansIn(seen, Math.max(row.start, last - SPAN_BACK))
+  const isFree = (at: number): boolean => !spans.some(({ start, end }) => start < at && at < end)
+  const inLine = (pattern: RegExp, from: number): number | undefined => {
+    const places = [...seen.slice(from, last).matchAll(pattern)].map(
+      ({ index, 0: found }) => from + index + found.length,
+    )
+    return places.findLast((at) => at > from && isFree(at) && isLetterStart(seen, at))
+  }
+  const near = Math.max(low, row?.start ?? 0)
+  const far = Math.max(first, row?.start ?? 0, last - SPAN_BACK)
+  return (
+    inLine(SENTENCE, near) ??
+    inLine(SPACE, near) ??
+    hardCut(seen, { first: low, last }, isFree) ??
+    inLine(SPACE, far) ??
+    hardCut(seen, { first, last }, () => true) ??
+    codePoint(seen, { first, last })
+  )
+}
+
+/** The lines that begin in a text, ignoring its last unit. */
+function rowsIn(text: string): readonly Row[] {
+  const rows: Row[] = []
+  for (let row: Row | undefined = firstRow(text); row !== undefined; row = nextRow(text, row)) rows.push(row)
+  return rows
+}
+
+function rowCut(text: string, rows: readonly Row[], { first, last }: CutWindow): number | undefined {
+  const lineOf = (row: Row | undefined): string => (row === undefined ? '' : text.slice(row.start, row.end))
+  const places = [...rows.entries()].filter(([, { start }]) => start > first && start <= last)
+  const outside = places.filter(([, { fence }]) => fence === undefined)
+  const blank = outside.findLast(([, { afterBlank }]) => afterBlank)
+  if (blank !== undefined) return blank[1].start
+  const plain = outside.findLast(([at, row]) => !lineOf(row).includes('|') || !lineOf(rows[at - 1]).includes('|'))
+  if (plain !== undefined) return plain[1].start
+  const inside = places.findLast(([at, row]) => {
+    if (row.fence !== undefined) return rows[at - 1]?.fence !== undefined && !CLOSING.test(lineOf(row))
+    // Not between a table's head and its rule.
+    return !/^[\s|:-]*$/.test(lineOf(row))
+  })
+  return inside?.[1].start
+}
+
+function spansIn(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
+  return [...text.slice(from, -1).matchAll(SPAN)].map(({ index, 0: found }) => ({
+    start: from + index,
+    // A span that reaches the end may continue behind it.
+    end: from + index + found.length + (from + index + found.length === text.length - 1 ? 1 : 0),
+  }))
+}
+
+/** Whether a grapheme begins there. Unsure cases count as no. */
+function isLetterStart(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  if (code < 0x80) return true
+  if (Number.isNaN(code) || (isHigh(code) && at + 1 >= text.length)) return false
+  return graphemes.segment(text.slice(at - 1, at + 2)).containing(1)?.index === 1
+}
+
+function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) => boolean): number | undefined {
+  const text = isHigh(seen.charCodeAt(last)) ? seen.slice(0, last) : seen
+  for (let at = Math.min(last, text.length - 1); at > first && isBetweenAscii(text, at); at--) {
+    if (isGood(at)) return at
+  }
+  const start = safeStart(text, first, last)
+  let best: number | undefined
+  for (const { index } of graphemes.segment(text.slice(start))) {
+    const at = start + index
+    if (at > first && at <= last && isGood(at)) best = at
+  }
+  return best
+}
+
+/** A cut within a grapheme that is longer than the window, but between code points. */
+function codePoint(seen: string, { first, last }: CutWindow): number {
+  const isPair = isHigh(seen.charCodeAt(last - 1)) && isLow(seen.charCodeAt(last))
+  if (!isPair) return last
+  return last - 1 > first ? last - 1 : last + 1
+}
+
+/** The last position that is surely between graphemes: between ASCII characters, except within CR LF. */
+function safeStart(text: string, first: number, last: number): number {
+  for (let at = last - BACK - 24; at > first; at--) {
+    if (isBetweenAscii(text, at)) return at
+  }
+  return first
+}
+
+function isBetweenAscii(text: string, at: number): boolean {
+  const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
+  return before < 0x80 && after < 0x80 && after !== 0x0a
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff
+}

@@ -1,0 +1,69 @@
+import { createTextCache } from '../text-cache.ts'
+import { closingLine, openFence } from './fence.ts'
+import { readMarkdown } from './lexer/bounded-lexer.ts'
+import type { Token } from './lexer/token.ts'
+import { longBlock, readLongBlock } from './long-block.ts'
+
+export { type Fence, openFence } from './fence.ts'
+export { known, type Token } from './lexer/token.ts'
+
+/** UTF-16 units of cached chunks. */
+const REMEMBERED = 400_000
+
+/** The longest text, in UTF-16 units, whose link definitions are recognised. In longer texts they are plain text. */
+const DEFINED = 16_384
+
+/** A blank line followed by a line that cannot continue a list, quote or indented code. */
+const CHUNK_END = /\n[ \t\r]*\n(?=[^\s*+>\d-])/g
+
+/** A definition that another chunk may refer to. */
+const DEFINITION = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
+
+/**
+ * Reads Markdown (GFM). Never throws: a text with thousands of nested quotes, which would exhaust the stack, becomes
+ * one text token.
+ *
+ * Growing texts and their slices are read repeatedly, so recent chunks are cached. Their tokens are shared: never
+ * mutate them.
+ */
+export function lex(source: string): readonly Token[] {
+  if (source.length <= DEFINED && DEFINITION.test(source)) return chunks.get(source, readMarkdown)
+  const tokens: Token[] = []
+  let start = 0
+  while (start < source.length) {
+    const chunk = chunkAt(source, start)
+    for (const token of chunk.tokens) tokens.push(token)
+    start = chunk.end
+  }
+  return tokens
+}
+
+const chunks = createTextCache<readonly Token[]>(REMEMBERED)
+const pieces = createTextCache<readonly Token[]>(REMEMBERED)
+
+function lexed(chunk: string): readonly Token[] {
+  return chunks.get(chunk, chunk.length > longBlock ? readPieces : readMarkdown)
+}
+
+function readPieces(chunk: string): readonly Token[] {
+  return readLongBlock(chunk, (piece) => pieces.get(piece, readMarkdown))
+}
+
+/** The chunk that begins there, long enough to read the same whatever follows. */
+function chunkAt(source: string, start: number): { readonly end: number; readonly tokens: readonly Token[] } {
+  let end = nextBlank(source, start)
+  for (;;) {
+    const tokens = lexed(source.slice(start, end))
+    const last = end < source.length ? tokens.findLast(({ type }) => type !== 'space') : undefined
+    const fence = last && openFence(last)
+    if (fence === undefined) return { end, tokens }
+    const from = closingLine(source, end, fence.marker)
+    end = from < 0 ? source.length : nextBlank(source, from + 1)
+  }
+}
+
+function nextBlank(source: string, start: number): number {
+  CHUNK_END.lastIndex = start
+  const found = CHUNK_END.exec(source)
+  return found === null ? source.length : found.index + found[0].length
+}

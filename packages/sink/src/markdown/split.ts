@@ -1,0 +1,141 @@
+import { cutOf } from './cut.ts'
+import { firstRow, type Row, reach } from './estimate.ts'
+import { type Carry, carryOf, closing, opening } from './reopen-blocks.ts'
+
+export interface Slice {
+  /** `[from, to)` in the source, in UTF-16 units. */
+  readonly from: number
+  readonly to: number
+  /** The slice, valid Markdown on its own: carried fences, items and quotes are reopened, an open fence is closed. */
+  readonly source: string
+  /** The open constructs that the next slice continues. */
+  readonly carry: Carry | undefined
+}
+
+export interface SplitOptions {
+  /** The most that a slice may measure. */
+  readonly maxLength: number
+  /**
+   * The rendered length of a slice on its own. Text must not measure more than its UTF-16 units, apart from tables and
+   * the like (see `reach`): then sealed slices stay as they are. If it does measure more, slices still fit.
+   */
+  readonly measure: (source: string) => number
+  /** Characters that rendering may double, as a pattern with `g`. Default: none. */
+  readonly swells?: RegExp | undefined
+  /** Where to begin, and the open constructs there. Default: at the beginning, none. */
+  readonly from?: number | undefined
+  readonly carry?: Carry | undefined
+}
+
+/** How often to try to fit more in when markup leaves room. */
+const TRIES = 4
+/** The smallest gain that is worth another try, in UTF-16 units. */
+const WORTH = 100
+/** The most that a slice may shrink when it is rendered, as a factor. Text beyond that is not considered. */
+const SHRINKS = 4
+
+/**
+ * Cuts Markdown into slices that each fit a message. Concatenated, they are the source.
+ *
+ * Every slice but the last is stable when text is added to the source. The last one includes all white space behind it.
+ * An empty source has no slices.
+ */
+export function split(source: string, { from = 0, carry, ...options }: SplitOptions): readonly Slice[] {
+  const slices: Slice[] = []
+  let at = from
+  let open = carry
+  while (at < source.length) {
+    const slice = sliceAt(source, at, { ...options, carry: open })
+    slices.push(slice)
+    at = slice.to
+    open = slice.carry
+  }
+  return slices
+}
+
+interface SliceOptions {
+  readonly maxLength: number
+  readonly measure: (source: string) => number
+  readonly swells?: RegExp | undefined
+  readonly carry: Carry | undefined
+}
+
+function sliceAt(source: string, from: number, options: SliceOptions): Slice {
+  const { maxLength, measure, swells } = options
+  const rest = source.slice(from, from + SHRINKS * maxLength + 1)
+  const midLine = from > 0 && source.charAt(from - 1) !== '\n'
+  const whole = opening(rest, options.carry, midLine)
+  // If the reopened constructs take more than a quarter of the slice, drop them.
+  const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
+  const text = prefix + rest.slice(skip)
+  const placeOf = (at: number): number => from + skip + at - prefix.length
+  const slice = (at: number, to: number): Slice => ({ from, to, ...finished(text.slice(0, at)) })
+
+  const measured = new Map<number, number>()
+  const measureAt = (at: number): number => {
+    const known = measured.get(at) ?? measure(finished(text.slice(0, at)).source)
+    measured.set(at, known)
+    return known
+  }
+
+  const inked = text.trimEnd().length
+  const isWhole = from + rest.length === source.length
+  let last = furthest(text, { maxLength, swells, measureAt, enough: isWhole ? inked : undefined })
+  if (isWhole && inked <= last) {
+    const all = slice(text.length, source.length)
+    if (measure(all.source) <= maxLength) return all
+    last = inked - 1
+  }
+  for (;;) {
+    last = Math.max(prefix.length + 1, Math.min(last, text.length - 1))
+    const at = cutOf(text, { first: prefix.length, last })
+    const length = measureAt(at)
+    if (length <= maxLength) return slice(at, placeOf(at))
+    const least = cutOf(text, { first: prefix.length, last: prefix.length + 1 })
+    if (at <= least) return bare(source, from, placeOf(at))
+    const share = Math.min(0.9, maxLength / length)
+    last = Math.max(least, prefix.length + Math.floor((at - prefix.length) * share))
+  }
+}
+
+/** The end of the text that fits. The result never depends on the text after it. */
+function furthest(
+  text: string,
+  {
+    maxLength,
+    swells,
+    measureAt,
+    enough,
+  }: Pick<SliceOptions, 'maxLength' | 'swells'> & {
+    readonly measureAt: (at: number) => number
+    readonly enough: number | undefined
+  },
+): number {
+  let from: Row = firstRow(text)
+  let { end, block } = reach(text, from, maxLength, swells)
+  for (let tries = 0; tries < TRIES; tries++) {
+    if ((enough !== undefined && end >= enough) || end >= text.length) break
+    if (block === undefined || block.start <= from.start) break
+    from = block
+    // The white space before the block counts only when something follows it.
+    const space = from.start - text.slice(0, from.start).trimEnd().length
+    const next = reach(text, from, maxLength - measureAt(from.start) - space, swells)
+    if (next.end <= end) break
+    const gain = next.end - end
+    end = next.end
+    block = next.block ?? block
+    if (gain < WORTH) break
+  }
+  return end
+}
+
+function finished(text: string): { readonly source: string; readonly carry: Carry | undefined } {
+  const carry = carryOf(text)
+  // Trailing white space is invisible, so it takes no room.
+  return { source: text.trimEnd() + closing(carry), carry }
+}
+
+/** Used when not even one character fits together with the carried constructs. */
+function bare(source: string, from: number, to: number): Slice {
+  return { from, to, source: source.slice(from, to), carry: undefined }
+}

@@ -1,0 +1,9 @@
+/** A person or chat that did something. */
+export interface Actor {
+  /** The platform's unique id. Unlike the name, it can't be chosen. */
+  readonly id: string
+  /** The display name. People choose it, so it proves nothing. */
+  readonly name: string
+  /** A chat posted it rather than a known person: a channel, or an anonymous administrator. It can't answer asks. */
+  readonly isAnonymous?: true | undefined
+}

@@ -1,0 +1,27 @@
+import { createTextCache } from '../text-cache.ts'
+import type { Render, Rendered } from './port.ts'
+
+/** UTF-16 units of the sources whose rendering is cached, per renderer. */
+const remembered = 200_000
+
+/** Caches a renderer's recent results. `render` must depend on its text alone. */
+export function cachedRender(render: Render): Render {
+  const cache = createTextCache<Rendered>(remembered)
+  return (source) => cache.get(source, render)
+}
+
+/** A rendering that computes `plain` on first use, as measuring a text does not need it. */
+export function lazyPlain(
+  { text, length }: { readonly text: string; readonly length: number },
+  plainOf: () => string,
+): Rendered {
+  let plain: string | undefined
+  return {
+    text,
+    length,
+    get plain() {
+      plain ??= plainOf()
+      return plain
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import { type Reply, systemClock } from '@reply/core'
+import type { Policy } from '../../config.ts'
+import type { Delivery } from '../../deliver/reconcile.ts'
+import { createSink, type Sink, type SinkOptions } from '../../sink.ts'
+import { must, type Stage, until } from './stage.ts'
+
+/** How long a reply may take to be shown, in ms: platforms limit rates. */
+export const patienceMs = 120_000
+
+const policy: Partial<Policy> = { firstFlushMs: 0, statusAfterMs: 0, notifyAfterMs: 3_600_000 }
+
+/** Runs `act` with a sink on that stage, then stops the sink. */
+export async function acting(
+  stage: Stage,
+  act: (sink: Sink) => Promise<void>,
+  { answerers, ...more }: Partial<Policy> & Pick<SinkOptions, 'answerers'> = {},
+): Promise<void> {
+  const { port, render, chat, clock = systemClock } = stage
+  const sink = createSink({ port, render, chat, clock, answerers, policy: { ...policy, ...more } })
+  try {
+    await act(sink)
+  } finally {
+    await sink.stop()
+  }
+}
+
+export function begin(sink: Sink, reply: Reply): void {
+  sink.replyStarted?.({ type: 'replyStarted', reply })
+}
+
+export function go(sink: Sink, reply: Reply): void {
+  sink.replyAmended?.({ type: 'replyAmended', reply })
+}
+
+/** Resolves when the sink has shown everything it will. */
+export async function ended(stage: Stage, sink: Sink): Promise<Delivery> {
+  let delivery: Delivery | undefined
+  void sink.settled().then((found) => {
+    delivery = found
+  })
+  await until(stage, { isDone: () => delivery !== undefined, withinMs: patienceMs, words: 'It never came to an end.' })
+  must(delivery !== undefined, 'It never came to an end.')
+  return delivery
+}

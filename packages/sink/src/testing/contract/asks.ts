@@ -1,0 +1,175 @@
+import { type PermissionAsk, systemClock, visible } from '@reply/core'
+import { words } from '../../words.ts'
+import { acting, begin, go, patienceMs } from './acting.ts'
+import { numbered, type Permitting, permissionOf, replyOf } from './script.ts'
+import { type Demand, must, type Stage, textsOn, until } from './stage.ts'
+
+/** The only actors who may answer. */
+const answerers = ['ada']
+
+const esc = String.fromCharCode(27)
+const lines = (count: number, line: string): string =>
+  Array.from({ length: count }, (_, at) => `${line} ${at}`).join('\n')
+
+/** Commands with characters that hide text from readers or break renderers. */
+const commands: readonly string[] = [
+  "[[ -v 'a[$(touch X)]' ]]; ls",
+  'A=1 B="two  spaces" make \\\n\tinstall # comment',
+  'cat <<"EOF"\n```\n**not bold** [a](b) <b>&amp;</b>\n````\n~~~\nEOF',
+  `echo a\u202eb\u200bc\u2066 ${esc}[2K \u{e0041} \ue000\ufdd0`,
+  '`whoami` && echo "*_~|>#-" > /etc/@everyone <!channel> <@U012AB> https://a.example/*_x',
+  '> quoted\n1. numbered\n- item\n| a | b |\n|---|---|\n||hidden|| <!-- hidden -->',
+]
+
+const writes: readonly Permitting[] = [
+  { tool: 'write', input: { filePath: 'a/\u202eb.ts', content: 'const a = `\n```\n`\n' } },
+  { tool: 'edit', input: { filePath: 'a.ts', oldString: 'one\ntwo', newString: 'one\n```three' } },
+  { tool: 'webfetch', input: { url: 'https://a.example/?q=_*`x`*_&lt;=~~1~~', format: 'text' } },
+  { tool: 'other', input: { deep: { list: ['first *one*', { second: 'line 1\nline 2' }] }, flag: true, count: 12 } },
+]
+
+/** What people are shown before something runs. */
+export const asking = [
+  {
+    name: 'shows verbatim all that a permission would run before it can be allowed',
+    run: async (stage) => {
+      const asked = [...commands.map((command) => ({ tool: 'bash', input: { command } })), ...writes]
+      for (const [at, given] of asked.entries()) await readable(stage, { ...given, sessionID: `ses_${at}` })
+    },
+  },
+  {
+    name: 'shows a long permission in several messages, and a longer one in a file',
+    run: async (stage) => {
+      const { maxLength } = stage.port.limits
+      const three = lines(Math.ceil((2.5 * maxLength) / 20), 'echo 0123456789')
+      await readable(stage, { tool: 'bash', input: { command: three }, sessionID: 'ses_three' })
+      const oneLine = 'x'.repeat(2 * maxLength)
+      await readable(stage, { tool: 'bash', input: { command: oneLine }, sessionID: 'ses_line' })
+      const ten = lines(Math.ceil((10 * maxLength) / 20), 'echo 0123456789')
+      const hasRoom = stage.port.upload !== undefined
+      await readable(stage, { tool: 'bash', input: { command: ten }, sessionID: 'ses_ten' }, hasRoom)
+    },
+  },
+  {
+    name: 'offers only to reject what it cannot confirm to be shown',
+    needs: ({ faults }) => faults.includes('refused'),
+    run: async (stage) => {
+      const command = lines(Math.ceil((1.5 * stage.port.limits.maxLength) / 20), 'echo 0123456789')
+      await acting(
+        stage,
+        async (sink) => {
+          stage.failNext('refused')
+          begin(sink, replyOf('', { ask: permissionOf({ tool: 'bash', input: { command } }) }))
+          const { clock = systemClock } = stage
+          const end = clock.now() + patienceMs / 4
+          // If every message is refused, there is nothing to wait for.
+          const isDone = (): boolean => isAsked(stage) || clock.now() >= end
+          await until(stage, { isDone, withinMs: patienceMs, words: 'Time stands still.' })
+          must(!isOffered(stage), 'It can be allowed, though a part of it is not there.')
+        },
+        { answerers },
+      )
+    },
+  },
+  {
+    name: 'asks in time, though a long answer waits to be shown',
+    run: async (stage) => {
+      const { clock = systemClock, chat } = stage
+      const { perChat, maxLength } = stage.port.limits
+      const withinMs = Math.max(chat.kind === 'private' ? 4000 : 7000, perChat.perMs / perChat.calls + 1000)
+      const long = numbered(12 * Math.min(maxLength, 4096))
+      await acting(
+        stage,
+        async (sink) => {
+          begin(sink, replyOf(long.slice(0, 20)))
+          await stage.pass?.(1000)
+          go(sink, replyOf(long))
+          await stage.pass?.(1000)
+          const askedAt = clock.now()
+          const ask = permissionOf({ tool: 'bash', input: { command: 'npm test' } })
+          go(sink, replyOf(long, { ask }))
+          await until(stage, { isDone: () => isAsked(stage), withinMs: patienceMs, words: 'It was not asked.' })
+          const tookMs = clock.now() - askedAt
+          must(tookMs <= withinMs + 250, `The ask came after ${tookMs} ms instead of ${withinMs}.`)
+        },
+        { answerers },
+      )
+    },
+  },
+] as const satisfies readonly Demand[]
+
+/** All of it must be readable before it can be allowed, and it can be allowed wherever it fits. */
+async function readable(
+  stage: Stage,
+  given: Permitting & { readonly sessionID: string },
+  hasRoom = true,
+): Promise<void> {
+  const from = stage.screen().length
+  const ask = permissionOf(given)
+  await acting(
+    stage,
+    async (sink) => {
+      begin(sink, replyOf('', { ask, sessionID: given.sessionID }))
+      await until(stage, { isDone: () => isAsked(stage, from), withinMs: patienceMs, words: 'It was not asked.' })
+      if (!hasRoom) return must(!isOffered(stage, from), 'It can be allowed, though there is no room for it.')
+      must(isOffered(stage, from), `It cannot be allowed: ${textsOn(stage).slice(from).join(' | ')}`)
+      const seen = compact(
+        stage
+          .screen()
+          .slice(from)
+          .flatMap(({ text, fileText = '' }) => [text, fileText])
+          .join('\n'),
+      )
+      for (const line of linesOf(ask)) must(seen.includes(compact(line)), `It does not show "${line}", but ${seen}.`)
+      const button = stage
+        .screen()
+        .slice(from)
+        .flatMap(({ buttons }) => buttons.flat())[0]
+      if (!button) return
+      const taken = await sink.take({ token: button.data }, { id: 'ada', name: 'Ada' })
+      must(taken?.type === 'answer', 'The first button does not allow it.')
+    },
+    { answerers },
+  )
+}
+
+function isAsked(stage: Stage, from = 0): boolean {
+  const shown = stage.screen().slice(from)
+  return shown.some(({ text, buttons }) => buttons.flat().length > 0 || says(text, words.replyReject) || isReply(text))
+}
+
+function isOffered(stage: Stage, from = 0): boolean {
+  return stage
+    .screen()
+    .slice(from)
+    .some(({ text, buttons }) => buttons.flat().some(({ label }) => label === words.allowOnce) || isReply(text))
+}
+
+function isReply(text: string): boolean {
+  return says(text, words.replyPermission(true))
+}
+
+function says(text: string, said: string): boolean {
+  return compact(text).includes(compact(said))
+}
+
+/** Every line of every string of the input, as it should be readable. */
+function linesOf({ call }: PermissionAsk): readonly string[] {
+  return leavesOf(call?.input).flatMap((leaf) => visible(leaf).split('\n'))
+}
+
+function leavesOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [String(value)]
+}
+
+/**
+ * Strips white space, which platforms treat differently; the invisible characters that escape marks; and the label
+ * where a line continues in the next message.
+ */
+function compact(text: string): string {
+  return text
+    .replace(/[\ue000-\uf8ff\ufdd0-\ufdef]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16)}`)
+    .replace(/[\s\u2060\u200b]+/g, '')
+    .replaceAll(/[`*]*Command[`*\\]*\((?:thesamelinegoeson|continued)[`*\\]*\)[*]*(?:`{3,}(?:bash|diff)?)?/g, '')
+}

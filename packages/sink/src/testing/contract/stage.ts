@@ -1,0 +1,130 @@
+import { type Clock, systemClock } from '@reply/core'
+import { type Bubble, type ChannelPort, type Chat, type MessageRef, PortError, type Render } from '../../port/port.ts'
+
+/** A message as a person in the chat sees it. */
+export interface SeenMessage {
+  readonly id: string
+  /** The readable text, markup already applied. */
+  readonly text: string
+  readonly isSilent: boolean
+  readonly buttons: readonly (readonly { readonly label: string; readonly data: string }[])[]
+  /** The id of the message that it replies to. */
+  readonly replyTo?: string | undefined
+  /** The name of the attached file. */
+  readonly fileName?: string | undefined
+  /** What a person who opens the file reads. */
+  readonly fileText?: string | undefined
+}
+
+/**
+ * What the fake platform does to the next call.
+ *
+ * - `rate-limited`: refuses it for its rate, with a time to wait.
+ * - `refused`: refuses it for good.
+ * - `unreachable`: the call does not arrive.
+ * - `unanswered`: executes it, but the response is lost.
+ * - `unparsable`: refuses its markup.
+ * - `fixed`: the message can no longer be edited.
+ */
+export type StageFault = 'rate-limited' | 'refused' | 'unreachable' | 'unanswered' | 'unparsable' | 'fixed'
+
+/** A port on its fake platform, with an empty chat. */
+export interface Stage {
+  readonly port: ChannelPort
+  readonly render: Render
+  readonly chat: Chat
+  /** The clock of the port and its platform. Default: the system's. */
+  readonly clock?: Clock | undefined
+  /** Advances the clock. Default: waits in real time. */
+  pass?(ms: number): Promise<void>
+  /** The messages in the chat, oldest first, without the person's own. */
+  screen(): readonly SeenMessage[]
+  /** The faults that the platform supports. */
+  readonly faults: readonly StageFault[]
+  /** Makes the next call to the platform fail, typing excluded. */
+  failNext(fault: StageFault): void
+  /** Posts a message as a person. Undefined if the channel cannot reply to messages. */
+  say?(text: string): MessageRef
+  /** Removes a message of the port's, as a person would. */
+  deleteMessage(id: string): void
+  /** How many messages notified. */
+  notifications(): number
+  /** Strings that no error may contain: tokens, keys, URLs with them. */
+  readonly secrets?: readonly string[] | undefined
+  close(): Promise<void>
+}
+
+/** One clause: a thing that every port must do. */
+export interface Demand {
+  readonly name: string
+  /** Whether the clause applies to the port. Default: always. If not, the channel must skip it. */
+  readonly needs?: ((stage: Stage) => boolean) | undefined
+  readonly run: (stage: Stage) => Promise<void>
+}
+
+export function must(holds: boolean, words: string): asserts holds {
+  if (!holds) throw new Error(words)
+}
+
+/** A text as it is posted, in the platform's dialect. */
+export function bubbleOf({ render }: Stage, source: string, buttons: Bubble['buttons'] = []): Bubble {
+  return { ...render(source), source, isPlain: false, buttons }
+}
+
+/** Whether the shown text equals the expected one, ignoring white space: platforms differ in it. */
+export function reads(text: string | undefined, words: string): boolean {
+  return text !== undefined && text.replace(/\s+/g, ' ').trim() === words.replace(/\s+/g, ' ').trim()
+}
+
+export function textsOn(stage: Stage): readonly string[] {
+  return stage.screen().map(({ text }) => text)
+}
+
+let keys = 0
+
+export interface Posting {
+  readonly silent?: boolean
+  readonly replyTo?: MessageRef
+  readonly key?: string
+  readonly buttons?: Bubble['buttons']
+}
+
+export async function post(stage: Stage, source: string, posting: Posting = {}): Promise<MessageRef> {
+  const { silent = true, replyTo, key = `contract-${++keys}`, buttons } = posting
+  const { signal } = new AbortController()
+  return await stage.port.post(bubbleOf(stage, source, buttons), { chat: stage.chat, silent, replyTo, key, signal })
+}
+
+export async function edit(stage: Stage, ref: MessageRef, source: string): Promise<void> {
+  must(stage.port.edit !== undefined, 'It has no edit.')
+  await stage.port.edit(ref, bubbleOf(stage, source), { chat: stage.chat, signal: new AbortController().signal })
+}
+
+export async function remove(stage: Stage, ref: MessageRef): Promise<void> {
+  must(stage.port.remove !== undefined, 'It has no remove.')
+  await stage.port.remove(ref, { chat: stage.chat, signal: new AbortController().signal })
+}
+
+/** The error of a failed call. Throws if the call succeeded or rejected with anything but a `PortError`. */
+export async function failureOf(call: Promise<unknown>): Promise<PortError> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  must(error !== undefined, 'It should have failed, and did not.')
+  must(error instanceof PortError, `It failed with something else than a PortError: ${String(error)}`)
+  return error
+}
+
+/** Waits for a condition, by the stage's clock. */
+export async function until(
+  { clock = systemClock, pass }: Stage,
+  { isDone, withinMs, words }: { readonly isDone: () => boolean; readonly withinMs: number; readonly words: string },
+): Promise<void> {
+  const wait = pass ?? ((ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve)))
+  const end = clock.now() + withinMs
+  while (!isDone()) {
+    must(clock.now() <= end, words)
+    await wait(pass ? 250 : 20)
+  }
+}

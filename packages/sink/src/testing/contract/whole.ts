@@ -1,0 +1,179 @@
+import type { Reply } from '@reply/core'
+import type { Policy } from '../../config.ts'
+import type { Delivery } from '../../deliver/reconcile.ts'
+import { acting, begin, ended, go, patienceMs } from './acting.ts'
+import { askOf, numbered, replyOf, statesOf } from './script.ts'
+import { type Demand, must, reads, type Stage, type StageFault, textsOn, until } from './stage.ts'
+
+const words = 'The answer begins here, and this is how it ends.'
+
+/** What a sink does with the port: each reply is shown once, whatever fails. */
+export const whole = [
+  {
+    name: 'shows a reply once',
+    run: async (stage) => {
+      const { delivery } = await play(stage, statesOf(words))
+      isOnce(stage, words)
+      must(delivery.undelivered.length === 0, `It says that ${delivery.undelivered[0]?.key} is not there.`)
+      must(delivery.doubtful === 0, 'It says that something is doubtful.')
+    },
+  },
+  {
+    name: 'ends with a message that is heard, once',
+    run: async (stage) => {
+      await play(stage, statesOf(words), { notifyAfterMs: 0 })
+      must(stage.notifications() <= 1, `It rang ${stage.notifications()} times.`)
+      await play(stage, statesOf('Another one.', 'ses_other'), { delivery: 'final' })
+      must(stage.notifications() >= 1, 'It rang for nothing.')
+    },
+  },
+  under('rate-limited'),
+  under('unreachable'),
+  under('unparsable'),
+  under('unanswered'),
+  {
+    name: 'says what a refusal kept from being shown',
+    needs: ({ faults }) => faults.includes('refused'),
+    run: async (stage) => {
+      stage.failNext('refused')
+      const { delivery } = await play(stage, statesOf(words), { delivery: 'final', verbosity: 'quiet' })
+      must(delivery.undelivered.length === 1, `It names ${delivery.undelivered.length} messages.`)
+      must(
+        textsOn(stage).every((text) => !text.includes('The answer')),
+        'It is there nevertheless.',
+      )
+    },
+  },
+  {
+    name: 'cuts a long text in order and loses nothing of it',
+    run: async (stage) => {
+      const long = numbered(3 * stage.port.limits.maxLength)
+      await play(stage, [replyOf(long, { isSettled: true })])
+      const shown = stage.screen().map(({ text }) => text)
+      must(shown.length >= 3, `${shown.length} messages cannot hold it.`)
+      must(reads(shown.join(' '), long), 'The messages put together are another text.')
+    },
+  },
+  {
+    name: 'cuts no letter in two',
+    run: async (stage) => {
+      const { maxLength } = stage.port.limits
+      for (const [index, before] of [0, 1, 2, 3].entries()) {
+        const from = stage.screen().length
+        const text = `${'x'.repeat(maxLength - 4 + before - 2)}👩‍👩‍👧‍👦👍🏽${'y'.repeat(20)}`
+        await play(stage, [replyOf(text, { isSettled: true, sessionID: `ses_${index}` })])
+        const shown = textsOn(stage).slice(from)
+        must(shown.join('') === text, 'The messages put together are another text.')
+        must(
+          shown.some((one) => one.includes('👩‍👩‍👧‍👦')) && shown.some((one) => one.includes('👍🏽')),
+          'A letter was cut.',
+        )
+      }
+    },
+  },
+  {
+    name: 'asks, and takes the press of a button for the answer',
+    needs: ({ port }) => port.limits.buttons !== undefined,
+    run: async (stage) => {
+      const asking = replyOf('', { ask: askOf({}) })
+      await acting(stage, async (sink) => {
+        begin(sink, asking)
+        const button = (): string | undefined => stage.screen().flatMap((one) => one.buttons.flat())[1]?.data
+        await until(stage, { isDone: () => button() !== undefined, withinMs: patienceMs, words: 'Nobody was asked.' })
+        must(stage.notifications() === 1, `The ask rang ${stage.notifications()} times.`)
+        const taken = await sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
+        must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
+        must((await sink.take({ token: 'another.token' })) === undefined, 'It takes a token that is not its own.')
+        const ask = askOf({ status: 'answered', answers: [['Blue']] })
+        go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
+        await ended(stage, sink)
+      })
+      must(
+        stage.screen().every(({ buttons }) => buttons.flat().length === 0) || !stage.port.edit,
+        'The buttons stay after the answer.',
+      )
+      must(
+        textsOn(stage).some((text) => reads(text, 'Blue it is.')),
+        'What came after the answer is not there.',
+      )
+    },
+  },
+  {
+    name: 'posts long code as a file that opens as text, whatever its language',
+    needs: ({ port }) => port.upload !== undefined,
+    run: async (stage) => {
+      const code = `<script>alert(1)</script>\n`.repeat(40)
+      const answer = `Here:\n\n\`\`\`html\n${code}\`\`\``
+      await play(stage, [replyOf(answer, { isSettled: true })], { documentLength: 500 })
+      const [name, ...more] = stage.screen().flatMap(({ fileName }) => fileName ?? [])
+      must(more.length === 0, `It posted ${1 + more.length} files.`)
+      must(name === 'code-1.txt', `A fence of HTML became ${name ?? 'no file'} instead of code-1.txt.`)
+    },
+  },
+  {
+    name: 'takes its status away in the end',
+    // No status message where a post would notify, or where the typing notice shows the activity.
+    needs: ({ port: { edit, limits } }) =>
+      edit !== undefined && limits.edits && limits.silent !== false && limits.typingTells !== true,
+    run: async (stage) => {
+      await acting(stage, async (sink) => {
+        begin(sink, replyOf(''))
+        const isThere = (): boolean => stage.screen().length === 1
+        await until(stage, { isDone: isThere, withinMs: patienceMs, words: 'There is no status.' })
+        must(stage.notifications() === 0, 'The status rang.')
+        go(sink, replyOf(words, { isSettled: true }))
+        await ended(stage, sink)
+      })
+      const rest = textsOn(stage).filter((text) => text.trim() !== '…')
+      must(rest.length === 1 && reads(rest[0], words), `It shows ${rest.join(' | ')}.`)
+    },
+  },
+] as const satisfies readonly Demand[]
+
+function under<F extends StageFault>(
+  fault: F,
+): Demand & { readonly name: `shows a reply once when the first post is ${F}` } {
+  return {
+    name: `shows a reply once when the first post is ${fault}`,
+    needs: ({ faults }) => faults.includes(fault),
+    run: async (stage) => {
+      stage.failNext(fault)
+      const { delivery } = await play(stage, statesOf(words), { delivery: 'final', verbosity: 'quiet' })
+      const isSure = fault !== 'unanswered' || stage.port.limits.idempotent
+      if (isSure) isOnce(stage, words)
+      must(delivery.undelivered.length === 0, `It says that ${delivery.undelivered[0]?.key} is not there.`)
+      // Without idempotency the result is unknown: the text is there once or twice, and counted as doubtful.
+      must(isSure ? delivery.doubtful === 0 : delivery.doubtful === 1, `${delivery.doubtful} are said to be doubtful.`)
+      const copies = textsOn(stage).filter((text) => reads(text, words)).length
+      must(copies >= 1 && copies <= 1 + delivery.doubtful, `It is there ${copies} times.`)
+    },
+  }
+}
+
+function isOnce(stage: Stage, text: string): void {
+  const texts = textsOn(stage)
+  must(reads(texts.join(' '), text), `It shows ${texts.join(' | ')}.`)
+}
+
+/** Shows the states in order, then waits for the end. */
+async function play(
+  stage: Stage,
+  states: readonly Reply[],
+  more: Partial<Policy> = {},
+): Promise<{ readonly delivery: Delivery }> {
+  let delivery: Delivery | undefined
+  await acting(
+    stage,
+    async (sink) => {
+      for (const [index, reply] of states.entries()) {
+        if (index === 0) begin(sink, reply)
+        else go(sink, reply)
+        await stage.pass?.(100)
+      }
+      delivery = await ended(stage, sink)
+    },
+    more,
+  )
+  must(delivery !== undefined, 'It never came to an end.')
+  return { delivery }
+}

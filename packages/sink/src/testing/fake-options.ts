@@ -1,0 +1,35 @@
+import type { Clock } from '@reply/core'
+import type { Limits } from '../port/limits.ts'
+import type { PortErrorType } from '../port/port.ts'
+
+/** A fault of one call. Calls of all verbs but typing are counted, from 1. */
+export interface FakeFault {
+  readonly call: number
+  /**
+   * An error type: the call fails without being executed. `done`: it is executed but fails as ambiguous. `deleted`: a
+   * person first removes the newest message. `fixed` also closes open streams.
+   */
+  readonly type: PortErrorType | 'done' | 'deleted'
+  readonly retryAfterMs?: number | undefined
+}
+
+export interface FakeOptions {
+  readonly clock: Clock
+  /** Overrides for the default: a chat with edits, a call a second, 400 units each. */
+  readonly limits?: Partial<Limits> | undefined
+  readonly faults?: readonly FakeFault[] | undefined
+  /** The kind of its native stream. Default `preview`. */
+  readonly stream?: 'preview' | 'append' | undefined
+  /** Verbs that it does not have. */
+  readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
+}
+
+export const fakeLimits: Limits = {
+  maxLength: 400,
+  edits: true,
+  editIntervalMs: 1000,
+  perChat: { calls: 5, perMs: 5000 },
+  typingMs: 5000,
+  buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
+  idempotent: false,
+}

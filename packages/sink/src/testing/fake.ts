@@ -1,0 +1,222 @@
+import {
+  type AppendStream,
+  type Attachment,
+  type Bubble,
+  type ChannelPort,
+  type Chat,
+  type MessageRef,
+  PortError,
+  type PortErrorType,
+  type PostOptions,
+  type PreviewStream,
+  type Render,
+  type StreamPiece,
+  type Task,
+} from '../port/port.ts'
+import { type FakeFault, type FakeOptions, fakeLimits } from './fake-options.ts'
+
+/** A message as a person sees it. */
+export interface FakeMessage {
+  readonly id: string
+  readonly chat: Chat
+  readonly text: string
+  readonly buttons: Bubble['buttons']
+  readonly replyTo?: string | undefined
+  readonly isSilent: boolean
+  readonly edits: number
+  readonly file?: Attachment | undefined
+  /** An open stream, until this time. */
+  readonly openUntil?: number | undefined
+  /** The latest tasks of its stream. */
+  readonly tasks?: readonly Task[] | undefined
+}
+
+/** An in-memory chat that enforces its limits: for tests of sinks, and as an example of a port. */
+export interface Fake {
+  readonly port: ChannelPort
+  /** The visible messages, oldest first. */
+  screen(): readonly FakeMessage[]
+  /** Every message that was ever posted, in its latest version. */
+  readonly posted: readonly FakeMessage[]
+  /** The text of the current preview. */
+  preview(): string | undefined
+  isTyping(): boolean
+  /** How many messages notified. */
+  readonly notifications: number
+  /** Every call in order, typing included: the verb and its result. */
+  readonly calls: readonly { readonly at: number; readonly verb: string; readonly result: 'done' | PortErrorType }[]
+  /** Removes a message as a person would. */
+  remove(id: string): void
+}
+
+/** Renders Markdown unchanged: its length is the source's length. */
+export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
+
+export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream }: FakeOptions): Fake {
+  const limits = { ...fakeLimits, ...given }
+  const messages: FakeMessage[] = []
+  const removed = new Set<string>()
+  const postedAt = new Map<string, number>()
+  const byKey = new Map<string, MessageRef>()
+  const calls: { at: number; verb: string; result: 'done' | PortErrorType }[] = []
+  let times: number[] = []
+  let [count, notifications, typingUntil, frozenUntil] = [0, 0, 0, 0]
+  let preview: { text: string; until: number } | undefined
+  const previewing: PreviewStream = {
+    kind: 'preview',
+    renewMs: 20_000,
+    write: (bubble) => call('preview', () => show(bubble)),
+  }
+  const adding: AppendStream = {
+    kind: 'append',
+    maxMs: 240_000,
+    maxLength: 300,
+    measure: (text) => text.length,
+    open: (piece, options) => call('open', () => openStream(piece, options)),
+    append: (ref, piece) => call('append', () => add(ref, piece, true)),
+    close: (ref, piece) => call('close', () => add(ref, piece, false)),
+  }
+  const port: ChannelPort = {
+    limits,
+    post: (bubble, options) => call('post', () => post(bubble, options)),
+    ...(has('edit') && { edit: (ref, bubble) => call('edit', () => edit(ref, bubble)) }),
+    ...(has('remove') && { remove: (ref) => call('remove', () => void removed.add(ref.id)) }),
+    ...(has('upload') && {
+      upload: (file, options) => call('upload', () => post({ text: file.caption, buttons: [] }, options, file)),
+    }),
+    ...(has('typing') && { typing }),
+    ...(has('stream') && { stream: stream === 'append' ? adding : previewing }),
+  }
+  return {
+    port,
+    screen: () => messages.filter(({ id }) => !removed.has(id)),
+    posted: messages,
+    preview: () => (preview && clock.now() < preview.until ? preview.text : undefined),
+    isTyping: () => clock.now() < typingUntil,
+    get notifications() {
+      return notifications
+    },
+    calls,
+    remove: (id) => void removed.add(id),
+  }
+
+  function has(verb: NonNullable<FakeOptions['lacks']>[number]): boolean {
+    return !lacks.includes(verb)
+  }
+
+  async function typing(on: boolean): Promise<void> {
+    calls.push({ at: clock.now(), verb: 'typing', result: 'done' })
+    typingUntil = on ? clock.now() + (limits.typingMs ?? 0) : 0
+  }
+
+  function show({ text }: Bubble): void {
+    preview = { text, until: clock.now() + 30_000 }
+  }
+
+  async function call<T>(verb: string, act: () => T): Promise<T> {
+    count += 1
+    const fault = faults.find((one) => one.call === count)
+    const at = clock.now()
+    try {
+      await Promise.resolve()
+      spend(at)
+      if (fault?.type === 'deleted') deleteNewest()
+      else if (fault && fault.type !== 'done') throw asked(fault)
+      const value = act()
+      if (fault?.type === 'done') throw new PortError('ambiguous', 'It was done, and nobody said so.')
+      calls.push({ at, verb, result: 'done' })
+      return value
+    } catch (error) {
+      if (error instanceof PortError) calls.push({ at, verb, result: error.type })
+      throw error
+    }
+  }
+
+  function asked({ type, retryAfterMs = 2000 }: FakeFault): PortError {
+    const limited = type === 'rate-limited'
+    if (type === 'fixed') for (const message of messages) change(message, (one) => ({ ...one, openUntil: undefined }))
+    if (limited) frozenUntil = clock.now() + retryAfterMs
+    const kind = type === 'done' || type === 'deleted' ? 'ambiguous' : type
+    return new PortError(kind, `It was asked to fail: ${type}.`, limited ? { retryAfterMs } : {})
+  }
+
+  function spend(at: number): void {
+    times = times.filter((time) => time > at - limits.perChat.perMs)
+    const free = (times[0] ?? at) + limits.perChat.perMs
+    const until = Math.max(frozenUntil, times.length >= limits.perChat.calls ? free : 0)
+    if (at < until) throw new PortError('rate-limited', 'Too many calls.', { retryAfterMs: until - at })
+    times.push(at)
+  }
+
+  function deleteNewest(): void {
+    const newest = messages.findLast(({ id }) => !removed.has(id))
+    if (newest) removed.add(newest.id)
+  }
+
+  function post(bubble: Pick<Bubble, 'text' | 'buttons'>, options: PostOptions, file?: Attachment): MessageRef {
+    const known = limits.idempotent ? byKey.get(options.key) : undefined
+    if (known) return known
+    fits(bubble)
+    const id = String(messages.length + 1)
+    const { chat, replyTo, silent } = options
+    messages.push({
+      id,
+      chat,
+      text: bubble.text,
+      buttons: bubble.buttons,
+      replyTo: replyTo?.id,
+      isSilent: silent,
+      edits: 0,
+      file,
+    })
+    if (!silent) notifications += 1
+    preview = undefined
+    postedAt.set(id, clock.now())
+    const ref = { id, postedAt: clock.now() }
+    byKey.set(options.key, ref)
+    return ref
+  }
+
+  function edit({ id }: MessageRef, bubble: Bubble): void {
+    const at = messages.findIndex((message) => message.id === id)
+    const message = messages[at]
+    if (!message || removed.has(id)) throw new PortError('gone', 'There is no such message.')
+    if (clock.now() - (postedAt.get(id) ?? 0) > (limits.editWindowMs ?? Number.POSITIVE_INFINITY))
+      throw new PortError('fixed', 'It is too old to be edited.')
+    if (isOpen(message)) throw new PortError('refused', 'It is being added to.')
+    fits(bubble)
+    messages[at] = { ...message, text: bubble.text, buttons: bubble.buttons, edits: message.edits + 1 }
+  }
+
+  function openStream({ text, tasks }: StreamPiece, options: PostOptions): MessageRef {
+    const ref = post({ text, buttons: [] }, options)
+    change(ref, (message) => ({ ...message, tasks, openUntil: clock.now() + 300_000 }))
+    return ref
+  }
+
+  function add(ref: MessageRef, { text, tasks }: StreamPiece, isOpened: boolean): void {
+    const message = messages.find(({ id }) => id === ref.id)
+    if (!message || removed.has(ref.id)) throw new PortError('gone', 'There is no such message.')
+    if (!isOpen(message)) throw new PortError('fixed', 'It is not being added to.')
+    const whole = message.text + text
+    if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} units are too many.`)
+    const told = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
+    change(ref, (one) => ({ ...one, text: whole, tasks: told, openUntil: isOpened ? one.openUntil : undefined }))
+  }
+
+  function isOpen({ openUntil }: FakeMessage): boolean {
+    return openUntil !== undefined && clock.now() < openUntil
+  }
+
+  function change({ id }: Pick<FakeMessage, 'id'>, to: (message: FakeMessage) => FakeMessage): void {
+    for (const [at, message] of messages.entries()) if (message.id === id) messages[at] = to(message)
+  }
+
+  function fits({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
+    if (text.trim() === '') throw new PortError('refused', 'An empty message.')
+    if (text.length > limits.maxLength) throw new PortError('too-long', `${text.length} units are too many.`)
+    const { buttons: most } = limits
+    if (buttons.length > (most?.rows ?? 0) || buttons.some((row) => row.length > (most?.perRow ?? 0)))
+      throw new PortError('refused', 'Too many buttons.')
+  }
+}

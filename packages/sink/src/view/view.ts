@@ -1,0 +1,123 @@
+import { isShownText, partsOf, pendingAsks, type Reply } from '@reply/core'
+import type { Policy } from '../config.ts'
+import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
+import type { Words } from '../words.ts'
+import { answerCards, type Placed } from './answer.ts'
+import { askCards } from './ask.ts'
+import { endingCards } from './ending.ts'
+import { compactionCard, reasoningCards, todosCard } from './note.ts'
+import { heartbeatCard, noticeCard } from './notice.ts'
+import { statusCard } from './status.ts'
+import type { Flow } from './task.ts'
+import { flowOf } from './task.ts'
+
+/**
+ * How text reaches the chat:
+ * - `live`: messages grow by edits.
+ * - `sealed`: nothing can be edited; a part is shown when it is complete.
+ * - `append`: nothing is edited; text is shown as it arrives, in further messages.
+ * - `final`: the answer is shown when the reply has settled.
+ */
+export type Mode = 'live' | 'sealed' | 'append' | 'final'
+
+export interface ViewOptions {
+  readonly policy: Policy
+  readonly words: Words
+  readonly mode: Mode
+  readonly now: number
+  readonly shown: Shown
+  /** How many buttons fit. Undefined: no buttons. */
+  readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
+  /**
+   * Messages can be edited. Default true. If false, a multiple-choice ask has no buttons, as they could not show the
+   * choices.
+   */
+  readonly edits?: boolean | undefined
+  /** Whether people here may allow that ask: it is known who may answer it. Default: they may. */
+  readonly mayAllow?: ((state: AskState) => boolean) | undefined
+  /** Another reply's permission is answered first, where people answer in words: this one's permissions wait for it. */
+  readonly isHeld?: boolean | undefined
+  /** The port shows forms. */
+  readonly forms?: boolean | undefined
+  /** Growing text is streamed, and the stream shows the activity. */
+  readonly isStreaming?: boolean | undefined
+  /** The typing notice shows the activity. */
+  readonly typingTells?: boolean | undefined
+  /** Overlong code is posted as files. */
+  readonly uploads: boolean
+}
+
+export interface View {
+  /** In the order of the chat. Posted cards that are missing here stay as they are, if their type is kept. */
+  readonly cards: readonly Card[]
+  readonly isTyping: boolean
+  /** What the agent is doing, in plain words. */
+  readonly doing?: string | undefined
+  /** The content for a stream. */
+  readonly flow: Flow
+  /** When to compute the view again if nothing changes before. */
+  readonly nextAt?: number | undefined
+}
+
+/** A card, and when it has to be computed again. */
+export interface Timed {
+  readonly card?: Card | undefined
+  readonly nextAt?: number | undefined
+}
+
+/** What people should see of a reply now. Pure. */
+export function view(reply: Reply, options: ViewOptions): View {
+  const { shown } = options
+  const texts = partsOf(reply).filter(isShownText)
+  const status = statusCard(reply, options)
+  const notice = noticeCard(reply, options)
+  const heartbeat = heartbeatCard(reply, options)
+  const asks = askCards(reply, options)
+  const here = texts.length
+  const found = [
+    ...reasoningCards(reply, options),
+    ...[compactionCard(reply, options), todosCard(reply, options), notice.card, heartbeat.card].map((card) => ({
+      card,
+      at: here,
+    })),
+    ...asks.cards.map((card) => ({ card, at: here })),
+  ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
+  const ids = texts.map(({ id }) => id)
+  const known = shown.breaks.map((one) => ({ key: one.key, at: positionOf(one, ids), card: cardOf(found, one.key) }))
+  const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
+  // The sort is stable: cards at the same place keep the order in which they were first shown.
+  const kept = placed
+    .toSorted((a, b) => a.at - b.at)
+    .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
+  const answers = answerCards(reply, { ...options, texts, kept })
+  const ending = endingCards(reply, { ...options, hasText: here > 0 })
+  return {
+    cards: [...answers, ...ending, ...(status.card && !options.typingTells ? [status.card] : [])],
+    isTyping: isAtWork(reply),
+    doing: status.card?.source,
+    flow: options.isStreaming ? flowOf(reply, options) : noFlow,
+    nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt, asks.nextAt),
+  }
+}
+
+const noFlow: Flow = { tasks: [] }
+
+/** The agent works and does not wait for an answer. */
+function isAtWork(reply: Reply): boolean {
+  if (reply.phase === 'settled' || reply.connection === 'lost' || reply.stalled) return false
+  return reply.phase !== 'blocked' && pendingAsks(reply).length === 0
+}
+
+/** If the parts before it were removed, it stands after those that remain. */
+function positionOf({ before }: Break, ids: readonly string[]): number {
+  return 1 + Math.max(-1, ...before.map((id) => ids.indexOf(id)))
+}
+
+function cardOf(found: readonly Placed[], key: string): Card | undefined {
+  return found.find((one) => one.key === key)?.card
+}
+
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}

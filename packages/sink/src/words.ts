@@ -129,7 +129,7 @@ export const words: Words = {
     credentials: "The provider refused the key: renew it with 'opencode auth login'.",
     context: 'The context is full: compact the session or start a new one.',
     rate: 'The provider is limiting the request rate: wait, then try again.',
-    provider: "The provider failed: try again later.",
+    provider: 'The provider failed: try again later.',
     again: 'Trying again may help.',
   },
   cutOff: "It was cut off at the model's output limit.",

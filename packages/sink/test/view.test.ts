@@ -222,7 +222,7 @@ describe('an ending', () => {
     ['a key, by its number', { statusCode: 401 }, "The provider refused the key: renew it with 'opencode auth login'."],
     ['the context', { name: 'ContextOverflowError' }, 'The context is full: compact the session or start a new one.'],
     ['the rate', { statusCode: 429 }, 'The provider is limiting the request rate: wait, then try again.'],
-    ['the provider', { statusCode: 503 }, "The provider failed: try again later."],
+    ['the provider', { statusCode: 503 }, 'The provider failed: try again later.'],
     ['what may pass', { retryable: true }, 'Trying again may help.'],
   ])('says what to do about %s', (_, more, cure) => {
     const error = { name: 'APIError', message: 'It broke\nat a line', raw: undefined, ...more }

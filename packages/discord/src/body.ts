@@ -1,4 +1,4 @@
-import type { Bubble, Button, PostOptions } from '@reply/sink'
+import type { Bubble, Button, PostOptions } from '@reply/sink/channel'
 import { escapeDiscord, oneMessage } from './render.ts'
 
 export type Body = Readonly<Record<string, unknown>>

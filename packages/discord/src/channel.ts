@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Inbound, Sink } from '@reply/sink'
 import {
-  type Inbound,
   placeOf,
-  type Sink,
   type SinkPlace,
   systemClock,
   telling,
   type WebhookAnswer,
   type WebhookRequest,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
 import { createHearing, type HearEvent } from './hear.ts'

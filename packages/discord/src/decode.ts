@@ -1,5 +1,5 @@
-import { PortError } from '@reply/sink'
-import { z } from 'zod'
+import { PortError } from '@reply/sink/channel'
+import * as z from 'zod'
 
 const schema = z.object({ id: z.string() })
 

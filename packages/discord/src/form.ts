@@ -1,4 +1,4 @@
-import { type Form, type FormQuestion, visible } from '@reply/sink'
+import { type Form, type FormQuestion, visible } from '@reply/sink/channel'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 

@@ -1,4 +1,4 @@
-import type { Pacer } from '@reply/sink'
+import type { Pacer } from '@reply/sink/channel'
 import type { DiscordResponse, DiscordRest } from './api.ts'
 import { discordLimits } from './limits.ts'
 

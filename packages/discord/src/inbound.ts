@@ -1,5 +1,5 @@
 import type { Actor, Inbound } from '@reply/sink'
-import { z } from 'zod'
+import * as z from 'zod'
 import { tokenIn } from './body.ts'
 import { chatOf, kindOfChannel, kindOfContext, refOf } from './place.ts'
 

@@ -1,14 +1,5 @@
-export {
-  type Actor,
-  type Answering,
-  type AnswerOptions,
-  answerWith,
-  type Inbound,
-  type Running,
-  type SinkPlace,
-  type WebhookAnswer,
-  type WebhookRequest,
-} from '@reply/sink'
+export { type Actor, type Answering, type AnswerOptions, answerWith, type Inbound, type Running } from '@reply/sink'
+export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 export {
   type DiscordClient,
   type DiscordFile,

@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink'
+import type { Limits } from '@reply/sink/channel'
 
 /** UTF-16 units of a message. https://discord.com/developers/docs/resources/message#create-message */
 export const contentLength = 2000

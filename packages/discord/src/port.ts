@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import {
-  type Attachment,
-  type Bubble,
-  type ChannelPort,
-  type MessageRef,
-  PortError,
-  type PostOptions,
-  systemClock,
-} from '@reply/sink'
+import type { ChannelPort, MessageRef } from '@reply/sink'
+import { type Attachment, type Bubble, PortError, type PostOptions, systemClock } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { around, editBody, postBody } from './body.ts'
 import { idIn } from './decode.ts'

@@ -1,4 +1,5 @@
-import { cachedRender, type Dialect, type Render, renderMarkdown } from '@reply/sink'
+import type { Render } from '@reply/sink'
+import { cachedRender, type Dialect, renderMarkdown } from '@reply/sink/channel'
 import { literal } from './escape.ts'
 import { contentLength } from './limits.ts'
 import { clean, mark, remark, unmarkFirst } from './mark.ts'

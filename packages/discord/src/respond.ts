@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import type { Answering, Form } from '@reply/sink'
+import type { Answering } from '@reply/sink'
+import type { Form } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { type Body, noticeBody } from './body.ts'
 import { dialogOf } from './form.ts'

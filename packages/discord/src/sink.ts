@@ -6,12 +6,11 @@ import {
   type LedgerStore,
   type MayAnswer,
   type Policy,
-  pacerOf,
   type Sink,
   type SinkError,
-  systemClock,
   type Words,
 } from '@reply/sink'
+import { pacerOf, systemClock } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { DiscordError } from './error.ts'
 import { followHeaders } from './headers.ts'

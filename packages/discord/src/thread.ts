@@ -1,4 +1,4 @@
-import { visible } from '@reply/sink'
+import { visible } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { refusalOf } from './failure.ts'
 import { threadNameLength } from './limits.ts'

@@ -7,7 +7,7 @@ import {
   type WebhookAnswer,
   type WebhookHead,
   type WebhookRequest,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import type { Body } from './body.ts'
 import { DiscordError } from './error.ts'
 import type { HearEvent } from './hear.ts'

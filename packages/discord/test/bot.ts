@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { REST } from '@discordjs/rest'
-import type { Bubble, ChannelPort } from '@reply/sink'
+import type { ChannelPort } from '@reply/sink'
+import type { Bubble } from '@reply/sink/channel'
 import {
   createHandClock,
   type DiscordOptions,

@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing'
 import { describe, test } from 'vitest'
 import { createDiscordPort, renderDiscord } from '../src/index.ts'

@@ -73,7 +73,8 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   function tell<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
     for (const observer of present) {
       try {
-        follow(observer[type]?.(observation), type)
+        const methods: Methods = observer
+        follow(methods[type]?.(observation), type)
       } catch (cause) {
         report(cause, type)
       }
@@ -114,3 +115,6 @@ export function notAnObserver(value: unknown): ReplyError {
 function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
+
+/** `ReplyObserver` in the form in which TypeScript relates each method to its change. */
+type Methods = { readonly [T in ChangeType]?: (observation: Observation<ChangeOf<T>>) => unknown }

@@ -20,6 +20,100 @@ export type Observation<C extends Change = Change> = C & {
  * Methods are called in the order of the changes and are not awaited. If one throws or rejects, the error goes to
  * `onError` and the other observers continue.
  */
-export type ReplyObserver = {
-  readonly [T in ChangeType]?: (observation: Observation<ChangeOf<T>>) => unknown
+export interface ReplyObserver {
+  /** The run began. Always the first change, exactly once. */
+  readonly replyStarted?: Observe<'replyStarted'>
+  /** The phase changed from `before` to `phase`; see `Phase`. */
+  readonly phaseChanged?: Observe<'phaseChanged'>
+  /**
+   * An assistant message appeared or its own fields changed: model, times, finish, error. Its parts have changes of
+   * their own.
+   */
+  readonly messageUpdated?: Observe<'messageUpdated'>
+  /** The server removed a message, after `partRemoved` for each of its parts. */
+  readonly messageRemoved?: Observe<'messageRemoved'>
+  /** A part appeared at `index`, its position among all parts of the reply. Its text may still be empty. */
+  readonly partAdded?: Observe<'partAdded'>
+  /**
+   * A part's content changed. `delta` is set only if the new text equals the old text plus `delta`; without it, read
+   * `part.text` again. Fires for each delta of the stream, so throttle what is slow.
+   */
+  readonly partChanged?: Observe<'partChanged'>
+  /**
+   * A part closed: its text is complete. Fires at every close, even if nothing differs from the last change, so that
+   * a throttled observer can flush.
+   */
+  readonly partFinalized?: Observe<'partFinalized'>
+  /**
+   * A part is gone: `removed` by the server, `abandoned` because its step was retried, or `reverted` by an undo.
+   * `index` is where it was.
+   */
+  readonly partRemoved?: Observe<'partRemoved'>
+  /**
+   * A tool call's status advanced, or its title, input, output, error or metadata changed (`changed` says which).
+   * Also fires for the first status.
+   */
+  readonly toolProgressed?: Observe<'toolProgressed'>
+  /** A step of the model ended: its cost in US dollars, and its tokens. */
+  readonly stepFinished?: Observe<'stepFinished'>
+  /** The checklist was written. `todos` is the whole list; it may be empty. */
+  readonly todosChanged?: Observe<'todosChanged'>
+  /** Tokens, cost or context limit of the reply changed. `usage` holds the totals so far. */
+  readonly usageChanged?: Observe<'usageChanged'>
+  /** A question waits for an answer. A sub-agent's is also in `childChanged`. */
+  readonly questionAsked?: Observe<'questionAsked'>
+  /**
+   * A question was answered, here or by another client: one list of answers per question. `askedAt` (ms since the
+   * epoch) is absent if its asking was missed.
+   */
+  readonly questionReplied?: Observe<'questionReplied'>
+  /** A question was rejected, here or by another client. `askedAt` as in `questionReplied`. */
+  readonly questionRejected?: Observe<'questionRejected'>
+  /** A permission waits for an answer. What it would run may follow in `askChanged`. */
+  readonly permissionAsked?: Observe<'permissionAsked'>
+  /**
+   * A permission was answered, here or by another client: `answer` is `once`, `always` or `reject`. `askedAt` as in
+   * `questionReplied`.
+   */
+  readonly permissionReplied?: Observe<'permissionReplied'>
+  /**
+   * A pending ask changed: the input of its call became known or changed, or the server sent the same request with
+   * other content. Anything shown for it before is out of date.
+   */
+  readonly askChanged?: Observe<'askChanged'>
+  /**
+   * The ask closed without an answer and can't be answered any more: the reply ended, or the server dropped the ask.
+   */
+  readonly askWithdrawn?: Observe<'askWithdrawn'>
+  /**
+   * The provider failed and the server tries again by itself at `nextAt` (ms since the epoch). `message` is the
+   * provider's reason.
+   */
+  readonly sessionRetried?: Observe<'sessionRetried'>
+  /**
+   * The session reported an error; `text` is "Name: message". An error doesn't always end the reply; `replySettled`
+   * does.
+   */
+  readonly sessionErrored?: Observe<'sessionErrored'>
+  /** The server compacts the context, or finished doing so. */
+  readonly compactionChanged?: Observe<'compactionChanged'>
+  /** A sub-agent began. `child.reply` grows by `childChanged`. */
+  readonly childStarted?: Observe<'childStarted'>
+  /**
+   * Something changed inside a descendant's reply, at any depth: `child` is the descendant, `change` is its own.
+   */
+  readonly childChanged?: Observe<'childChanged'>
+  /** A sub-agent's reply settled. */
+  readonly childSettled?: Observe<'childSettled'>
+  /** The event stream was lost, or is back and missed events were read. */
+  readonly connectionChanged?: Observe<'connectionChanged'>
+  /** Nothing came for longer than `stalledAfterMs` although the run should go on, or something came again. */
+  readonly stalledChanged?: Observe<'stalledChanged'>
+  /** The end, with its outcome. Fires exactly once; only `replyAmended` may follow. */
+  readonly replySettled?: Observe<'replySettled'>
+  /** Late events changed the data of a settled reply. The outcome stays. */
+  readonly replyAmended?: Observe<'replyAmended'>
 }
+
+/** A method that receives one type of change. What it returns is ignored, but a rejected promise is reported. */
+export type Observe<T extends ChangeType> = (observation: Observation<ChangeOf<T>>) => unknown

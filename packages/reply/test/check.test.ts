@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { checkOf } from '../src/decode/check.ts'
 import { eventSchemas, partSchemas } from '../src/decode/schema.ts'
 import { wireEvents, wireParts } from './wire.ts'

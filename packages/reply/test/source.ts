@@ -42,6 +42,31 @@ function read(path: string, name: string): SourceFile {
   return { path, package: name, text, code: codeOf(text), lines: text.trimEnd().split('\n').length }
 }
 
+/** An entry point of a package. */
+export interface Door {
+  /** As imported, without the scope: `sink/channel`. */
+  readonly id: string
+  /** From the repository's root. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The entry points that a package's manifest lists. Empty for a package that is not imported by others. */
+export function doorsOf(name: string): readonly Door[] {
+  const manifest: unknown = JSON.parse(readFileSync(join(home, 'packages', name, 'package.json'), 'utf8'))
+  const entries = isRecord(manifest) && isRecord(manifest.exports) ? Object.entries(manifest.exports) : []
+  return entries.flatMap(([from, target]): Door[] => {
+    const source = isRecord(target) ? target['@reply/source'] : undefined
+    if (typeof source !== 'string') return []
+    const path = join('packages', name, source)
+    return [{ id: join(name, from), path, text: readFileSync(join(home, path), 'utf8') }]
+  })
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
 /** A file's imports and re-exports, and whether they are types only. */
 export function importsOf({ text }: SourceFile): readonly { readonly from: string; readonly isType: boolean }[] {
   const code = text.replace(token, (found) => (/^['"]/.test(found) ? found : blank(found)))

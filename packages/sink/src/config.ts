@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { SinkError } from './error.ts'
 import { words as defaultWords, type Words } from './words.ts'
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   type ChangeType,
   type Clock,
@@ -10,6 +9,7 @@ import {
 } from '@reply/core'
 import { type Found, type MayAnswer, pick, type TakenAsk } from './asks/answering.ts'
 import type { AskInput } from './asks/asks.ts'
+import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
@@ -188,7 +188,7 @@ function sum(a: Delivery, b: Delivery): Delivery {
 }
 
 function randomWord(length: number): string {
-  return randomBytes(length).toString('base64url').slice(0, length)
+  return base64url(crypto.getRandomValues(new Uint8Array(length))).slice(0, length)
 }
 
 /** Observes every change type: each one only means that there is a newer reply. */

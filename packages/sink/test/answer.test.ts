@@ -1,6 +1,8 @@
 import { type Ask, type Reply, ReplyError } from '@reply/core'
 import { expect, test } from 'vitest'
-import { type AnswerOptions, answerWith, type Inbound, type TakenAsk } from '../src/index.ts'
+import type { TakenAsk } from '../src/asks/answering.ts'
+import { type AnswerOptions, answerWith } from '../src/inbound/answer.ts'
+import type { Inbound } from '../src/inbound/inbound.ts'
 
 const chat = { id: '7' }
 const actor = { id: '5', name: 'Ada' }

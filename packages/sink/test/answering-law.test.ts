@@ -2,17 +2,12 @@ import type { PermissionAsk, Reply } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  type Actor,
-  type AskInput,
-  type ChannelPort,
-  type Chat,
-  createFake,
-  createSink,
-  fakeRender,
-  memoryStore,
-  type Sink,
-} from '../src/index.ts'
+import type { AskInput } from '../src/asks/asks.ts'
+import { memoryStore } from '../src/ledger/ledger.ts'
+import type { Actor } from '../src/port/actor.ts'
+import type { ChannelPort, Chat } from '../src/port/port.ts'
+import { createSink, type Sink } from '../src/sink.ts'
+import { createFake, fakeRender } from '../src/testing/fake.ts'
 import { permits, replyWith } from './make.ts'
 import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'

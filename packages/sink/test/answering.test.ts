@@ -1,15 +1,12 @@
 import type { Ask, Reply } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import {
-  type AskInput,
-  answerWith,
-  createSink,
-  fakeRender,
-  type MessageRef,
-  type SinkOptions,
-  words,
-} from '../src/index.ts'
+import type { AskInput } from '../src/asks/asks.ts'
+import { answerWith } from '../src/inbound/answer.ts'
+import type { MessageRef } from '../src/port/port.ts'
+import { createSink, type SinkOptions } from '../src/sink.ts'
+import { fakeRender } from '../src/testing/fake.ts'
+import { words } from '../src/words.ts'
 import { asks, permits, questionOf, replyWith } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'

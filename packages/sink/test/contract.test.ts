@@ -1,16 +1,9 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import {
-  type ClauseName,
-  type ContractOptions,
-  createFake,
-  type FakeFault,
-  type FakeOptions,
-  fakeRender,
-  portContract,
-  type Stage,
-  type StageFault,
-} from '../src/index.ts'
+import type { Stage, StageFault } from '../src/testing/contract/stage.ts'
+import { type ClauseName, type ContractOptions, portContract } from '../src/testing/contract.ts'
+import { createFake, fakeRender } from '../src/testing/fake.ts'
+import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
 import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'
 

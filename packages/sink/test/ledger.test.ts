@@ -1,18 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { deliveryOf } from '../src/deliver/reconcile.ts'
+import { SinkError } from '../src/error.ts'
 import { emptyHash, hashedTo, hashIn, hashOf } from '../src/hash.ts'
-import {
-  createFake,
-  createSink,
-  deliveryOf,
-  type Entry,
-  emptyLedger,
-  fakeRender,
-  type Ledger,
-  type LedgerStore,
-  memoryStore,
-  SinkError,
-  shownOf,
-} from '../src/index.ts'
+import { type Entry, emptyLedger, type Ledger, type LedgerStore, memoryStore, shownOf } from '../src/ledger/ledger.ts'
+import { createSink } from '../src/sink.ts'
+import { createFake, fakeRender } from '../src/testing/fake.ts'
 import { replyWith, settledWith, text } from './make.ts'
 import { createScene } from './scene.ts'
 import { beginning } from './timeline.ts'

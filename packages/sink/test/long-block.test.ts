@@ -1,12 +1,19 @@
 import { describe, expect, test, vi } from 'vitest'
-import { emptyLedger, fakeLimits, fakeRender, heal, layout, lex, renderMarkdown, words } from '../src/index.ts'
+import { layout } from '../src/layout/layout.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
+import { heal } from '../src/markdown/close-markdown.ts'
+import { renderMarkdown } from '../src/markdown/dialect.ts'
 import { createGrowingSplit } from '../src/markdown/growing-split.ts'
 import { createTableLimit } from '../src/markdown/lexer/block-limits.ts'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
 import type { Token } from '../src/markdown/lexer/token.ts'
 import { readLongBlock } from '../src/markdown/long-block.ts'
+import { lex } from '../src/markdown/markdown.ts'
 import { split } from '../src/markdown/split.ts'
+import { fakeRender } from '../src/testing/fake.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
 import { createTextCache } from '../src/text-cache.ts'
+import { words } from '../src/words.ts'
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 const list = (count: number): string =>

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { answerWith, type FakeOptions, type Inbound } from '../src/index.ts'
+import { answerWith } from '../src/inbound/answer.ts'
+import type { Inbound } from '../src/inbound/inbound.ts'
+import type { FakeOptions } from '../src/testing/fake-options.ts'
 import { asks, call, questionOf, replyWith, settledWith, text, viewOf } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 

@@ -1,22 +1,13 @@
 import { type Reply, textOf } from '@reply/core'
 import { createHandClock, randomBy } from '@reply/testing'
-import {
-  type ChannelPort,
-  createFake,
-  createSink,
-  type Delivery,
-  deliveryOf,
-  type Entry,
-  type Fake,
-  type FakeFault,
-  type FakeOptions,
-  fakeRender,
-  type Ledger,
-  type LedgerStore,
-  memoryStore,
-  type Policy,
-  words,
-} from '../src/index.ts'
+import type { Policy } from '../src/config.ts'
+import { type Delivery, deliveryOf } from '../src/deliver/reconcile.ts'
+import { type Entry, type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
+import type { ChannelPort } from '../src/port/port.ts'
+import { createSink } from '../src/sink.ts'
+import { createFake, type Fake, fakeRender } from '../src/testing/fake.ts'
+import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
+import { words } from '../src/words.ts'
 import { rest } from './scene.ts'
 import { beginning, type Timeline } from './timeline.ts'
 

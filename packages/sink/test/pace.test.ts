@@ -1,6 +1,8 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { type ChatPace, createPacer, fakeLimits, type Priority } from '../src/index.ts'
+import { type ChatPace, createPacer } from '../src/deliver/pace.ts'
+import type { Priority } from '../src/deliver/reconcile.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
 import { beginning } from './timeline.ts'
 
 function spend(pace: ChatPace, calls: number): void {

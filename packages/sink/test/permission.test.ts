@@ -1,7 +1,10 @@
 import type { PermissionAsk, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { offerOf } from '../src/asks/offer.ts'
 import { detailsOf } from '../src/asks/permission.ts'
-import { emptyLedger, offerOf, toPolicy, words } from '../src/index.ts'
+import { toPolicy } from '../src/config.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
+import { words } from '../src/words.ts'
 import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 

@@ -1,19 +1,11 @@
 import type { Observation, Reply } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
-import {
-  createFake,
-  createSink,
-  type Delivery,
-  type Fake,
-  type FakeOptions,
-  fakeRender,
-  type Ledger,
-  type LedgerStore,
-  memoryStore,
-  type Sink,
-  type SinkError,
-  type SinkOptions,
-} from '../src/index.ts'
+import type { Delivery } from '../src/deliver/reconcile.ts'
+import type { SinkError } from '../src/error.ts'
+import { type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
+import { createSink, type Sink, type SinkOptions } from '../src/sink.ts'
+import { createFake, type Fake, fakeRender } from '../src/testing/fake.ts'
+import type { FakeOptions } from '../src/testing/fake-options.ts'
 import { beginning, type Timeline } from './timeline.ts'
 
 export interface SceneOptions {

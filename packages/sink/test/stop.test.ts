@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { type ChannelPort, createPacer, fakeLimits, type LedgerStore, memoryStore } from '../src/index.ts'
+import { createPacer } from '../src/deliver/pace.ts'
+import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
+import type { ChannelPort } from '../src/port/port.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
 import { asks, replyWith, settledWith, text } from './make.ts'
 import { createScene, rest } from './scene.ts'
 

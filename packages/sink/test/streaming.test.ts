@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ChannelPort, FakeFault } from '../src/index.ts'
+import type { ChannelPort } from '../src/port/port.ts'
+import type { FakeFault } from '../src/testing/fake-options.ts'
 import { asks, call, questionOf, replyWith, settledWith, text, viewOf } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 

@@ -1,6 +1,8 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createPacer, fakeLimits, inTurn } from '../src/index.ts'
+import { inTurn } from '../src/deliver/call-pacing.ts'
+import { createPacer } from '../src/deliver/pace.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
 import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'
 

@@ -1,6 +1,7 @@
 import type { Outcome, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { emptyLedger, type Mode } from '../src/index.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
+import type { Mode } from '../src/view/view.ts'
 import {
   asks,
   call,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emptyLedger } from '../src/index.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
 import { asks, call, questionOf, replyWith, saidIn, viewOf } from './make.ts'
 
 const hidden = 'rm\u202e -rf\u200b \u0007x'

@@ -1,4 +1,4 @@
-import type { Bubble, Form } from '@reply/sink'
+import type { Bubble, Form } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import { writeForm } from './form.ts'
 import { fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'

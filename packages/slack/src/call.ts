@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { PortError } from '@reply/sink'
+import { PortError } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { toPortError, wordOf } from './failure.ts'
 

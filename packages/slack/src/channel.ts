@@ -1,16 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { words as defaultWords, type Inbound, type Sink } from '@reply/sink'
 import {
-  words as defaultWords,
-  type Inbound,
   placeOf,
-  type Sink,
   type SinkPlace,
   secretFault,
   systemClock,
   telling,
   type WebhookAnswer,
   type WebhookRequest,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
 import { createHearing } from './hear.ts'

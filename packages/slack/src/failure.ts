@@ -1,4 +1,4 @@
-import { PortError, type PortErrorType } from '@reply/sink'
+import { PortError, type PortErrorType } from '@reply/sink/channel'
 
 /** An error response, as the errors of `@slack/web-api` carry it. */
 export type Refusal =

@@ -1,4 +1,4 @@
-import type { Form } from '@reply/sink'
+import type { Form } from '@reply/sink/channel'
 import type { SlackApi } from './api.ts'
 
 /** What the workspace behind a client supports. A flag that turned false stays false. */

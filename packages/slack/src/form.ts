@@ -1,4 +1,5 @@
-import type { Form, FormQuestion, Words } from '@reply/sink'
+import type { Words } from '@reply/sink'
+import type { Form, FormQuestion } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, titleLength, valueLength } from './limits.ts'
 import { plainLabel, plainText } from './render.ts'

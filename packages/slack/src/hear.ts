@@ -1,15 +1,6 @@
 import type { Clock } from '@reply/core'
-import {
-  answerOnce,
-  type Chat,
-  createHear,
-  type Inbound,
-  inTurn,
-  type MessageRef,
-  PortError,
-  pacerOf,
-  type Words,
-} from '@reply/sink'
+import type { Chat, Inbound, MessageRef, Words } from '@reply/sink'
+import { answerOnce, createHear, inTurn, PortError, pacerOf } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { createCall } from './call.ts'
 import { SlackError } from './error.ts'

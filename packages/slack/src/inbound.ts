@@ -1,5 +1,6 @@
-import type { Form, Inbound } from '@reply/sink'
-import { z } from 'zod'
+import type { Inbound } from '@reply/sink'
+import type { Form } from '@reply/sink/channel'
+import * as z from 'zod'
 import type { FormState } from './form.ts'
 import { readAction } from './inbound/action.ts'
 import { readEvent } from './inbound/event.ts'

@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink'
+import type { Limits } from '@reply/sink/channel'
 
 /** Characters of all markdown blocks of a message. https://docs.slack.dev/reference/block-kit/blocks/markdown-block */
 export const textLength = 12_000

@@ -1,15 +1,14 @@
 import type { Clock } from '@reply/core'
+import type { ChannelPort, MessageRef } from '@reply/sink'
 import {
   type AppendStream,
   type Attachment,
   type Bubble,
-  type ChannelPort,
-  type MessageRef,
   PortError,
   type PostOptions,
   systemClock,
   type TypingOptions,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { contentOf } from './blocks.ts'
 import { createCall, saysOf } from './call.ts'

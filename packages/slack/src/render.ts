@@ -1,4 +1,5 @@
-import { cachedRender, type Dialect, lazyPlain, type Render, renderMarkdown, visible } from '@reply/sink'
+import type { Render } from '@reply/sink'
+import { cachedRender, type Dialect, lazyPlain, renderMarkdown, visible } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, zero width. Between `<` and `!` it turns a mention into plain text. */

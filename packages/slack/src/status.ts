@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { PortError, type TypingOptions } from '@reply/sink'
+import { PortError, type TypingOptions } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking } from './features.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { type AppendStream, type MessageRef, PortError, type StreamPiece, type Task } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
+import { type AppendStream, PortError, type StreamPiece, type Task } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking, isMisplaced } from './features.ts'

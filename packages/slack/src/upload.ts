@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { type Attachment, type MessageRef, PortError } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
+import { type Attachment, PortError } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import type { Call } from './call.ts'
 import { fallbackLength } from './limits.ts'

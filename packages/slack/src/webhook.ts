@@ -1,6 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import { createWebhook, type Webhook, type WebhookAnswer, type WebhookHead, type WebhookRequest } from '@reply/sink'
+import {
+  createWebhook,
+  type Webhook,
+  type WebhookAnswer,
+  type WebhookHead,
+  type WebhookRequest,
+} from '@reply/sink/channel'
 import { readRequest } from './inbound.ts'
 import { requestAgeS } from './limits.ts'
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { Bubble } from '@reply/sink'
+import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, startSlack } from '@reply/testing'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { afterEach, expect } from 'vitest'

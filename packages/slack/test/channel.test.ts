@@ -1,4 +1,4 @@
-import { pacerOf } from '@reply/sink'
+import { pacerOf } from '@reply/sink/channel'
 import { LogLevel, SocketModeClient } from '@slack/socket-mode'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
 import { describe, test } from 'vitest'
 import type { SlackApi } from '../src/index.ts'

@@ -1,4 +1,4 @@
-import type { Form, FormQuestion } from '@reply/sink'
+import type { Form, FormQuestion } from '@reply/sink/channel'
 import { describe, expect, test } from 'vitest'
 import { type Inbound, type SlackApi, slackChannel } from '../src/index.ts'
 import { clientOf, ending, open, posting, until } from './app.ts'

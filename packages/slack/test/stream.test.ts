@@ -1,4 +1,4 @@
-import type { AppendStream, StreamPiece, Task } from '@reply/sink'
+import type { AppendStream, StreamPiece, Task } from '@reply/sink/channel'
 import { describe, expect, test } from 'vitest'
 import { createSlackPort } from '../src/index.ts'
 import { editing, ending, open, posting } from './app.ts'

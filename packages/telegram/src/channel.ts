@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Inbound, Sink } from '@reply/sink'
 import {
-  type Inbound,
   placeOf,
-  type Sink,
   type SinkPlace,
   secretFault,
   systemClock,
   telling,
   type WebhookAnswer,
   type WebhookRequest,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
 import { createHearing, type HearingOptions } from './hear.ts'

@@ -1,4 +1,4 @@
-import { PortError, type PortErrorType } from '@reply/sink'
+import { PortError, type PortErrorType } from '@reply/sink/channel'
 
 /** An error response, as grammY's `GrammyError` carries it. */
 export interface Refusal {

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { answerOnce, createHear, type Inbound, inTurn, pacerOf } from '@reply/sink'
+import type { Inbound } from '@reply/sink'
+import { answerOnce, createHear, inTurn, pacerOf } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'

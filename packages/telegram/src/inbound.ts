@@ -1,5 +1,5 @@
 import type { Actor, Chat, Inbound, MessageRef } from '@reply/sink'
-import { z } from 'zod'
+import * as z from 'zod'
 import { refOf } from './api.ts'
 import { chatOf } from './limits.ts'
 

@@ -1,4 +1,5 @@
-import type { Chat, Limits } from '@reply/sink'
+import type { Chat } from '@reply/sink'
+import type { Limits } from '@reply/sink/channel'
 import { toChatId } from './api.ts'
 
 export type TelegramChatKind = 'private' | 'group'

@@ -1,16 +1,14 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '@reply/core'
+import type { ChannelPort, MessageRef, Render } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
-  type ChannelPort,
-  type MessageRef,
   PortError,
   type PostOptions,
   type PreviewStream,
-  type Render,
   systemClock,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import {
   refOf,
   type TelegramApi,

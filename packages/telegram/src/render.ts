@@ -1,4 +1,5 @@
-import { cachedRender, type Dialect, lazyPlain, type Render, type Rendered, renderMarkdown } from '@reply/sink'
+import type { Render } from '@reply/sink'
+import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
 import { richBlocks, richLength } from './limits.ts'
 
 /** Allowed link targets. `tg://user` would mention, and so notify, a person. */

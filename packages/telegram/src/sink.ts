@@ -4,13 +4,11 @@ import {
   type LedgerStore,
   type MayAnswer,
   type Policy,
-  pacerOf,
   type Sink,
   type SinkError,
-  systemClock,
-  tokenFault,
   type Words,
 } from '@reply/sink'
+import { pacerOf, systemClock, tokenFault } from '@reply/sink/channel'
 import type { TelegramApi, TelegramFile } from './api.ts'
 import { TelegramError } from './error.ts'
 import { chatOf } from './limits.ts'

@@ -1,5 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createWebhook, type Webhook, type WebhookAnswer, type WebhookHead, type WebhookRequest } from '@reply/sink'
+import {
+  createWebhook,
+  type Webhook,
+  type WebhookAnswer,
+  type WebhookHead,
+  type WebhookRequest,
+} from '@reply/sink/channel'
 import type { HearUpdate } from './hear.ts'
 import { parseUpdate } from './inbound.ts'
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { Bubble } from '@reply/sink'
+import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeTelegram, type HandClock, startTelegram, type TelegramOptions } from '@reply/testing'
 import { Api } from 'grammy'
 import { afterEach, expect } from 'vitest'

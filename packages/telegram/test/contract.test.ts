@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock, startTelegram, type TelegramFault } from '@reply/testing'
 import { Api } from 'grammy'
 import { describe, test } from 'vitest'

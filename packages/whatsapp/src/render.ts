@@ -1,4 +1,5 @@
-import { cachedRender, type Dialect, type Render, renderMarkdown } from '@reply/sink'
+import type { Render } from '@reply/sink'
+import { cachedRender, type Dialect, renderMarkdown } from '@reply/sink/channel'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /** Link targets that are clickable in WhatsApp. */

@@ -1,4 +1,4 @@
-import type { Bubble, PortError } from '@reply/sink'
+import type { Bubble, PortError } from '@reply/sink/channel'
 import { createFakeBaileys, createHandClock, type SocketFault } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'

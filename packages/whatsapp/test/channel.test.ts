@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { type Ask, emptyReply, type Reply } from '@reply/core'
-import { pacerOf } from '@reply/sink'
+import { pacerOf } from '@reply/sink/channel'
 import type { WhatsAppMessage } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { answerWith, cloudLimits, type Inbound, whatsappChannel } from '../src/index.ts'

@@ -1,4 +1,4 @@
-import { PortError } from '@reply/sink'
+import { PortError } from '@reply/sink/channel'
 import { describe, expect, test } from 'vitest'
 import { createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
 import { editing, ending, open, person, posting, token } from './cloud.ts'

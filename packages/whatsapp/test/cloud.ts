@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { Bubble } from '@reply/sink'
+import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeWhatsApp, type HandClock, startWhatsApp, type WhatsAppOptions } from '@reply/testing'
 import { afterEach, expect } from 'vitest'
 import {

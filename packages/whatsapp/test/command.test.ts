@@ -1,6 +1,7 @@
+import { words } from '@reply/sink'
+import { emptyLedger, layout } from '@reply/sink/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { emptyLedger, layout, words } from '../../sink/src/index.ts'
 import { permits, replyWith, viewOf } from '../../sink/test/make.ts'
 import { baileysLimits, renderWhatsApp } from '../src/index.ts'
 

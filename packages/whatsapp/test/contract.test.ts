@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink'
+import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, test } from 'vitest'
 import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'

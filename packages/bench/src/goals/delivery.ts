@@ -1,4 +1,4 @@
-import { heal, split } from '@reply/sink'
+import { heal, split } from '@reply/sink/channel'
 import { renderHtml } from '@reply/telegram'
 import { telegram } from '../delivery/telegram.ts'
 import { timelineOf } from '../delivery/timeline.ts'

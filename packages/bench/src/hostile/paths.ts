@@ -1,5 +1,7 @@
 import { discordLimits, renderDiscord } from '@reply/discord'
-import { emptyLedger, type Ledger, type Limits, layout, type Mode, type Render, type Slot, words } from '@reply/sink'
+import { type Render, words } from '@reply/sink'
+import type { Limits } from '@reply/sink/channel'
+import { emptyLedger, type Ledger, layout, type Mode, type Slot } from '@reply/sink/testing'
 import { renderSlack, slackLimits } from '@reply/slack'
 import { renderHtml, renderRich } from '@reply/telegram'
 import { cloudLimits, renderWhatsApp } from '@reply/whatsapp'

@@ -1,4 +1,4 @@
-import { known, lex, type Token } from '@reply/sink'
+import { known, lex, type Token } from '@reply/sink/channel'
 import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './styled-line.ts'
 import { tableLines } from './table.ts'
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Part, PartStatus, ToolState } from '../part.ts'
 import { checkOf } from './check.ts'
 import { toFailure } from './failure.ts'

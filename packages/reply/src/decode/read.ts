@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ReplyEvent } from '../event.ts'
 import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
 import { checkOf } from './check.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { PermissionAsk, QuestionAsk } from '../ask.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * The wire's shapes, as loose as its servers: unknown keys pass, and fields that some version omits are optional. Lists

@@ -13,6 +13,9 @@ import type { Expect, Same } from './same.ts'
 /** What must and must not compile for users of our unions. */
 
 export type OneMethodAChange = Expect<Same<keyof ReplyObserver, ChangeType>>
+export type EachMethodGetsItsChange = Expect<
+  Same<ReplyObserver, { readonly [T in ChangeType]?: (observation: Observation<ChangeOf<T>>) => unknown }>
+>
 // biome-ignore lint/complexity/noBannedTypes: an object without any method, which must be an observer
 export type EveryMethodIsOptional = Expect<{} extends ReplyObserver ? true : false>
 export type MethodsGetOneFlatObject = Expect<

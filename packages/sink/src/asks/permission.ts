@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { type AskDetail, askDetails, type PermissionAsk, visible } from '@reply/core'
+import { base64url } from '../base64url.ts'
 import type { Words } from '../words.ts'
 
 export type { AskDetail }
@@ -20,7 +22,7 @@ export function digestOf(ask: PermissionAsk): string {
 }
 
 export function digestOfText(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, digestLength)
+  return base64url(sha256(utf8ToBytes(text))).slice(0, digestLength)
 }
 
 /** The card of a permission. Changed content makes it another card, with its own messages. */

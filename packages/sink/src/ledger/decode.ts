@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Ledger } from './ledger.ts'
 
 /** Checks only the version and the basic shape: ledgers are written by this package. */

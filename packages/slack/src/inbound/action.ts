@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { ids } from '../blocks.ts'
 import type { Read } from '../inbound.ts'
 import { chatOf, refOf } from '../place.ts'

@@ -1,5 +1,5 @@
 import type { Actor } from '@reply/sink'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Read } from '../inbound.ts'
 import { chatOf, refOf } from '../place.ts'
 

@@ -1,5 +1,5 @@
-import type { Form } from '@reply/sink'
-import { z } from 'zod'
+import type { Form } from '@reply/sink/channel'
+import * as z from 'zod'
 import type { FormPlace, FormState } from '../form.ts'
 import { fields } from '../form.ts'
 import { readJson } from './json.ts'

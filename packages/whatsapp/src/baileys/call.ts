@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { PortError } from '@reply/sink'
+import { PortError } from '@reply/sink/channel'
 import { toBaileysPortError } from './failure.ts'
 
 export interface CallOptions {

@@ -1,4 +1,5 @@
-import { type Inbound, placeOf, type Sink, type SinkPlace, systemClock, telling } from '@reply/sink'
+import type { Inbound, Sink } from '@reply/sink'
+import { placeOf, type SinkPlace, systemClock, telling } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
 import { createBaileysHearing } from './hear.ts'
 import { lineOf } from './line.ts'

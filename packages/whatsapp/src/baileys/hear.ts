@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { answerOnce, createHear, type Inbound, inTurn, PortError, pacerOf } from '@reply/sink'
+import type { Inbound } from '@reply/sink'
+import { answerOnce, createHear, inTurn, PortError, pacerOf } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'

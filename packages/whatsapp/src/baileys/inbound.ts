@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { BaileysQuoted } from './api.ts'
 import { type Identities, isPerson, withoutDevice } from './identity.ts'
 import { chatOf, refOf } from './line.ts'

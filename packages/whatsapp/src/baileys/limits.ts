@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink'
+import type { Limits } from '@reply/sink/channel'
 
 /** UTF-16 units of a text. The apps take 65,536, but collapse longer texts than this. */
 export const textLength = 4096

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { type Chat, PortError } from '@reply/sink'
+import type { Chat } from '@reply/sink'
+import { PortError } from '@reply/sink/channel'
 import type { BaileysAck, BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
 import { createIdentities, type Identities, isPerson } from './identity.ts'
 import { toRevoked } from './inbound.ts'

@@ -4,12 +4,11 @@ import {
   type LedgerStore,
   type MayAnswer,
   type Policy,
-  pacerOf,
   type Sink,
   type SinkError,
-  systemClock,
   type Words,
 } from '@reply/sink'
+import { pacerOf, systemClock } from '@reply/sink/channel'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSource } from './api.ts'
 import { chatOf } from './line.ts'

@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Inbound, Sink } from '@reply/sink'
 import {
-  type Inbound,
   placeOf,
-  type Sink,
   type SinkPlace,
   secretFault,
   systemClock,
   telling,
   type WebhookAnswer,
   type WebhookRequest,
-} from '@reply/sink'
+} from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { createCloudHearing, type HearCloud } from './hear.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'

@@ -1,4 +1,4 @@
-import { secretFault } from '@reply/sink'
+import { secretFault } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { type CloudClient, CloudError, type CloudMedia, type CloudMessage, type CloudPosted } from './api.ts'
 import { toMediaId, toPosted, toRefusal } from './decode.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const posted = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
 const done = z.object({ success: z.literal(true) })

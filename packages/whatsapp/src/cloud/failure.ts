@@ -1,4 +1,4 @@
-import { PortError, type PortErrorType } from '@reply/sink'
+import { PortError, type PortErrorType } from '@reply/sink/channel'
 import { isBeforeSending, networkCodeOf } from '../network.ts'
 import { CloudError } from './api.ts'
 

@@ -1,5 +1,5 @@
 import type { Actor, Inbound } from '@reply/sink'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
 export type CloudHeard =

@@ -1,4 +1,4 @@
-import type { Button } from '@reply/sink'
+import type { Button } from '@reply/sink/channel'
 import { clipped } from '../render.ts'
 import type { CloudMessage } from './api.ts'
 import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'

@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink'
+import type { Limits } from '@reply/sink/channel'
 
 /** UTF-16 units of a text. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages */
 export const textLength = 4096

@@ -1,13 +1,6 @@
 import type { Clock } from '@reply/core'
-import {
-  type Attachment,
-  type Bubble,
-  type ChannelPort,
-  type MessageRef,
-  PortError,
-  type PostOptions,
-  systemClock,
-} from '@reply/sink'
+import type { ChannelPort, MessageRef } from '@reply/sink'
+import { type Attachment, type Bubble, PortError, type PostOptions, systemClock } from '@reply/sink/channel'
 import { asWritten, clipped } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
 import { toCloudPortError } from './failure.ts'

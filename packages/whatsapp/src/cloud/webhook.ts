@@ -1,5 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { createWebhook, type Webhook, type WebhookAnswer, type WebhookHead, type WebhookRequest } from '@reply/sink'
+import {
+  createWebhook,
+  type Webhook,
+  type WebhookAnswer,
+  type WebhookHead,
+  type WebhookRequest,
+} from '@reply/sink/channel'
 import type { HearCloud } from './hear.ts'
 import { parseWebhook } from './inbound.ts'
 

@@ -1,0 +1,43 @@
+export { systemClock, visible } from '@reply/core'
+export { inTurn } from './deliver/call-pacing.ts'
+export { type ChatPace, createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
+export type { Priority } from './deliver/reconcile.ts'
+export { telling } from './error.ts'
+export { answerOnce, createHear, type Hear, type HearOptions } from './inbound/hear.ts'
+export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
+export { type SecretRule, secretFault, tokenFault } from './inbound/secret.ts'
+export {
+  createWebhook,
+  type Webhook,
+  type WebhookAnswer,
+  type WebhookHead,
+  type WebhookOptions,
+  type WebhookRequest,
+} from './inbound/webhook.ts'
+export { heal } from './markdown/close-markdown.ts'
+export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
+export { known, lex, type Token } from './markdown/markdown.ts'
+export type { Carry, Container } from './markdown/reopen-blocks.ts'
+export { type Slice, type SplitOptions, split } from './markdown/split.ts'
+export { type Table, tableText } from './markdown/table.ts'
+export { cachedRender, lazyPlain } from './port/cached-render.ts'
+export type { Budget, ButtonLimits, Limits } from './port/limits.ts'
+export {
+  type AppendStream,
+  type Attachment,
+  type Bubble,
+  type Button,
+  type EditOptions,
+  type Form,
+  type FormQuestion,
+  type NativeStream,
+  PortError,
+  type PortErrorOptions,
+  type PortErrorType,
+  type PostOptions,
+  type PreviewStream,
+  type Rendered,
+  type StreamPiece,
+  type Task,
+  type TypingOptions,
+} from './port/port.ts'

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import type { ChannelPort } from '../src/port/port.ts'
+import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
+import { createScene, rest, type Scene } from './scene.ts'
+import { beginning } from './timeline.ts'
+
+const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
+const whole = (said: string, afterMs?: number) => settledWith([{ ...text(said), id: 'prt_a' }], {}, afterMs)
+const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
+const callsOf = ({ fake }: Scene, verb: string) =>
+  fake.calls.filter((one) => one.verb === verb).map(({ at }) => at - beginning)
+
+describe('reactions', () => {
+  const react = async (outcome: 'completed' | 'failed', reactions = true) => {
+    const signs: unknown[] = []
+    const { fake, clock } = createScene()
+    const port: ChannelPort = { ...fake.port, react: async ({ id }, sign) => void signs.push([id, sign]) }
+    const scene = createScene({ clock, sink: { port, replyTo: { id: 'q' }, policy: { reactions } } })
+    scene.show(growing('It'))
+    await scene.pass(3000)
+    scene.show(settledWith([text('It is.')], { outcome }))
+    await scene.end()
+    await scene.pass(10_000)
+    return signs
+  }
+
+  test('show that the message was seen, and then done', async () => {
+    expect(await react('completed')).toEqual([
+      ['q', 'seen'],
+      ['q', 'done'],
+    ])
+  })
+
+  test('are removed if the reply did not complete', async () => {
+    expect(await react('failed')).toEqual([
+      ['q', 'seen'],
+      ['q', undefined],
+    ])
+  })
+
+  test('are only set if the policy asks for them', async () => {
+    expect(await react('completed', false)).toEqual([])
+  })
+})
+
+describe('typing', () => {
+  test('shows the activity if the channel can, at most every 5 s, instead of a message', async () => {
+    const said: (string | undefined)[] = []
+    const { fake, clock } = createScene()
+    const typing = async (on: boolean, { doing }: { readonly doing?: string | undefined }) =>
+      void said.push(on ? doing : 'off')
+    const limits = { ...fake.port.limits, typingMs: 60_000, typingTells: true }
+    const scene = createScene({ clock, sink: { port: { ...fake.port, limits, typing } } })
+    for (const title of ['one', 'two', 'three']) {
+      scene.show(replyWith([call('bash', { title })]))
+      await scene.pass(2000)
+    }
+    await scene.pass(6000)
+    scene.show(whole('Done.'))
+    await scene.end()
+    expect(said).toEqual([undefined, 'bash: one', 'bash: three · 5 s', 'bash: three · 10 s', 'off'])
+    expect(textsOf({ ...scene, fake })).toEqual(['Done.'])
+  })
+
+  test('begins at once, is renewed, and stops at the end', async () => {
+    const scene = createScene()
+    scene.show(replyWith([]))
+    await rest()
+    expect(callsOf(scene, 'typing')).toEqual([0])
+    await scene.pass(20_000)
+    expect(callsOf(scene, 'typing')).toEqual([0, 4000, 8000, 12_000, 16_000, 20_000])
+    expect(scene.fake.isTyping()).toBe(true)
+    scene.show(whole('Done.'))
+    await scene.end()
+    expect(scene.fake.isTyping()).toBe(false)
+  })
+
+  test.each(['completed', 'stopped', 'aborted', 'failed', 'timed-out', 'lost'] as const)(
+    'stops when it %s',
+    async (outcome) => {
+      const scene = createScene()
+      scene.show(replyWith([]))
+      await scene.pass(1000)
+      expect(scene.fake.isTyping()).toBe(true)
+      scene.show(settledWith([], { outcome }))
+      await scene.end()
+      await scene.pass(60_000)
+      expect(scene.fake.isTyping()).toBe(false)
+      expect(scene.clock.pending).toBe(0)
+    },
+  )
+
+  test('is skipped while the platform is rate-limited', async () => {
+    const scene = createScene({ fake: { faults: [{ call: 1, type: 'rate-limited', retryAfterMs: 60_000 }] } })
+    scene.show(growing('It'))
+    await scene.pass(60_000)
+    expect(callsOf(scene, 'typing')).toEqual([0])
+    await scene.pass(10_000)
+    expect(scene.fake.isTyping()).toBe(true)
+  })
+
+  test('pauses while a person is asked, and resumes afterwards', async () => {
+    const scene = createScene()
+    scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(10_000)
+    expect(scene.fake.isTyping()).toBe(false)
+    scene.show(replyWith([], { asks: [asks([questionOf()], { status: 'answered', answers: [['Red']] })] }))
+    await scene.pass(1000)
+    expect(scene.fake.isTyping()).toBe(true)
+  })
+})

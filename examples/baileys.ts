@@ -5,7 +5,7 @@ import { answerWith, baileysChannel, type Running } from '@reply/whatsapp'
 import { DisconnectReason, makeWASocket, useMultiFileAuthState } from 'baileys'
 
 const { WHATSAPP_NUMBER: number, WHATSAPP_USERS = '' } = process.env
-if (!number) throw new Error('Set WHATSAPP_NUMBER to that of the account, with its country and nothing but digits.')
+if (!number) throw new Error("Set WHATSAPP_NUMBER to the account's phone number: digits only, with the country code.")
 
 // These people can run commands on your computer; all others are ignored. A person with a hidden number has a LID, as in 222@lid.
 const users = new Set(WHATSAPP_USERS.split(','))
@@ -30,7 +30,7 @@ const channel = baileysChannel({
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return
-    if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
+    if (running.has(id)) return await inbound.answer('Still working: wait, or send /stop.')
     // Only the person who prompted may answer the agent's questions.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
@@ -64,7 +64,7 @@ function link(to: string): void {
     const error = lastDisconnect?.error
     if (error && 'output' in error && error.output.statusCode === DisconnectReason.loggedOut)
       return console.error('This device was logged out: remove .whatsapp-login, and link it again.')
-    console.error(`Closed: ${error?.message ?? 'nobody said why'}. Again in 5 s.`)
+    console.error(`Closed: ${error?.message ?? 'no reason given'}. Reconnecting in 5 s.`)
     setTimeout(() => link(to), 5000)
   })
 }

@@ -5,7 +5,7 @@ import { answerWith, discordChannel, discordRestOptions, type Inbound, type Runn
 import { Client, GatewayIntentBits } from 'discord.js'
 
 const { DISCORD_TOKEN: token, DISCORD_USERS = '' } = process.env
-if (!token) throw new Error("Set DISCORD_TOKEN to what the application's page says under Bot.")
+if (!token) throw new Error("Set DISCORD_TOKEN to the token under Bot on the application's page.")
 
 // These people can run commands on your computer; all others are ignored.
 const users = new Set(DISCORD_USERS.split(','))
@@ -39,7 +39,7 @@ const channel = discordChannel({
       return target && (await opencode.abort(target))
     }
     if ((await answer(inbound)) || inbound.type !== 'text') return
-    if (running.has(chat.id)) return await inbound.answer('Still at it: wait, or send /stop.')
+    if (running.has(chat.id)) return await inbound.answer('Still working: wait, or send /stop.')
     await prompt(inbound, inbound.text.replaceAll(mention, '').trim(), isOurs)
   },
 })

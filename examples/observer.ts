@@ -10,7 +10,7 @@ const attention: ReplyObserver = {
   permissionAsked: ({ ask, reply }) => {
     // A sub-agent's ask reaches the reply that a person started, at any depth.
     const who = ask.sessionID === reply.sessionID ? 'it' : 'a sub-agent'
-    console.log(`\u0007${who} asks for the permission ${visible(ask.permission)}`)
+    console.log(`\u0007${who} requests the permission ${visible(ask.permission)}`)
     showDetails(ask)
   },
   // What a permission would run often becomes known only after it was asked.

@@ -10,7 +10,7 @@ import { WebClient } from '@slack/web-api'
 const { SLACK_BOT_TOKEN: token, SLACK_SIGNING_SECRET: signingSecret, SLACK_USERS = '' } = process.env
 const { PORT = '3000' } = process.env
 if (!token || !signingSecret)
-  throw new Error("Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to what the app's page shows.")
+  throw new Error("Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to the values on the app's page.")
 
 // These people can run commands on your computer; all others are ignored.
 const users = new Set(SLACK_USERS.split(','))
@@ -40,7 +40,7 @@ const channel = slackChannel({
     }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.isCommand) return
-    if (running.has(place)) return await inbound.answer('Still at it: wait, or say /stop.')
+    if (running.has(place)) return await inbound.answer('Still working: wait, or say /stop.')
     // Replies to that message, and lets only its author answer.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })

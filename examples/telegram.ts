@@ -5,7 +5,7 @@ import { answerWith, type Inbound, type Running, telegramChannel } from '@reply/
 import { Api } from 'grammy'
 
 const { TELEGRAM_TOKEN: token, TELEGRAM_USERS = '' } = process.env
-if (!token) throw new Error('Set TELEGRAM_TOKEN to what @BotFather gave you.')
+if (!token) throw new Error('Set TELEGRAM_TOKEN to the token from @BotFather.')
 
 // These people can run commands on your computer; all others are ignored.
 const users = new Set(TELEGRAM_USERS.split(','))
@@ -33,7 +33,7 @@ const channel = telegramChannel({
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.text === '/new') sessions.delete(place)
     if (inbound.isCommand) return
-    if (running.has(place)) return await inbound.answer('Still at it: wait, or send /stop.')
+    if (running.has(place)) return await inbound.answer('Still working: wait, or send /stop.')
     // Replies to that message, and lets only its author answer.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(place), text: inbound.text }, { observe: () => [sink] })

@@ -8,7 +8,7 @@ import { answerWith, createCloudClient, type Running, whatsappChannel } from '@r
 const { WHATSAPP_USERS = '', PORT = '8080', ...env } = process.env
 const required = (name: string): string => {
   const value = env[name]
-  if (!value) throw new Error(`Set ${name}: packages/whatsapp/README.md says where it is found.`)
+  if (!value) throw new Error(`Set ${name}: packages/whatsapp/README.md says where to find it.`)
   return value
 }
 
@@ -41,7 +41,7 @@ const channel = whatsappChannel({
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.text === '/new') sessions.delete(id)
     if (inbound.isCommand) return
-    if (running.has(id)) return await inbound.answer('Still at it: wait, or send /stop.')
+    if (running.has(id)) return await inbound.answer('Still working: wait, or send /stop.')
     // Only the person who prompted may answer the agent's questions.
     const sink = channel.sinkFor(inbound)
     const stream = opencode.prompt({ sessionID: sessions.get(id), text: inbound.text }, { observe: () => [sink] })
@@ -55,7 +55,7 @@ const channel = whatsappChannel({
 })
 
 const server = createServer(channel.listener).listen(Number(PORT))
-console.error(`Listening on port ${PORT}; Meta needs an https address that leads here. Press Control-C to stop.`)
+console.error(`Listening on port ${PORT}; Meta needs an https address that forwards here. Press Control-C to stop.`)
 process.once('SIGINT', async () => {
   await channel.stop()
   server.close()

@@ -6,7 +6,7 @@ const folder = new URL('../packages/reply/test/drive/matrix/results/', import.me
 const [start, end] = ['<!-- compatibility -->', '<!-- /compatibility -->']
 
 if (!existsSync(folder)) {
-  console.error('There are no results: run `npm run test:matrix` or `npm run test:nightly` to its end first.')
+  console.error('No results: first run `npm run test:matrix` or `npm run test:nightly` to completion.')
   process.exit(1)
 }
 
@@ -20,17 +20,15 @@ const results = names
 
 const rows = results.map(({ version, scenarios, passed, leftOut, failed }) => {
   const names = Object.keys(failed).map((name) => `\`${name}\``)
-  const missing = leftOut === 0 ? '' : ` (${leftOut} it can't do)`
+  const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
   return `| ${version} | ${scenarios}${missing} | ${passed} | ${names.join(', ') || 'none'} |`
 })
 const table =
-  rows.length === 0
-    ? []
-    : ['| OpenCode | scenarios | as the server says | otherwise |', '|---|---|---|---|', ...rows, '']
+  rows.length === 0 ? [] : ['| OpenCode | scenarios | matches the server | differs |', '|---|---|---|---|', ...rows, '']
 
 const nightly = [
-  ['nightly-recorded.json', 'plans by chance on recordings'],
-  ['nightly-live.json', 'plans by chance on a real server, every 20th of which kills and restarts it'],
+  ['nightly-recorded.json', 'random fault plans on recordings'],
+  ['nightly-live.json', 'random fault plans on a real server; every 20th kills and restarts it'],
   ['nightly-approvals.json', 'approvals within 50 ms after Stop, on 1.2.27, 1.14.41 and 1.18.33'],
 ]
 const lines = nightly
@@ -46,7 +44,7 @@ const nights =
 const text = readFileSync(readme, 'utf8')
 const [from, to] = [text.indexOf(start), text.indexOf(end)]
 if (from === -1 || to < from) {
-  console.error(`packages/reply/README.md has no place for the table: put ${start} and ${end} where it belongs.`)
+  console.error(`packages/reply/README.md has no markers for the table: add ${start} and ${end} where it belongs.`)
   process.exit(1)
 }
 writeFileSync(readme, `${text.slice(0, from + start.length)}\n${[...table, ...nights].join('\n')}${text.slice(to)}`)

@@ -64,7 +64,7 @@ function run(what, command, args) {
   })
   if (status === 0) return
   fail(
-    `"${command} ${args.join(' ')}" failed${error ? `: ${error.message}` : ''}. What it printed is above; try it by hand.`,
+    `"${command} ${args.join(' ')}" failed${error ? `: ${error.message}` : ''}. Its output is above; try running it by hand.`,
   )
 }
 

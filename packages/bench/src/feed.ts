@@ -50,7 +50,9 @@ async function listen(url: string, { sessions, seconds }: Load, listening: Liste
   while (settled < sessions) {
     // Half a second for each session's few events that aren't deltas.
     if (performance.now() - start > 1000 * (seconds * 1.1 + 3))
-      throw new Error(`Only ${settled} of ${sessions} replies have settled in time: the stream was not kept up with.`)
+      throw new Error(
+        `Only ${settled} of ${sessions} replies settled in time: the client did not keep up with the stream.`,
+      )
     await passed(50)
   }
   await opencode.close()

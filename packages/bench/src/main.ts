@@ -38,7 +38,7 @@ async function bench(): Promise<void> {
   )
   if (wanted.length === 0) {
     const ids = goals.map(({ id }) => id).join(', ')
-    process.stderr.write(`No goal begins with ${options.only.join(', ')}. There are: ${ids}\n`)
+    process.stderr.write(`No goal id begins with ${options.only.join(', ')}. Choose from: ${ids}\n`)
     process.exitCode = 2
     return
   }
@@ -73,7 +73,7 @@ function measure({ id }: Goal, effort: Effort): Promise<number> {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       clearTimeout(late)
-      if (signal !== null) return reject(new Error(`Measuring ${id} was broken off after ${deadlineMs} ms.`))
+      if (signal !== null) return reject(new Error(`Measuring ${id} was stopped after ${deadlineMs} ms.`))
       if (code === 0) resolve(Number(Buffer.concat(printed).toString()))
       else reject(new Error(`Measuring ${id} failed with exit code ${code}.`))
     })

@@ -10,7 +10,7 @@ const end = '<!-- /table -->'
 export function writeReadme(table: string): void {
   const text = readFileSync(readme, 'utf8')
   const [start, stop] = [text.indexOf(begin), text.indexOf(end)]
-  if (start === -1 || stop === -1) throw new Error(`${readme} has lost its marks "${begin}" and "${end}".`)
+  if (start === -1 || stop === -1) throw new Error(`${readme} lacks the markers "${begin}" and "${end}".`)
   const day = new Date().toISOString().slice(0, 10)
   const measured = `${begin}\n\n${table}\n\nMeasured on ${day}: ${machine()}.\n\n`
   writeFileSync(readme, `${text.slice(0, start)}${measured}${text.slice(stop)}`)

@@ -9,7 +9,7 @@ test('the demo runs without a person: it answers a question with the first optio
   expect(out).toContain('› The total of the cart is wrong')
   expect(out).toContain('? Discount\n')
   expect(out).toContain('→ Before tax\n')
-  expect(out).toContain('[x] Mend the total\n')
+  expect(out).toContain('[x] Fix the total\n')
   expect(out).toContain('✓ completed · ')
   expect(out).toContain('✗ bash npm test · exit 1')
   expect(out).toContain('✓ bash npm test ')

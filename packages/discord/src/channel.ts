@@ -75,7 +75,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const onError = telling(options.onError)
   const { clock = systemClock, handleMs = 5000, maxBytes = 1_048_576 } = options
   if (updates === 'gateway' && !client)
-    throw new DiscordError('invalid', "To hear over the gateway it needs a client: discord.js's `new Client(...)`.")
+    throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
   const hearing = { commands: new Set(commands) }
   const handling = new Set<Promise<void>>()
   const heard = createHearing({ rest, onInbound, onError, clock, handleMs })
@@ -114,7 +114,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
 
   function secured(): NonNullable<typeof webhook> {
     if (webhook) return webhook
-    throw new DiscordError('invalid', 'A webhook needs a publicKey: without one anybody could write to it.')
+    throw new DiscordError('invalid', 'A webhook needs a publicKey: without one, anyone could post to it.')
   }
 
   function listen(packet: unknown): void {
@@ -124,8 +124,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   async function handleEvent(packet: unknown): Promise<void> {
     const event = toEvent(packet, hearing)
     if (!event) {
-      if (isMalformed(packet))
-        onError(new DiscordError('malformed', "An event of Discord's can't be read; it was passed over."))
+      if (isMalformed(packet)) onError(new DiscordError('malformed', "Skipped a Discord event that can't be read."))
       return
     }
     await hear(event)

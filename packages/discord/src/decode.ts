@@ -7,5 +7,5 @@ const schema = z.object({ id: z.string() })
 export function idIn(posted: unknown, call: string): string {
   const { data } = schema.safeParse(posted)
   if (data) return data.id
-  throw new PortError('ambiguous', `${call}: the answer names no message.`)
+  throw new PortError('ambiguous', `${call}: the response contains no message id.`)
 }

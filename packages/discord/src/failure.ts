@@ -53,7 +53,7 @@ export function toPortError(error: unknown, call: string): PortError {
   if (limited) {
     const { retryAfterMs, isGlobal } = limited
     const scope = isGlobal ? 'client' : 'chat'
-    return new PortError('rate-limited', `${call}: 429, again in ${retryAfterMs} ms`, { retryAfterMs, scope })
+    return new PortError('rate-limited', `${call}: 429, retry after ${retryAfterMs} ms`, { retryAfterMs, scope })
   }
   const refusal = refusalOf(error)
   if (!refusal) return unanswered(error, call)
@@ -90,11 +90,11 @@ function typeOf({ status, code, message }: Refusal): PortErrorType {
 function unanswered(error: unknown, call: string): PortError {
   // The client drops a token that Discord refused, and then sends nothing.
   if (error instanceof Error && /^Expected token to be set/.test(error.message))
-    return new PortError('refused', `${call}: the bot's token is missing, or was refused before. Set it once more.`)
+    return new PortError('refused', `${call}: the bot's token is missing or was rejected before. Set it again.`)
   const code = networkCodeOf(error)
   if (code !== undefined && beforeSending.has(code))
     return new PortError('unreachable', `${call}: Discord can't be reached (${code}).`)
-  return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
+  return new PortError('ambiguous', `${call}: no readable response arrived${code ? ` (${code})` : ''}.`)
 }
 
 /** The network error's code, searched down the chain of wrapped errors. */

@@ -99,7 +99,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     const late = new Promise<never>((_, reject) => {
       stop = clock.after(timeoutMs, () => {
         abort.abort()
-        reject(new PortError('ambiguous', `${words}: no answer came within ${timeoutMs} ms.`))
+        reject(new PortError('ambiguous', `${words}: no response within ${timeoutMs} ms.`))
       })
     })
     try {

@@ -63,10 +63,10 @@ const policy: Partial<Policy> = { statusAfterMs: 0 }
 export function discordSink(options: DiscordSinkOptions): Sink {
   const { rest, channelId, replyTo, kind, words, store, onError, clock = systemClock } = options
   if (!/^\d{17,20}$/.test(channelId))
-    throw new DiscordError('invalid', `"${channelId}" is no channelId: it has 17 digits or more.`)
+    throw new DiscordError('invalid', `"${channelId}" is not a channelId: channel ids have 17 digits or more.`)
   const thread = kind === 'private' ? false : (options.thread ?? false)
   if (thread !== false && replyTo === undefined)
-    throw new DiscordError('invalid', 'A thread is made of a message: give its id as replyTo.')
+    throw new DiscordError('invalid', 'A thread is created from a message: give its id as replyTo.')
   let target: string | undefined
   const onTarget = (id: string): void => {
     target = id

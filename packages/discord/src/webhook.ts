@@ -95,12 +95,13 @@ const weakKeys: ReadonlySet<string> = new Set([
 
 function keyOf(publicKey: string | undefined): KeyObject {
   const form = { pattern: /^[0-9a-f]{64}$/i, words: 'of that form' }
-  const fault = secretFault(publicKey, { form }) ?? (isWeak(publicKey) ? 'Anyone could sign for this one.' : undefined)
+  const fault =
+    secretFault(publicKey, { form }) ?? (isWeak(publicKey) ? 'Anyone could sign with this weak key.' : undefined)
   if (publicKey !== undefined && fault === undefined) {
     const key = Buffer.concat([keyHead, Buffer.from(publicKey, 'hex')])
     return createPublicKey({ key, format: 'der', type: 'spki' })
   }
-  const needed = 'Interactions over HTTP need a publicKey of 64 hexadecimal digits'
+  const needed = 'A publicKey of 64 hexadecimal digits is required for interactions over HTTP'
   const cure = 'It is shown as "Public Key" on the application\'s page in Discord\'s developer portal.'
   throw new DiscordError('invalid', `${needed}. ${fault} ${cure}`)
 }

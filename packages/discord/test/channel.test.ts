@@ -213,8 +213,8 @@ test('invalid options throw at once', async () => {
   expect(make({ updates: 'http' })).toThrow(/publicKey/)
   expect(make({ updates: 'http', publicKey: 'abc' })).toThrow(/64 hexadecimal digits/)
   const channel = make({})()
-  expect(() => channel.sinkFor({ chat: { id: 'general' } })).toThrow(/"general" is no channelId/)
-  expect(() => channel.sinkFor({ chat: { id: channelId } }, { thread: true })).toThrow(/made of a message/)
+  expect(() => channel.sinkFor({ chat: { id: 'general' } })).toThrow(/"general" is not a channelId/)
+  expect(() => channel.sinkFor({ chat: { id: channelId } }, { thread: true })).toThrow(/created from a message/)
   expect(await channel.sinkFor({ chat: { id: channelId } }).settled()).toMatchObject({ shown: 0, undelivered: [] })
 })
 

@@ -75,10 +75,10 @@ function seen({
 }
 
 const skip: ContractOptions['skip'] = {
-  'tells that its markup is refused, or does without': 'Discord refuses no markup',
-  'shows a reply once when the first post is unparsable': 'Discord refuses no markup',
-  'writes a preview that is no message': 'Discord has no stream of its own',
-  'adds to a stream, which can be edited when it is closed': 'Discord has no stream of its own',
+  'reports refused markup, or posts without it': 'Discord never refuses markup',
+  'shows a reply once when the first post is unparsable': 'Discord never refuses markup',
+  'writes a preview that is not a message': 'Discord has no stream of its own',
+  'appends to a stream, which can be edited once closed': 'Discord has no stream of its own',
 }
 
 describe.each([

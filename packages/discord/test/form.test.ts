@@ -86,7 +86,7 @@ test('an insufficient answer gets a notice, and the dialog can be opened again',
   const { discord, answers, open: press } = await ask([open, toppings])
   const values = { Colour: 'Red', '✎ Colour': 'no, Blue', Toppings: ['Red'] }
   const wrong = await discord.submit(await press(), values).settled
-  expect([wrong.texts, answers]).toEqual([['Only one answer is possible here.'], []])
+  expect([wrong.texts, answers]).toEqual([['Only one answer is allowed here.'], []])
   await discord.submit(await press(), { Colour: 'Red', Toppings: ['Red'] }).settled
   expect(answers).toEqual([[['Red'], ['Red']]])
 })

@@ -40,7 +40,7 @@ async function show({ states }: Timeline, { sink: options = {}, channelIds = [ch
     })
     for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
     const reply = states.at(-1)?.reply
-    if (!delivery || !reply) throw new Error('It never came to an end.')
+    if (!delivery || !reply) throw new Error('The sink did not settle in time.')
     const screen = discord.screen(channelIds[0] ?? channelId)
     const limited = discord.calls.filter(({ status }) => status === 429).length
     return { delivery, reply, discord, screen, limited }

@@ -10,6 +10,9 @@ export interface SourceFile {
   readonly text: string
   /** The code alone, to search for forbidden words. */
   readonly code: string
+  readonly comments: readonly string[]
+  /** String literals and templates, with their quotes. */
+  readonly strings: readonly string[]
   readonly lines: number
 }
 
@@ -39,7 +42,16 @@ function filesIn(folder: string): readonly string[] {
 
 function read(path: string, name: string): SourceFile {
   const text = readFileSync(join(home, path), 'utf8')
-  return { path, package: name, text, code: codeOf(text), lines: text.trimEnd().split('\n').length }
+  const tokens = text.match(token) ?? []
+  return {
+    path,
+    package: name,
+    text,
+    code: codeOf(text),
+    comments: tokens.filter((found) => /^\/[/*]/.test(found)),
+    strings: tokens.filter((found) => /^['"`]/.test(found)),
+    lines: text.trimEnd().split('\n').length,
+  }
 }
 
 /** An entry point of a package. */

@@ -69,7 +69,7 @@ export function toPolicy(given: Partial<Policy> = {}): Policy {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new SinkError('invalid', `The policy is wrong at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
+  throw new SinkError('invalid', `The policy is invalid at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
 /** The host's words, with the defaults for those that it does not set. */

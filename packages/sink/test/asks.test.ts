@@ -41,11 +41,11 @@ describe('a typed answer', () => {
   })
 
   test.each<[string, string, Ask, string]>([
-    ['words', 'darker', one, '"darker" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
-    ['a number too high', '4', one, '"4" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
-    ['zero', '0', one, '"0" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
-    ['two where one is wanted', '1, 2', one, 'Only one answer is possible here.'],
-    ['two where one is wanted, or words', '1, 2', open, 'Only one answer is possible here.'],
+    ['words', 'darker', one, '"darker" is not an option. Options: 1 (Red), 2 (Green), 3 (Blue).'],
+    ['a number too high', '4', one, '"4" is not an option. Options: 1 (Red), 2 (Green), 3 (Blue).'],
+    ['zero', '0', one, '"0" is not an option. Options: 1 (Red), 2 (Green), 3 (Blue).'],
+    ['two where one is wanted', '1, 2', one, 'Only one answer is allowed here.'],
+    ['two where one is wanted, or words', '1, 2', open, 'Only one answer is allowed here.'],
     ['nothing', '  ', one, 'Reply with a number.'],
   ])('is refused when it is %s', (_, said, ask, error) => {
     expect(take(ask, said)).toEqual({ type: 'error', error })

@@ -48,27 +48,27 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
   }
 }
 
-const onlyThere: ContractOptions['skip'] = { 'posts once for one key': 'it is not idempotent' }
+const onlyThere: ContractOptions['skip'] = { 'posts once per key': 'it is not idempotent' }
 const previews: ContractOptions['skip'] = {
-  'adds to a stream, which can be edited when it is closed': 'it writes previews',
+  'appends to a stream, which can be edited once closed': 'it writes previews',
 }
 const unkeyed: ContractOptions['skip'] = {
   ...previews,
   ...onlyThere,
-  'shows what nobody confirmed once, under its key': 'it is not idempotent',
+  'shows an unconfirmed post once when repeated with its key': 'it is not idempotent',
 }
 const unedited: ContractOptions['skip'] = {
   'edits in place': 'nothing is edited',
-  'takes an edit to the same for done': 'nothing is edited',
-  'rings for no edit': 'nothing is edited',
-  'tells that a message is gone': 'nothing is edited',
-  'tells that a message cannot be edited any more': 'nothing is edited',
-  'tells of edits and removals as of posts': 'nothing is edited',
-  'takes its status away in the end': 'there is no status without edits',
+  'treats an edit without changes as done': 'nothing is edited',
+  'does not notify for edits': 'nothing is edited',
+  'reports a message that is gone': 'nothing is edited',
+  'reports a message that can no longer be edited': 'nothing is edited',
+  'reports faults of edits and removals like those of posts': 'nothing is edited',
+  'removes its status at the end': 'there is no status without edits',
 }
 const unremoved: ContractOptions['skip'] = {
   removes: 'nothing can be removed',
-  'takes the removal of what is gone for done': 'nothing can be removed',
+  'treats the removal of a missing message as done': 'nothing can be removed',
 }
 
 const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['skip']][] = [
@@ -80,8 +80,8 @@ const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['ski
     { stream: 'append' },
     {
       ...onlyThere,
-      'shows what nobody confirmed once, under its key': 'it is not idempotent',
-      'writes a preview that is no message': 'it has streams',
+      'shows an unconfirmed post once when repeated with its key': 'it is not idempotent',
+      'writes a preview that is not a message': 'it has streams',
     },
   ],
   ['without removal', { lacks: ['remove'] }, { ...unkeyed, ...unremoved }],
@@ -90,8 +90,8 @@ const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['ski
     { limits: { buttons: undefined } },
     {
       ...unkeyed,
-      'shows buttons, and takes them away': 'there are none',
-      'asks, and takes the press of a button for the answer': 'there are none',
+      'shows buttons and removes them': 'there are none',
+      'asks, and accepts a button press as the answer': 'there are none',
     },
   ],
   [
@@ -99,10 +99,10 @@ const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['ski
     { lacks: ['typing', 'upload', 'stream'] },
     {
       ...unkeyed,
-      'types, and stops it': 'it shows no typing',
-      'posts a file with its words': 'it takes no files',
+      'starts and stops typing': 'it shows no typing',
+      'posts a file with its caption': 'it takes no files',
       'posts long code as a file that opens as text, whatever its language': 'it takes no files',
-      'writes a preview that is no message': 'it has none',
+      'writes a preview that is not a message': 'it has none',
     },
   ],
 ]
@@ -125,7 +125,7 @@ describe('a contract', () => {
 
   test('refuses a skip of an unknown clause', () => {
     const skip: object = { 'does nothing': 'why not' }
-    expect(() => portContract({ name: 'it', setup, skip })).toThrow('There is no clause "does nothing"')
+    expect(() => portContract({ name: 'it', setup, skip })).toThrow('Unknown clause to skip: "does nothing"')
   })
 
   test('refuses a skip of what the port has', async () => {
@@ -134,12 +134,12 @@ describe('a contract', () => {
 
   test('refuses a skip of a clause that holds', async () => {
     const skip = { 'shows what was posted': 'too lazy' }
-    await expect(clauseOf('shows what was posted', skip)).rejects.toThrow('need not be skipped')
+    await expect(clauseOf('shows what was posted', skip)).rejects.toThrow('must not be skipped')
   })
 
   test('fails if the port lacks something and the clause is not skipped', async () => {
     const stage = (): Stage => stageOf({ lacks: ['remove'] })
-    await expect(clauseOf('removes', {}, stage)).rejects.toThrow('skip it, and say why')
+    await expect(clauseOf('removes', {}, stage)).rejects.toThrow('skip the clause and give a reason')
   })
 
   test('finds a port that posts twice', async () => {
@@ -159,6 +159,6 @@ describe('a contract', () => {
       ...setup(),
       port: { ...setup().port, post: () => Promise.reject(new Error('no')) },
     })
-    await expect(clauseOf('tells a refusal', {}, wrong)).rejects.toThrow('something else than a PortError')
+    await expect(clauseOf('reports a refusal', {}, wrong)).rejects.toThrow('something other than a PortError')
   })
 })

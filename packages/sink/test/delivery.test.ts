@@ -103,7 +103,7 @@ describe('delivery', () => {
     const bash = call('bash', { title: 'npm test' })
     scene.show(replyWith([said, bash, text('It', { status: 'open' })]))
     await scene.pass(70_000)
-    expect(textsOf(scene)).toEqual(['I look.', 'bash: npm test', expect.stringMatching(/^Still at it/)])
+    expect(textsOf(scene)).toEqual(['I look.', 'bash: npm test', expect.stringMatching(/^Still working/)])
   })
 })
 

@@ -97,7 +97,11 @@ describe("a form's submission", () => {
     ['nothing', [], words.alreadyResolved],
     ['an empty answer', [['Red'], [' '], ['x']], 'Reply with the numbers, as in 1, 3.'],
     ['two where one is wanted', [['Red', 'Blue'], ['Red'], ['x']], words.oneOnly],
-    ['words where none are', [['mine'], ['Red'], ['x']], '"mine" is no option. Give 1 (Red), 2 (Green), 3 (Blue).'],
+    [
+      'words where none are',
+      [['mine'], ['Red'], ['x']],
+      '"mine" is not an option. Options: 1 (Red), 2 (Green), 3 (Blue).',
+    ],
   ])('is refused when it is %s', (_, values, error) => {
     expect(filledIn(values)).toEqual({ type: 'error', error })
   })

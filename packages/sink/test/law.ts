@@ -158,7 +158,7 @@ function blocksOf(texts: readonly string[]): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>()
   const found = texts
     .join('\n')
-    .matchAll(/^\*\*(.+?)(?: \\\((?:continued|the same line goes on)\\\))?\*\*\n(`{3,})[^\n]*\n([\s\S]*?)\n\2(?!`)/gm)
+    .matchAll(/^\*\*(.+?)(?: \\\((?:continued|same line, continued)\\\))?\*\*\n(`{3,})[^\n]*\n([\s\S]*?)\n\2(?!`)/gm)
   for (const [, label = '', , code = ''] of found) blocks.set(label, (blocks.get(label) ?? '') + code)
   return blocks
 }

@@ -58,7 +58,7 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
   if (delivery) await clock.advance(700_000, rest)
   for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
   await clock.advance(5000, rest)
-  if (!delivery || !newest) throw new Error('It never came to an end.')
+  if (!delivery || !newest) throw new Error('The sink did not settle in time.')
   const due = textOf(newest)
   return {
     delivery,

@@ -31,12 +31,12 @@ describe('the status', () => {
     ['a text', replyWith([text('It', { status: 'open' })]), 'Writing'],
     ['a tool', replyWith([running]), 'bash: npm test'],
     ['a tool of a server', replyWith([call('mcp__my_files__read', { title: 'a.txt' })]), 'read: a.txt'],
-    ['a lost connection', replyWith([running], { connection: 'lost' }), 'connection lost, trying again'],
-    ['a silence', replyWith([running], { stalled: true }), 'nothing has come for a while'],
+    ['a lost connection', replyWith([running], { connection: 'lost' }), 'connection lost, reconnecting'],
+    ['a silence', replyWith([running], { stalled: true }), 'no progress for a while'],
     [
       'another try',
       replyWith([], { phase: 'retrying', retry: { message: 'Rate limited', attempt: 2, nextAt: beginning + 15_000 } }),
-      'Rate limited, trying again in 15 s (try 2)',
+      'Rate limited, retrying in 15 s (attempt 2)',
     ],
     [
       'a compaction',
@@ -167,7 +167,7 @@ describe('a heartbeat', () => {
   test('comes after a minute of silence without edits', () => {
     expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 59_999 })).toEqual([])
     expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 60_000 })).toEqual([
-      'Still at it: bash: npm test \\(1 min 0 s\\)',
+      'Still working: bash: npm test \\(1 min 0 s\\)',
     ])
     expect(beatOf(replyWith([running]), { mode: 'live', atMs: 60_000 })).toEqual([])
   })
@@ -208,10 +208,10 @@ describe('a note', () => {
 describe('an ending', () => {
   test.each<[Outcome, readonly string[]]>([
     ['completed', []],
-    ['stopped', ['*Stopped before the end. Send another message to go on.*']],
+    ['stopped', ['*Stopped before the end. Send another message to continue.*']],
     ['aborted', ['*Aborted.*']],
-    ['failed', ['⚠️ Failed: nobody said why.']],
-    ['timed-out', ['⚠️ Timed out: nothing came for too long, so it was aborted.']],
+    ['failed', ['⚠️ Failed: no reason given.']],
+    ['timed-out', ['⚠️ Timed out: aborted after too long without progress.']],
     ['lost', ['⚠️ Lost the connection before the reply finished. What arrived is above.']],
   ])('of a reply that %s', (outcome, endings) => {
     const said = endingsOf(settledWith([text('Some words.')], { outcome }))
@@ -219,8 +219,12 @@ describe('an ending', () => {
   })
 
   test.each<[string, Partial<NonNullable<Reply['error']>>, string]>([
-    ['a key', { name: 'ProviderAuthError' }, "The provider refused the key: renew it with 'opencode auth login'."],
-    ['a key, by its number', { statusCode: 401 }, "The provider refused the key: renew it with 'opencode auth login'."],
+    ['a key', { name: 'ProviderAuthError' }, "The provider rejected the API key: renew it with 'opencode auth login'."],
+    [
+      'a key, by its number',
+      { statusCode: 401 },
+      "The provider rejected the API key: renew it with 'opencode auth login'.",
+    ],
     ['the context', { name: 'ContextOverflowError' }, 'The context is full: compact the session or start a new one.'],
     ['the rate', { statusCode: 429 }, 'The provider is limiting the request rate: wait, then try again.'],
     ['the provider', { statusCode: 503 }, 'The provider failed: try again later.'],
@@ -232,13 +236,13 @@ describe('an ending', () => {
   })
 
   test.each<[string, Reply, string]>([
-    ['tools', settledWith([call('bash', { status: 'completed' })]), 'Done, without words: 1 tool call ran.'],
-    ['thoughts', settledWith([thought('Hm.')]), 'No answer: the model only thought. Try again.'],
-    ['nothing', settledWith([]), 'No answer came. Try again.'],
+    ['tools', settledWith([call('bash', { status: 'completed' })]), 'Done, without text: 1 tool call ran.'],
+    ['thoughts', settledWith([thought('Hm.')]), 'No answer: the model only reasoned. Try again.'],
+    ['nothing', settledWith([]), 'No answer. Try again.'],
     [
       'sub-agents',
       settledWith([], { children: [{ ...child, reply: settledWith([]) }] }),
-      'Done, without words: sub-agents were at work.',
+      'Done, without text: sub-agents ran.',
     ],
   ])('says so if the reply had no text but %s', (_, reply, said) => {
     expect(endingsOf(reply)[0]?.replaceAll('\\', '')).toBe(`*${said}*`)

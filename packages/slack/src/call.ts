@@ -27,7 +27,7 @@ export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): C
     let stop = (): void => {}
     const late = new Promise<never>((_, reject) => {
       stop = clock.after(timeoutMs, () =>
-        reject(new PortError('ambiguous', `${what}: nobody answered in ${timeoutMs} ms.`)),
+        reject(new PortError('ambiguous', `${what}: no response within ${timeoutMs} ms.`)),
       )
     })
     try {

@@ -116,7 +116,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
 
   function secured(): NonNullable<typeof webhook> {
     if (webhook) return webhook
-    throw new SlackError('invalid', 'A webhook needs a signingSecret: without one anybody could write to it.')
+    throw new SlackError('invalid', 'A webhook needs a signingSecret: without one, anyone could post to it.')
   }
 }
 
@@ -138,6 +138,8 @@ function requireSocket(socket: SlackSocket | undefined): SlackSocket {
 function warn(api: SlackApi, onError: (error: SlackError) => void): void {
   const repeats = 'rejectRateLimitedCalls' in api && api.rejectRateLimitedCalls === false
   if (!repeats) return
-  const cure = 'Make it with { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }.'
-  onError(new SlackError('client', `This WebClient repeats calls by itself, so that a message may come twice. ${cure}`))
+  const cure = 'Create it with { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }.'
+  onError(
+    new SlackError('client', `This WebClient retries calls on its own, so a message may be posted twice. ${cure}`),
+  )
 }

@@ -58,13 +58,13 @@ export function toPortError(error: unknown, call: string, scope: 'chat' | 'clien
   if (!refusal) return unanswered(error, call)
   if (refusal.type === 'limited') {
     const retryAfterMs = Math.max(1, refusal.retryAfterS) * 1000
-    return new PortError('rate-limited', `${call}: 429, again in ${retryAfterMs} ms.`, { retryAfterMs, scope })
+    return new PortError('rate-limited', `${call}: 429, retry after ${retryAfterMs} ms.`, { retryAfterMs, scope })
   }
   if (refusal.type === 'status') {
     const { code } = refusal
     // The gateway timed out; the server may still have acted.
     const type = code === 504 ? 'ambiguous' : code >= 500 ? 'unreachable' : 'refused'
-    return new PortError(type, `${call}: the status ${code} instead of an answer.`)
+    return new PortError(type, `${call}: status ${code} without a readable response.`)
   }
   const type = meanings[refusal.error] ?? 'refused'
   const message = [`${call}: ${refusal.error}`, ...refusal.details].join(' ')
@@ -105,7 +105,7 @@ function unanswered(error: unknown, call: string): PortError {
   const code = networkCodeOf(error)
   if (code !== undefined && beforeSending.has(code))
     return new PortError('unreachable', `${call}: Slack can't be reached (${code}).`)
-  return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
+  return new PortError('ambiguous', `${call}: no readable response arrived${code ? ` (${code})` : ''}.`)
 }
 
 /** The network error's code, searched down the chain of wrapped errors. */

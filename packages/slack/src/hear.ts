@@ -42,8 +42,7 @@ export function createHearing(options: HearingOptions): HearBody {
   const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
   return async (body) => {
     const read = readBody(body)
-    if (!read)
-      return onError(new SlackError('malformed', 'Something that came from Slack is no event; it was passed over.'))
+    if (!read) return onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
     const { id, heard } = read
     if (!heard || !isForUs(heard)) return
     if (heard.type === 'open') return await open(heard)

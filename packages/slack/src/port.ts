@@ -118,7 +118,7 @@ export function createSlackPort(
   function content(bubble: Bubble): SlackFields {
     const { length } = bubble.text
     if (length > textLength)
-      throw new PortError('too-long', `${length} characters are too many; a message takes ${textLength}.`)
+      throw new PortError('too-long', `${length} characters are too many; the maximum is ${textLength}.`)
     if (bubble.form) remember(features, bubble.form)
     return contentOf(bubble)
   }

@@ -76,5 +76,5 @@ export function slackSink(options: SlackSinkOptions): Sink {
 export function requireToken(api: SlackApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)
-    throw new SlackError('invalid', `The bot's token can't be used. ${fault} It is the xoxb-… on the app's page.`)
+    throw new SlackError('invalid', `The bot's token can't be used. ${fault} Use the xoxb-… token on the app's page.`)
 }

@@ -70,7 +70,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     let isLate = false
     const stopTimeout = clock.after(connectMs, () => {
       isLate = true
-      onError(new SlackError('updates', `The socket to Slack failed: nobody answered in ${connectMs} ms.`))
+      onError(new SlackError('updates', `The socket to Slack failed: no connection within ${connectMs} ms.`))
       // Best effort: disconnecting should also end the pending start.
       void leave()
       again()
@@ -113,8 +113,8 @@ function toError(error: unknown): SlackError {
   const refusal = refusalOf(error)
   const word = refusal?.type === 'refused' ? refusal.error : undefined
   if (word !== undefined && unauthorized.has(word)) {
-    const cure = 'Socket Mode takes an app-level token (xapp-…) with connections:write.'
-    return new SlackError('unauthorized', `Slack does not know the app's token (${word}). ${cure}`)
+    const cure = 'Socket Mode needs an app-level token (xapp-…) with connections:write.'
+    return new SlackError('unauthorized', `Slack rejected the app's token (${word}). ${cure}`)
   }
   const status = refusal?.type === 'status' ? `status ${refusal.code}` : undefined
   const what = word ?? status ?? networkCodeOf(error) ?? (error instanceof Error ? error.name : 'no reason')

@@ -87,7 +87,7 @@ export function createStream(options: StreamOptions): AppendStream {
     const oldest = recent.at(-calls)
     if (oldest !== undefined) {
       const retryAfterMs = oldest + perMs - now
-      throw new PortError('rate-limited', `${calls} streams in ${perMs} ms are enough.`, { retryAfterMs })
+      throw new PortError('rate-limited', `The limit of ${calls} streams in ${perMs} ms is reached.`, { retryAfterMs })
     }
     times.splice(0, times.length, ...recent, now)
   }
@@ -101,7 +101,7 @@ export function createStream(options: StreamOptions): AppendStream {
       if (!(error instanceof PortError) || !(isLacking(word) || isMisplaced(word))) throw error
       if (isLacking(word)) features.streams = false
       else onMisplaced()
-      throw new PortError('unreachable', `${error.message}. There are no streams here.`, { cause: error })
+      throw new PortError('unreachable', `${error.message}. Streams are not available here.`, { cause: error })
     }
   }
 }

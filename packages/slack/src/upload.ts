@@ -30,7 +30,7 @@ export async function upload(
   }
   const { files } = await call('files.uploadV2', options, { verb: 'upload' })
   const file = idIn(files)
-  if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack named no file.`)
+  if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
   for (let look = 0; look < looks; look++) {
     if (look > 0) await new Promise<void>((resolve) => void clock.after(lookMs, resolve))
     const ts = await messageOf(file, { call, channelId })

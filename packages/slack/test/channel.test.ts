@@ -194,7 +194,7 @@ describe('an answer that fails', () => {
     await until(() => errors.length > 0 && clock.pending > 0)
     await clock.advance(2000)
     await until(() => slack.screen('C1').length === 2)
-    expect(errors).toMatchObject([{ type: 'answer', message: /nobody answered in 2000 ms/ }])
+    expect(errors).toMatchObject([{ type: 'answer', message: /no response within 2000 ms/ }])
     expect(slack.screen('C1')[1]?.text).toBe('Done so.')
   })
 
@@ -318,7 +318,7 @@ describe('the socket', () => {
     channel.start()
     await until(() => slack.count('apps.connections.open') === 1)
     await clock.advance(30_000)
-    expect(errors).toMatchObject([{ type: 'updates', message: /nobody answered in 30000 ms/ }])
+    expect(errors).toMatchObject([{ type: 'updates', message: /no connection within 30000 ms/ }])
     await clock.advance(1000)
     await until(() => slack.sockets === 1 && clock.pending === 0)
   })

@@ -71,20 +71,20 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
 }
 
 const everywhere: ContractOptions['skip'] = {
-  'posts once for one key': 'Slack takes no key with a message',
-  'shows what nobody confirmed once, under its key': 'Slack takes no key with a message',
-  'writes a preview that is no message': 'Slack has no previews: its streams are messages',
-  'takes its status away in the end': 'Slack has no silent messages, so none is only a status',
-  'rings for what is loud alone': 'Slack has no silent messages: each rings who follows the thread',
+  'posts once per key': 'Slack takes no key with a message',
+  'shows an unconfirmed post once when repeated with its key': 'Slack takes no key with a message',
+  'writes a preview that is not a message': 'Slack has no previews: its streams are messages',
+  'removes its status at the end': 'Slack has no silent messages, so there is no separate status',
+  'notifies only for loud posts': 'Slack has no silent messages',
 }
 const thread: ContractOptions['skip'] = {
   ...everywhere,
-  'answers a message': 'in a thread every message answers the one that it began with',
+  'replies to a message': 'in a thread, every message replies to the first',
 }
 const direct: ContractOptions['skip'] = {
   ...everywhere,
-  'types, and stops it': 'what it is doing is said in threads alone',
-  'adds to a stream, which can be edited when it is closed': 'Slack streams into threads alone',
+  'starts and stops typing': 'activity is shown only in threads',
+  'appends to a stream, which can be edited once closed': 'Slack streams only in threads',
 }
 
 describe.each([

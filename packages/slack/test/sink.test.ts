@@ -60,7 +60,7 @@ async function show({ states }: Timeline, plan: Plan) {
     })
     for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
     const reply = states.at(-1)?.reply
-    if (!delivery || !reply) throw new Error('It never came to an end.')
+    if (!delivery || !reply) throw new Error('The sink did not settle in time.')
     const screen = slack.screen(channels[0] ?? 'C1').filter(({ from }) => from === 'bot')
     return { delivery, reply, slack, screen, limited: slack.calls.filter(({ status }) => status === 429).length }
   } finally {

@@ -9,7 +9,7 @@ const task = (id: string, status: Task['status'], title = `bash: ${id}`): Task =
 async function begin(...given: Parameters<typeof open>) {
   const opened = await open(...given)
   const { stream } = opened.port
-  if (!stream) throw new Error('It has no stream.')
+  if (!stream) throw new Error('The port has no append stream.')
   const shown = () => opened.slack.screen('C1').filter(({ from }) => from === 'bot')
   return { ...opened, stream, shown }
 }

@@ -81,8 +81,8 @@ async function finish(sink: Sink): Promise<void> {
   const { shown: messages, undelivered, doubtful, rateLimited } = await sink.settled()
   const calls = telegram.calls.filter((call) => call.chatId === chatId).length
   out.write(
-    `${messages} messages shown, ${undelivered.length} not, ${doubtful} in doubt; ${calls} calls, ` +
-      `${rateLimited} told to slow down; the phone rang ${telegram.notifications(chatId)} times.\n`,
+    `${messages} messages shown, ${undelivered.length} undelivered, ${doubtful} doubtful; ${calls} calls, ` +
+      `${rateLimited} rate-limited; ${telegram.notifications(chatId)} notifications.\n`,
   )
   // Runs inside `onInbound`, which `channel.stop` waits for: closing here would wait for itself.
   setImmediate(close)

@@ -100,18 +100,18 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
 
   function secured(): NonNullable<typeof webhook> {
     if (webhook) return webhook
-    throw new TelegramError('invalid', 'A webhook needs a secretToken: without one anybody could write to it.')
+    throw new TelegramError('invalid', 'A webhook needs a secretToken: without one, anyone could post to it.')
   }
 
   async function handleUpdate(value: unknown): Promise<void> {
     const update = toUpdate(value)
     if (update) return await hear(update)
-    onError(new TelegramError('malformed', "What handleUpdate was given is no update of Telegram's."))
+    onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
   }
 }
 
 function requireSecret(secretToken: string | undefined): void {
-  const fault = secretFault(secretToken, { form: { pattern: /^[\w-]{1,256}$/, words: 'of these characters alone' } })
+  const fault = secretFault(secretToken, { form: { pattern: /^[\w-]{1,256}$/, words: '1 to 256 of these characters' } })
   if (fault === undefined) return
   throw new TelegramError('invalid', `A webhook needs a secretToken of 1 to 256 of A-Z a-z 0-9 _ -. ${fault}`)
 }

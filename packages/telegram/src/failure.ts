@@ -80,7 +80,7 @@ function unanswered(error: unknown, call: string): PortError {
   const code = networkCodeOf(error)
   if (code !== undefined && beforeSending.has(code))
     return new PortError('unreachable', `${call}: Telegram can't be reached (${code}).`)
-  return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
+  return new PortError('ambiguous', `${call}: no readable response arrived${code ? ` (${code})` : ''}.`)
 }
 
 function isObject(value: unknown): value is object {

@@ -86,7 +86,7 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
     const update = toUpdate(value)
     if (update) return await hear(update)
     const id = updateIdOf(value) ?? 'without an id'
-    onError(new TelegramError('malformed', `The update ${id} can't be read; it was passed over.`))
+    onError(new TelegramError('malformed', `Skipped update ${id}, which can't be read.`))
   }
 
   /** Unconfirmed updates would come again after a restart. */
@@ -122,20 +122,20 @@ function toError(error: unknown): TelegramError {
   const refusal = refusalOf(error)
   if (!refusal) {
     const code = networkCodeOf(error)
-    return new TelegramError('updates', `Telegram gave no answer to getUpdates${code ? ` (${code})` : ''}.`)
+    return new TelegramError('updates', `Telegram did not respond to getUpdates${code ? ` (${code})` : ''}.`)
   }
   const { code, description } = refusal
   const cause = { cause: error }
   if (code === 409 && /webhook/i.test(description)) {
-    const cure = 'Remove it with deleteWebhook, or hear by `updates: "webhook"`.'
-    return new TelegramError('conflict', `The bot has a webhook, and can't be polled as well. ${cure}`, cause)
+    const cure = 'Remove it with deleteWebhook, or use `updates: "webhook"`.'
+    return new TelegramError('conflict', `The bot has a webhook, so it can't be polled. ${cure}`, cause)
   }
   if (code === 409) {
-    const cure = 'End the other one, or give it a bot of its own.'
+    const cure = 'Stop the other process, or give it its own bot.'
     return new TelegramError('conflict', `Another process polls the same bot. ${cure}`, cause)
   }
   if (code === 401 || code === 404) {
-    const words = `Telegram does not know the bot's token (${code}). Take the one that @BotFather shows now.`
+    const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
     return new TelegramError('unauthorized', words, cause)
   }
   return new TelegramError('updates', `getUpdates failed: ${code} ${description}`, cause)

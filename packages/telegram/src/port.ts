@@ -198,7 +198,7 @@ function htmlOf({ text, source }: Bubble): string {
 
 function fitting(text: string, shown: string): string {
   if (shown.length <= textLength) return text
-  throw new PortError('too-long', `${shown.length} units are too many; a message takes ${textLength}.`)
+  throw new PortError('too-long', `${shown.length} UTF-16 units are too many; the maximum is ${textLength}.`)
 }
 
 /** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */

@@ -69,5 +69,5 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
 export function requireToken(api: TelegramApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)
-    throw new TelegramError('invalid', `The bot's token can't be used. ${fault} @BotFather shows it.`)
+    throw new TelegramError('invalid', `The bot's token can't be used. ${fault} Use the token that @BotFather shows.`)
 }

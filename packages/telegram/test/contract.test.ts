@@ -69,13 +69,13 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
 }
 
 const unkeyed: ContractOptions['skip'] = {
-  'adds to a stream, which can be edited when it is closed': 'a draft is no message',
-  'posts once for one key': 'Telegram takes no key with a message',
-  'shows what nobody confirmed once, under its key': 'Telegram takes no key with a message',
+  'appends to a stream, which can be edited once closed': 'a draft is not a message',
+  'posts once per key': 'Telegram takes no key with a message',
+  'shows an unconfirmed post once when repeated with its key': 'Telegram takes no key with a message',
 }
 const group: ContractOptions['skip'] = {
   ...unkeyed,
-  'writes a preview that is no message': 'drafts are for private chats',
+  'writes a preview that is not a message': 'drafts are for private chats',
 }
 
 describe.each([

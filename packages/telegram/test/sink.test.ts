@@ -59,7 +59,7 @@ async function show({ states }: Timeline, { faults = [], features = {}, sink: op
     })
     for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
     const reply = states.at(-1)?.reply
-    if (!delivery || !reply) throw new Error('It never came to an end.')
+    if (!delivery || !reply) throw new Error('The sink did not settle in time.')
     return { delivery, reply, telegram, screen: telegram.screen(chatIds[0] ?? 7), limited: limited(telegram.calls) }
   } finally {
     await telegram.close()

@@ -72,7 +72,7 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
     } catch {
       throw new TestingError(
         'scenario',
-        `${method} ${path} answered ${response.status} with no JSON: ${answer.slice(0, 100)}`,
+        `${method} ${path} answered ${response.status} without JSON: ${answer.slice(0, 100)}`,
       )
     }
   }
@@ -86,7 +86,7 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
   const readList = async (path: string): Promise<readonly unknown[]> => {
     const list = await read(path)
     if (Array.isArray(list)) return list
-    throw new TestingError('scenario', `GET ${path} is no list.`)
+    throw new TestingError('scenario', `GET ${path} did not return a list.`)
   }
   const statuses = async (): Promise<Record<string, unknown>> =>
     (await read('/session/status')) as Record<string, unknown>

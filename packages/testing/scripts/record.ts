@@ -108,7 +108,7 @@ const work = async (): Promise<void> => {
     const name = `${next.version}/${next.scenario.name}`
     const reason = unsupportedReason(next.version, next.scenario.name)
     if (reason !== undefined) {
-      console.log(`${name}: left out: ${reason}`)
+      console.log(`${name}: skipped: ${reason}`)
       continue
     }
     const startedAt = Date.now()

@@ -78,7 +78,7 @@ const npmInstall = (folder: string, what: string): Promise<void> =>
       said = `${said}${chunk.toString('utf8')}`.slice(-2000)
     })
     npm.once('error', reject)
-    npm.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`npm ended with ${code}: ${said.trim()}`))))
+    npm.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`npm exited with ${code}: ${said.trim()}`))))
   })
 
 /**

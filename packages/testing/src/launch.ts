@@ -120,6 +120,6 @@ const warm = async (url: string, directory: string, headers: Readonly<Record<str
   const said = (await response.text()).slice(0, 500)
   throw new TestingError(
     'launch',
-    `OpenCode refused its opencode.json (${response.status}): mend the config option. It said: ${said}`,
+    `OpenCode rejected its opencode.json (${response.status}): fix the config option. It said: ${said}`,
   )
 }

@@ -119,7 +119,7 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
   })
   const address = server.address()
   if (address === null || typeof address === 'string')
-    throw new TestingError('model', 'The scripted model got no port; pass one as `port`.')
+    throw new TestingError('model', 'The scripted model could not get a port; pass one as `port`.')
 
   return {
     url: `http://127.0.0.1:${address.port}/v1`,

@@ -91,7 +91,7 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
     const what = `${version}/${scenario}${global ? ' (global)' : ''}`
     throw new TestingError(
       'recording',
-      `There is no recording ${what}: see listRecordings(), or make it with npm run record.`,
+      `There is no recording ${what}: see listRecordings(), or create it with npm run record.`,
     )
   }
   const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as Truth

@@ -105,7 +105,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const deadline = Date.now() + readyMs
   while (!(await isHealthy(url, headers))) {
     if (failure !== undefined || !isRunning(child)) {
-      const why = failure?.message ?? `it ended with ${child.exitCode ?? child.signalCode}`
+      const why = failure?.message ?? `it exited with ${child.exitCode ?? child.signalCode}`
       throw new TestingError(
         'launch',
         `OpenCode did not start at ${url}: ${why}. It said: ${said.trim() || '(nothing)'}`,

@@ -2,7 +2,7 @@
 export async function until(isSo: () => boolean, what = isSo.toString(), withinMs = 5000): Promise<void> {
   const end = performance.now() + withinMs
   while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    if (performance.now() > end) throw new Error(`Timed out waiting for: ${what}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

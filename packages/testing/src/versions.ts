@@ -11,7 +11,7 @@ export interface Unsupported {
 export const unsupported: readonly Unsupported[] = ['1.1.65', '1.2.27', '1.14.41'].map((version) => ({
   version,
   scenario: 'subagent-background',
-  reason: 'Sub-agents in the background came with 1.15; before, the argument is ignored.',
+  reason: 'Background sub-agents came with 1.15; earlier servers ignore the argument.',
 }))
 
 /** Why a scenario is not recorded with a version; undefined if it is recorded. */

@@ -17,7 +17,7 @@ const streamed =
     return deltas.join('').includes(words) ? undefined : `the words ${words} were not streamed`
   }
 
-/** What each recording must show, so that its name is no empty promise. A scenario without clues fails its test. */
+/** What each recording must show, so that its name keeps its promise. A scenario without clues fails its test. */
 export const clues: Readonly<Record<string, readonly Clue[]>> = {
   plain: [...whole, streamed('Hello! This is a plain'), kept('This is a plain answer')],
   'tools-todos': [

@@ -44,7 +44,7 @@ export const start = async (options: Partial<DiscordOptions> = {}): Promise<Star
 export const until = async (isSo: () => boolean): Promise<void> => {
   const end = performance.now() + 10_000
   while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${isSo.toString()}`)
+    if (performance.now() > end) throw new Error(`Timed out waiting for: ${isSo.toString()}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -90,7 +90,7 @@ describe('what cannot be launched says what to do', () => {
     const broken = { extra: { provider: 'none' } }
     await expect(launchOpencode({ model: 'http://127.0.0.1:1/v1', config: broken })).rejects.toMatchObject({
       type: 'launch',
-      message: expect.stringContaining('mend the config'),
+      message: expect.stringContaining('fix the config'),
     })
   })
 })

@@ -130,7 +130,7 @@ describe('a person', () => {
     const trigger_id = await trigger()
     expect((await call('views.open', { trigger_id, view })).ok).toBe(true)
     expect((await call('views.open', { trigger_id, view })).error).toBe('invalid_trigger_id')
-    await expect(slack.submit([''])).rejects.toThrow(/"Name" is to be filled in/)
+    await expect(slack.submit([''])).rejects.toThrow(/"Name" must be filled in/)
     expect(await slack.submit(['Rex'])).toBe(true)
     expect(received.at(-1)?.body).toMatchObject({
       type: 'view_submission',

@@ -227,7 +227,7 @@ describe('the channel', () => {
     await rest()
     expect([heard, errors.map(({ name, message }) => `${name} ${message}`)]).toEqual([
       [],
-      Array(2).fill("WhatsAppError A message can't be read; it was passed over."),
+      Array(2).fill("WhatsAppError Skipped a message that can't be read."),
     ])
   })
 

@@ -74,7 +74,7 @@ export async function ending(call: Promise<unknown> | undefined): Promise<object
 export async function passing(clock: HandClock, isSo: () => boolean, what = isSo.toString()): Promise<void> {
   const end = performance.now() + 5000
   for (let turn = 1; !isSo(); turn++) {
-    if (performance.now() > end) throw new Error(`Never came to be: ${what}`)
+    if (performance.now() > end) throw new Error(`Timed out waiting for: ${what}`)
     await new Promise((resolve) => setImmediate(resolve))
     if (turn % 20 === 0) await clock.advance(1000)
   }

@@ -77,20 +77,20 @@ const noStreams = 'WhatsApp has no streams'
 const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
 const cloud: ContractOptions['skip'] = {
   'edits in place': noEdits,
-  'takes an edit to the same for done': noEdits,
-  'rings for no edit': noEdits,
-  'tells that a message is gone': noEdits,
-  'tells that a message cannot be edited any more': noEdits,
-  'tells of edits and removals as of posts': noEdits,
-  'takes its status away in the end': noEdits,
+  'treats an edit without changes as done': noEdits,
+  'does not notify for edits': noEdits,
+  'reports a message that is gone': noEdits,
+  'reports a message that can no longer be edited': noEdits,
+  'reports faults of edits and removals like those of posts': noEdits,
+  'removes its status at the end': noEdits,
   removes: noRemoval,
-  'takes the removal of what is gone for done': noRemoval,
-  'rings for what is loud alone': 'the Cloud API can post nothing silently',
-  'posts once for one key': 'the Cloud API takes no key with a message',
-  'shows what nobody confirmed once, under its key': 'the Cloud API takes no key with a message',
-  'writes a preview that is no message': 'WhatsApp has no previews',
-  'adds to a stream, which can be edited when it is closed': noStreams,
-  'tells that its markup is refused, or does without': noMarkup,
+  'treats the removal of a missing message as done': noRemoval,
+  'notifies only for loud posts': 'the Cloud API has no silent posts',
+  'posts once per key': 'the Cloud API takes no key with a message',
+  'shows an unconfirmed post once when repeated with its key': 'the Cloud API takes no key with a message',
+  'writes a preview that is not a message': 'WhatsApp has no previews',
+  'appends to a stream, which can be edited once closed': noStreams,
+  'reports refused markup, or posts without it': noMarkup,
   'shows a reply once when the first post is unparsable': noMarkup,
 }
 
@@ -163,14 +163,14 @@ function baileysStage(jid: string): Stage {
 
 const silence = 'WhatsApp can post nothing silently'
 const linked: ContractOptions['skip'] = {
-  'rings for what is loud alone': silence,
-  'takes its status away in the end': `${silence}: there is no status but below a text`,
-  'shows buttons, and takes them away': 'linked devices have no buttons',
-  'asks, and takes the press of a button for the answer': 'linked devices have no buttons',
+  'notifies only for loud posts': silence,
+  'removes its status at the end': `${silence}: a status is only shown below a text`,
+  'shows buttons and removes them': 'linked devices have no buttons',
+  'asks, and accepts a button press as the answer': 'linked devices have no buttons',
   'keeps secrets out of its errors': 'a socket is handed over connected: the port is given no secret',
-  'writes a preview that is no message': 'WhatsApp has no previews',
-  'adds to a stream, which can be edited when it is closed': noStreams,
-  'tells that its markup is refused, or does without': noMarkup,
+  'writes a preview that is not a message': 'WhatsApp has no previews',
+  'appends to a stream, which can be edited once closed': noStreams,
+  'reports refused markup, or posts without it': noMarkup,
   'shows a reply once when the first post is unparsable': noMarkup,
 }
 

@@ -33,7 +33,7 @@ async function play({ states }: Timeline, { clock, sink, rest }: Playing): Promi
   })
   for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
   const reply = states.at(-1)?.reply
-  if (!delivery || !reply) throw new Error('It never came to an end.')
+  if (!delivery || !reply) throw new Error('The sink did not settle in time.')
   return { delivery, reply }
 }
 

@@ -263,7 +263,7 @@ describe("a message that can't be delivered after all", () => {
     await opened.channel.webhook(signed(opened, bodyOf({ ...value([]), statuses, errors })))
     expect(opened.errors.map(({ message }) => message)).toEqual([
       `Message wamid.a to ${person} was not delivered: 1 Odd. Very.`,
-      'Message wamid.c to DE.1 was not delivered: -1 nobody said why',
+      'Message wamid.c to DE.1 was not delivered: -1 no reason given',
       'The Cloud API reports 130429 Rate limit hit',
     ])
   })

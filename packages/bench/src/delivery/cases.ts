@@ -24,7 +24,7 @@ export function madeCases(): readonly Case[] {
   return [
     { name: 'a reply of 8,600 letters', timeline: timelineOf(words(8600), fast) },
     { name: 'one of 17,000', timeline: timelineOf(words(17_000), fast) },
-    { name: 'ten minutes of a tool in mid-sentence', timeline: timelineOf(first, fast, second), isLong: true },
+    { name: 'a ten-minute tool call in mid-sentence', timeline: timelineOf(first, fast, second), isLong: true },
     { name: 'a 429 on the last edit', timeline: timelineOf(words(2000), fast), refuseLast: true },
     { name: 'six minutes of writing', timeline: timelineOf(words(3600), slow), isLong: true },
   ]

@@ -57,7 +57,7 @@ function watchLag(): () => number {
 
 function table(): string {
   const head =
-    '| | | missing | twice | longest unseen | after the end | 429s | messages that rang |\n|---|---|---|---|---|---|---|---|'
+    '| | | missing | twice | longest unseen | after the end | 429s | notifications |\n|---|---|---|---|---|---|---|---|'
   const lines = rows.map(({ platform, name, ours, peer }) => {
     const both = (tell: (one: Watched) => string): string => `${tell(ours)} / ${tell(peer)}`
     const cells = [
@@ -70,7 +70,7 @@ function table(): string {
     ]
     return `| ${platform} | ${name} | ${cells.join(' | ')} |`
   })
-  return `${[head, ...lines].join('\n')}\n\nOurs / Chat SDK 4.41. Letters, and times at the replies' own pace; measured ${factor} times as fast, by a process that was late by up to ${seconds(latestMs)}.\n`
+  return `${[head, ...lines].join('\n')}\n\nOurs / Chat SDK 4.41. Missing and twice count letters. Times are at the replies' own pace, measured ${factor} times as fast; timers were late by up to ${seconds(latestMs)}.\n`
 }
 
 function seconds(ms: number | null): string {

@@ -14,15 +14,15 @@ const seconds = (ms: number): string => (Number.isFinite(ms) ? `${(ms / 1000).to
 const rows: readonly (readonly [string, (all: readonly Watched[]) => string])[] = [
   ['letters missing', (all) => String(total(all, (one) => one.missing))],
   ['letters twice', (all) => String(total(all, (one) => one.doubled))],
-  ['longest time a finished sentence was not seen', (all) => seconds(most(all, (one) => one.invisibleMs))],
+  ['longest time a finished sentence stayed unseen', (all) => seconds(most(all, (one) => one.invisibleMs))],
   ['posts and edits of the answer', (all) => String(total(all, ({ writes }) => writes))],
   [
     'other calls',
     (all) => String(total(all, (one) => Object.values(one.calls).reduce((a, b) => a + b, 0) - one.writes)),
   ],
-  ['refused for their rate', (all) => String(total(all, (one) => one.rateLimited))],
+  ['rate-limited calls', (all) => String(total(all, (one) => one.rateLimited))],
   ['notifications', (all) => String(total(all, (one) => one.notifications))],
-  ['from its end to the whole answer, longest', (all) => seconds(most(all, (one) => one.finalMs ?? Infinity))],
+  ['longest time from the end to the full answer', (all) => seconds(most(all, (one) => one.finalMs ?? Infinity))],
 ]
 const lines = rows.map(([what, tell]) => `| ${what} | ${tell(ours)} | ${tell(peer)} |`)
 process.stdout.write(

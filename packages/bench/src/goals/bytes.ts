@@ -71,7 +71,7 @@ async function besideFloor(
     effort,
   })
   if (count.units === 0 || count.settled === 0)
-    throw new Error('The pipeline under measurement told its observer nothing.')
+    throw new Error('The measured pipeline reported nothing to its observer.')
   return value
 }
 

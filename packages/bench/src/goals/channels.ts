@@ -24,12 +24,12 @@ function shown(): Promise<readonly Row[]> {
 export const channelGoals: readonly Goal[] = [
   {
     id: 'channels.missing',
-    what: 'letters of five hard replies that chats on Slack, Discord and WhatsApp lack at the end, or show twice',
+    what: 'letters missing or duplicated in Slack, Discord and WhatsApp chats after five hard replies',
     unit: 'letters',
     bound: { atMost: 0 },
     measure: async () => {
       const rows = await shown()
-      if (rows.length !== 15) throw new Error(`Of 15 replies ${rows.length} were shown.`)
+      if (rows.length !== 15) throw new Error(`Only ${rows.length} of 15 replies were shown.`)
       return rows.reduce((sum, { ours }) => sum + ours.missing + ours.doubled, 0)
     },
   },

@@ -16,28 +16,28 @@ const scenarios = ['long-markdown', 'tools-todos', 'subagent']
 export const deliveryGoals: readonly Goal[] = [
   {
     id: 'delivery.missing',
-    what: 'letters of three recorded replies that a Telegram chat lacks at the end, or shows twice',
+    what: 'letters missing or duplicated in a Telegram chat after three recorded replies',
     unit: 'letters',
     bound: { atMost: 0 },
     measure: async () => sum((await allOf('ours')).map(({ missing, doubled }) => missing + doubled)),
   },
   {
     id: 'delivery.429',
-    what: 'calls for them that were refused for their rate',
+    what: 'rate-limited calls for these replies',
     unit: 'calls',
     bound: { atMost: 0 },
     measure: async () => sum((await allOf('ours')).map(({ rateLimited }) => rateLimited)),
   },
   {
     id: 'delivery.invisible',
-    what: 'longest time that a finished sentence is not to be seen, against the pace of edits',
+    what: 'longest time a finished sentence stays unseen, against the edit interval',
     unit: '× as long',
     bound: { atMost: 1.2 },
     measure: async () => Math.max(...(await allOf('ours')).map(({ invisibleMs }) => invisibleMs)) / intervalMs,
   },
   {
     id: 'delivery.calls',
-    what: 'posts and edits of the answers against those of Chat SDK',
+    what: 'posts and edits of the answers, against Chat SDK',
     unit: '× as many',
     bound: { atMost: 1 },
     measure: async () => {
@@ -47,14 +47,14 @@ export const deliveryGoals: readonly Goal[] = [
   },
   {
     id: 'render.100k',
-    what: 'splitting 100 KB of Markdown and rendering it as Telegram HTML, never seen before (median)',
+    what: 'splitting 100 KB of uncached Markdown and rendering it as Telegram HTML (median)',
     unit: 'ms',
     bound: { atMost: 30 },
     measure: () => timed(15, (round) => renderAll(markdownOf(100_000, round))),
   },
   {
     id: 'render.tail',
-    what: 'healing and rendering a tail of 10 KB that grew by a word (median)',
+    what: 'closing and rendering a 10 KB tail that grew by a word (median)',
     unit: 'ms',
     bound: { atMost: 2 },
     measure: () => {

@@ -48,14 +48,14 @@ export const growthGoals: readonly Goal[] = [
   },
   {
     id: 'growth.asks',
-    what: '5,000 asks that are asked and answered against 1,250',
+    what: '5,000 asks, each asked and answered, against 1,250',
     unit: '× as long',
     bound: { atMost: 10 },
     measure: (effort) => many(effort, eventsOfAsks(1250), eventsOfAsks(5000)),
   },
   {
     id: 'cpu.100',
-    what: 'that observer on a stream of 100 deltas/s, part of 5,000 deltas',
+    what: 'that observer on a stream of 100 deltas/s, in a part of 5,000 deltas',
     unit: '% of a core',
     bound: { atMost: 1 },
     measure: () => share(100),
@@ -114,7 +114,7 @@ function read(chunks: readonly Uint8Array[], perSecond: number | undefined): voi
       return now
     },
   })
-  if (count.reads === 0) throw new Error('The observer that reads the text never read it.')
+  if (count.reads === 0) throw new Error('The reading observer never read the text.')
 }
 
 const everyMs = 50

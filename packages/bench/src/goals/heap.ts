@@ -12,7 +12,7 @@ const replies = { full: { first: 2000, all: 12_000 }, quick: { first: 2000, all:
 export const heapGoals: readonly Goal[] = [
   {
     id: 'heap.sessions',
-    what: 'heap under watch() after 10,000 more settled replies, each in a session of its own',
+    what: 'heap under watch() after 10,000 more settled replies, each in its own session',
     unit: '× as large',
     bound: { atMost: 1.05 },
     measure: (effort) => afterReplies(effort, false),

@@ -19,7 +19,7 @@ export const historyGoals: readonly Goal[] = [
   },
   {
     id: 'history.20000.limit',
-    what: 'the same on a server before 1.2, which knows a limit and no pages',
+    what: 'the same on a server before 1.2, which supports a limit but no paging',
     unit: 'ms',
     bound: { atMost: 50 },
     measure: (effort) => blocks(effort, limited),

@@ -21,7 +21,7 @@ export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal
 function ratio(path: Path, units: number, size: string): Goal {
   return {
     id: `hostile.${path.id}.${size}`,
-    what: `cutting and rendering ${size.toUpperCase()} of the worst pattern, ${path.id}, against plain text${path.floor ? `, ${path.floor.id}` : ''}`,
+    what: `splitting and rendering ${size.toUpperCase()} of the worst pattern, ${path.id}, against plain text${path.floor ? `, ${path.floor.id}` : ''}`,
     unit: '× as long',
     bound: { atMost: 5 },
     measure: () => told(worstOf(ratios(path, units))),

@@ -27,7 +27,7 @@ export const liveGoals: readonly Goal[] = [
   },
   {
     id: 'load.cpu',
-    what: 'what that takes, collecting garbage included',
+    what: 'CPU time for that, including garbage collection',
     unit: '% of a core',
     bound: { atMost: 100 },
     measure: cpuShare,

@@ -10,7 +10,7 @@ const rounds = { full: 15, quick: 5 }
 export const resyncGoals: readonly Goal[] = [
   {
     id: 'resync.1000',
-    what: 'resync of a session with 1,000 messages (median), fetching and JSON.parse of the answers included',
+    what: 'resync of a session with 1,000 messages (median), including fetching and JSON.parse',
     unit: 'ms of CPU',
     bound: { atMost: 150 },
     measure: resyncs,
@@ -52,6 +52,6 @@ async function resyncs(effort: Effort): Promise<number> {
     if (at >= 0) times.push((user + system) / 1000)
   }
   await opencode.close()
-  if (heard === 0) throw new Error('Nothing of the session under way was read.')
+  if (heard === 0) throw new Error('The running session was not read.')
   return median(times)
 }

@@ -11,7 +11,7 @@ const sessions = 1000
 export const sessionGoals: readonly Goal[] = [
   {
     id: 'sessions.1000',
-    what: '1,000 sessions interleaved against the same streams one after another',
+    what: '1,000 sessions interleaved, against the same streams in sequence',
     unit: '× as long',
     bound: { atMost: 1.2 },
     measure: besideOneAfterAnother,

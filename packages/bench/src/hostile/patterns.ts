@@ -86,7 +86,7 @@ function lines(id: string, line: (at: number, round: number) => string): Pattern
     write(units, round) {
       const letter = letters.charAt(round)
       if (letter === '') {
-        throw new RangeError(`Round ${round} of ${id} has no letter of its own: there are ${letters.length}.`)
+        throw new RangeError(`Round ${round} of ${id} has no letter left: there are only ${letters.length}.`)
       }
       return `${written(units - 8, (at) => line(at, round).replaceAll('N', letter))} ${letter}${round}`
     },

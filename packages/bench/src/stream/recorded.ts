@@ -7,6 +7,6 @@ export function recordedStreams(
   isWanted: (version: string) => boolean = () => true,
 ): readonly (readonly Uint8Array[])[] {
   const names = listRecordings().filter(({ version }) => isWanted(version))
-  if (names.length === 0) throw new Error('There are no recordings to measure with; make them with npm run record.')
+  if (names.length === 0) throw new Error('No recordings to measure with; create them with npm run record.')
   return names.map(({ version, scenario }) => chunksOfBytes(readRecording({ version, scenario }).bytes, chunking))
 }

@@ -154,7 +154,9 @@ export function createAskFinder(options: TakingOptions): AskFinder {
     } catch (cause) {
       const what = cause instanceof Error ? cause.message : String(cause)
       onError(
-        new SinkError('may-answer', `mayAnswer failed for ${ask.requestID}, which counts as no: ${what}`, { cause }),
+        new SinkError('may-answer', `mayAnswer failed for ${ask.requestID}, which counts as a refusal: ${what}`, {
+          cause,
+        }),
       )
       return false
     }

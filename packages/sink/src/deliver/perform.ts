@@ -101,5 +101,5 @@ function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: PerformOpti
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error
   const words = error instanceof Error ? error.message : String(error)
-  return new PortError('ambiguous', `The port failed without saying how: ${words}`, { cause: error })
+  return new PortError('ambiguous', `The port failed with something other than a PortError: ${words}`, { cause: error })
 }

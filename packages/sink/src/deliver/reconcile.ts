@@ -218,7 +218,7 @@ export function deliveryOf(ledger: Ledger, missing: readonly string[] = []): Del
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
       ...failed.map(({ key, reason = '' }) => ({ key, reason })),
-      ...missing.map((key) => ({ key, reason: 'The sink was stopped before it was shown.' })),
+      ...missing.map((key) => ({ key, reason: 'The sink was stopped before showing it.' })),
     ],
     doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
     calls: ledger.calls,

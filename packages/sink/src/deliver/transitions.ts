@@ -161,7 +161,7 @@ export function fixed(ledger: Ledger, entry: Entry): Ledger {
 /** An older text may have been posted under its id, and it stays. If it is the last message, post again below it. */
 function outdated(ledger: Ledger, entry: Entry): Ledger {
   if (ledger.entries.at(-1)?.key === entry.key) return emptied(ledger, entry)
-  const reason = 'It may show an older text, and cannot be edited any more.'
+  const reason = 'It may show an older text and can no longer be edited.'
   return changeEntry(ledger, entry.key, { state: 'failed', isFixed: true, reason })
 }
 

@@ -26,7 +26,7 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
       const text = await store.read(key)
       return text === undefined ? emptyLedger : toLedger(text)
     } catch (cause) {
-      const words = `The ledger ${key} could not be read: what this chat shows already is not known, and may come twice.`
+      const words = `The ledger ${key} could not be read: what this chat already shows is unknown, so it may be shown twice.`
       onError(new SinkError('store', words, { cause }))
       return emptyLedger
     }
@@ -44,7 +44,7 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
     } catch (cause) {
       if (isTold) return
       isTold = true
-      const words = `The ledger ${key} could not be written: after a restart nobody would know what this chat shows.`
+      const words = `The ledger ${key} could not be written: after a restart, what this chat shows would be unknown.`
       onError(new SinkError('store', words, { cause }))
     }
   }

@@ -31,8 +31,8 @@ export interface ContractOptions {
 export function portContract({ name, setup, skip = {} }: ContractOptions): readonly Clause[] {
   const reasons = new Map(Object.entries(skip))
   for (const [clause, reason] of reasons) {
-    if (!demands.some((demand) => demand.name === clause)) throw new Error(`There is no clause "${clause}" to skip.`)
-    if (reason.trim() === '') throw new Error(`The clause "${clause}" is skipped without a reason.`)
+    if (!demands.some((demand) => demand.name === clause)) throw new Error(`Unknown clause to skip: "${clause}".`)
+    if (reason.trim() === '') throw new Error(`The clause "${clause}" is skipped without a reason: give one.`)
   }
   return demands.map((demand: Demand) => {
     const reason = reasons.get(demand.name)
@@ -55,19 +55,21 @@ async function onStage(
 }
 
 async function hold(demand: Demand, stage: Stage): Promise<void> {
-  if (demand.needs && !demand.needs(stage)) throw new Error('It lacks what this takes: skip it, and say why.')
+  if (demand.needs && !demand.needs(stage))
+    throw new Error('The port lacks a capability that this clause needs: skip the clause and give a reason.')
   await demand.run(stage)
 }
 
 /** Checks that a skip is needed: the platform lacks what the clause needs, or the clause fails. */
 async function lack(demand: Demand, stage: Stage): Promise<void> {
   if (demand.needs) {
-    if (demand.needs(stage)) throw new Error('It has what this takes: it cannot be skipped.')
+    if (demand.needs(stage))
+      throw new Error('The port has every capability that this clause needs, so the clause cannot be skipped.')
     return
   }
   const holds = await demand.run(stage).then(
     () => true,
     () => false,
   )
-  if (holds) throw new Error('It holds: it need not be skipped.')
+  if (holds) throw new Error('The clause holds, so it must not be skipped.')
 }

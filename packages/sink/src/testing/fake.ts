@@ -123,7 +123,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
       if (fault?.type === 'deleted') deleteNewest()
       else if (fault && fault.type !== 'done') throw asked(fault)
       const value = act()
-      if (fault?.type === 'done') throw new PortError('ambiguous', 'It was done, and nobody said so.')
+      if (fault?.type === 'done') throw new PortError('ambiguous', 'The call took effect, but its response was lost.')
       calls.push({ at, verb, result: 'done' })
       return value
     } catch (error) {
@@ -137,7 +137,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     if (type === 'fixed') for (const message of messages) change(message, (one) => ({ ...one, openUntil: undefined }))
     if (limited) frozenUntil = clock.now() + retryAfterMs
     const kind = type === 'done' || type === 'deleted' ? 'ambiguous' : type
-    return new PortError(kind, `It was asked to fail: ${type}.`, limited ? { retryAfterMs } : {})
+    return new PortError(kind, `Injected fault: ${type}.`, limited ? { retryAfterMs } : {})
   }
 
   function spend(at: number): void {
@@ -180,10 +180,10 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
   function edit({ id }: MessageRef, bubble: Bubble): void {
     const at = messages.findIndex((message) => message.id === id)
     const message = messages[at]
-    if (!message || removed.has(id)) throw new PortError('gone', 'There is no such message.')
+    if (!message || removed.has(id)) throw new PortError('gone', 'No such message.')
     if (clock.now() - (postedAt.get(id) ?? 0) > (limits.editWindowMs ?? Number.POSITIVE_INFINITY))
-      throw new PortError('fixed', 'It is too old to be edited.')
-    if (isOpen(message)) throw new PortError('refused', 'It is being added to.')
+      throw new PortError('fixed', 'The message is too old to be edited.')
+    if (isOpen(message)) throw new PortError('refused', 'The message is an open stream.')
     fits(bubble)
     messages[at] = { ...message, text: bubble.text, buttons: bubble.buttons, edits: message.edits + 1 }
   }
@@ -196,10 +196,10 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
 
   function add(ref: MessageRef, { text, tasks }: StreamPiece, isOpened: boolean): void {
     const message = messages.find(({ id }) => id === ref.id)
-    if (!message || removed.has(ref.id)) throw new PortError('gone', 'There is no such message.')
-    if (!isOpen(message)) throw new PortError('fixed', 'It is not being added to.')
+    if (!message || removed.has(ref.id)) throw new PortError('gone', 'No such message.')
+    if (!isOpen(message)) throw new PortError('fixed', 'The message is not an open stream.')
     const whole = message.text + text
-    if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} units are too many.`)
+    if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} UTF-16 units are too many.`)
     const told = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
     change(ref, (one) => ({ ...one, text: whole, tasks: told, openUntil: isOpened ? one.openUntil : undefined }))
   }
@@ -213,8 +213,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
   }
 
   function fits({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
-    if (text.trim() === '') throw new PortError('refused', 'An empty message.')
-    if (text.length > limits.maxLength) throw new PortError('too-long', `${text.length} units are too many.`)
+    if (text.trim() === '') throw new PortError('refused', 'The message is empty.')
+    if (text.length > limits.maxLength) throw new PortError('too-long', `${text.length} UTF-16 units are too many.`)
     const { buttons: most } = limits
     if (buttons.length > (most?.rows ?? 0) || buttons.some((row) => row.length > (most?.perRow ?? 0)))
       throw new PortError('refused', 'Too many buttons.')

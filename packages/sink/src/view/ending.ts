@@ -78,7 +78,7 @@ function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Ca
 }
 
 function reasonOf(error: ReplyFailure | undefined): string {
-  if (!error) return 'nobody said why.'
+  if (!error) return 'no reason given.'
   const [line = ''] = error.message.split('\n')
   const reason = line.trim() === '' ? error.name : line.trim()
   const short = clip(reason, 300)

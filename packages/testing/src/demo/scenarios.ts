@@ -23,11 +23,15 @@ const grown = (step: Step, index: number): Step => {
 /** What `startDemo` can play; the first one is the default. */
 export const demoScenarios: readonly DemoScenario[] = [
   demo(
-    'The total of the cart is wrong when there is a discount. Please find out why and mend it.',
-    scenario('demo', 'Plans, runs tools, keeps a todo list, asks a question, and mends a bug as the answer says.', {
-      title: 'Mend the discount',
-      steps: shopSteps.map(grown),
-    }),
+    'The total of the cart is wrong when there is a discount. Please find out why and fix it.',
+    scenario(
+      'demo',
+      'Plans, runs tools, keeps a todo list, asks a question, and fixes a bug according to the answer.',
+      {
+        title: 'Fix the discount',
+        steps: shopSteps.map(grown),
+      },
+    ),
   ),
   demo(
     'Please run the tests.',
@@ -36,12 +40,12 @@ export const demoScenarios: readonly DemoScenario[] = [
       config: { permission: { bash: 'ask' } },
       steps: [
         [
-          text('I will run the tests, if I may.'),
+          text('I will run the tests, if you allow it.'),
           tool('bash', { command: 'node --test', description: 'Run the tests' }),
         ],
         {
           branches: [
-            { includes: 'rejected', pieces: [text('Then I leave them alone, and have told you nothing new.')] },
+            { includes: 'rejected', pieces: [text('Then I will leave them alone and have nothing new to report.')] },
           ],
           otherwise: [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
         },
@@ -49,12 +53,12 @@ export const demoScenarios: readonly DemoScenario[] = [
     }),
   ),
   demo(
-    'Please let somebody else look at the cart.',
-    scenario('subagent', 'Gives a task to a sub-agent, which runs tools of its own.', {
-      title: 'Look at the cart',
+    'Please have a sub-agent review the cart.',
+    scenario('subagent', 'Delegates a task to a sub-agent, which runs its own tools.', {
+      title: 'Review the cart',
       steps: [
         [
-          text('I send somebody to look.'),
+          text('I will send a sub-agent to review it.'),
           tool('task', {
             description: 'Review the cart',
             prompt: `Review src/cart.js. ${scenarioToken('subagent/child')}`,
@@ -65,9 +69,9 @@ export const demoScenarios: readonly DemoScenario[] = [
       ],
       more: {
         child: [
-          [text('I read it first.'), tool('read', { filePath: 'src/cart.js' })],
+          [text('I will read it first.'), tool('read', { filePath: 'src/cart.js' })],
           [tool('bash', { command: 'grep -n discount src/cart.js; sleep 1', description: 'Find the discount' })],
-          [text('`discount` is a parameter that nothing uses.')],
+          [text('Nothing uses the parameter `discount`.')],
         ],
       },
     }),
@@ -81,13 +85,13 @@ export const demoScenarios: readonly DemoScenario[] = [
   ),
   demo(
     'Please be patient with the model.',
-    scenario('retry', 'The model is overloaded, the server waits and tries again.', {
+    scenario('retry', 'The model is overloaded; the server waits and retries.', {
       title: 'Patience',
       steps: [
         {
           attempts: [
             [failure(429, 'Rate limit reached', { 'retry-after': '3' })],
-            [text('Thank you for waiting. The model was overloaded, and the server tried again by itself.')],
+            [text('Thank you for waiting. The model was overloaded, and the server retried on its own.')],
           ],
         },
       ],

@@ -41,7 +41,7 @@ export function createEndpoint(clock: Clock): Endpoint {
     const { status, answer } = await post(url, ping)
     if (forged.status !== 401 || status !== 200 || answer?.type !== 1) {
       const said = `it answered a PING with ${status}, and a forged one with ${forged.status}`
-      throw new TestingError('discord', `Discord would not take ${url} for interactions: ${said}.`)
+      throw new TestingError('discord', `Discord did not accept ${url} for interactions: ${said}.`)
     }
     current = url
   }

@@ -115,7 +115,7 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     said: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'>,
   ) {
     if (channel.kind === 'group')
-      throw new TestingError('discord', `Bots read nothing in channel ${channel.id}: it is people's own.`)
+      throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
     const post = putPost(world, channel, { flags: 0, rows: [], components: [], files: [], ...said })
     const event = { ...messageOf(post, channel, world.me), ...gatewayFieldsOf(channel, said.from) }
     gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })

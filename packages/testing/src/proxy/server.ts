@@ -237,5 +237,5 @@ function refuseWith(how: 500 | 'html', outgoing: ServerResponse): void {
     return
   }
   outgoing.writeHead(500, { 'content-type': 'application/json' })
-  outgoing.end(JSON.stringify({ name: 'UnknownError', data: { message: 'A failure that was asked for.' } }))
+  outgoing.end(JSON.stringify({ name: 'UnknownError', data: { message: 'An injected failure.' } }))
 }

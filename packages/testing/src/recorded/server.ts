@@ -164,7 +164,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       failing = { ...failing, count: failing.count - 1 }
       if (failing.how === 'refused') throw new TypeError('fetch failed')
       if (failing.how === 'html') return new Response('<html></html>', { headers: { 'content-type': 'text/html' } })
-      return json({ name: 'UnknownError', data: { message: 'A failure that was asked for.' } }, 500)
+      return json({ name: 'UnknownError', data: { message: 'An injected failure.' } }, 500)
     }
     if (pathname === '/global/event' || pathname === '/event') return listen(signal)
     foldUp()

@@ -20,7 +20,7 @@ const asking = { permission: { bash: 'ask' } } as const
 
 /** Turns that wait for a person. */
 export const asks = [
-  scenario('question', 'The agent asks one question, a person answers, the agent goes on.', {
+  scenario('question', 'The agent asks one question, a person answers, the agent continues.', {
     steps: [[text('One thing first.'), tool('question', { questions: [colours] })], [text('Blue it is.')]],
   }),
   scenario('questions-multi', 'Three questions at once: one label, several labels, and free text.', {
@@ -36,7 +36,7 @@ export const asks = [
     config: asking,
     steps: [[text('I will run it.'), bash('echo allowed')], [text('It ran.')]],
   }),
-  scenario('permission-always', 'Permission is given for always: the next such command does not ask.', {
+  scenario('permission-always', 'Permission is granted for always: the next such command does not ask.', {
     config: asking,
     steps: [[bash('echo first')], [bash('echo second')], [text('Both ran.')]],
   }),
@@ -48,7 +48,7 @@ export const asks = [
     config: asking,
     steps: [[text('I will run it.'), bash('echo forbidden')], [text('Then not.')]],
   }),
-  scenario('permission-rejected-message', 'A person rejects the permission and says why; the agent goes on.', {
+  scenario('permission-rejected-message', 'A person rejects the permission with a reason; the agent continues.', {
     config: asking,
     steps: [[text('I will run it.'), bash('echo forbidden')], [text('I see, I will not do that again.')]],
   }),
@@ -72,7 +72,7 @@ export const asks = [
       [text('It is edited.')],
     ],
   }),
-  scenario('permission-denied', 'A command that the config denies: nobody is asked.', {
+  scenario('permission-denied', 'A command that the config denies without asking.', {
     config: { permission: { bash: { '*': 'allow', 'curl *': 'deny' } } },
     steps: [[bash('curl http://example.invalid')], [text('I may not do that.')]],
   }),

@@ -71,7 +71,7 @@ export const basics = [
       second: [[text('The second session begins'), { type: 'hold', name: 'second' }, text(' and ends last.')]],
     },
   }),
-  scenario('file-prompt', 'The prompt brings a text file along.', {
+  scenario('file-prompt', 'The prompt has a text file attached.', {
     files: { 'notes.txt': 'The notes say nothing of interest.\n' },
     steps: [[text('I have read your file.')]],
   }),

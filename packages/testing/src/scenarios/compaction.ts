@@ -5,7 +5,7 @@ const full = usage(195_000, 500)
 
 /** Turns in which the context is compacted. */
 export const compaction = [
-  scenario('compaction-auto', 'The context is full after a step: the server compacts it and goes on by itself.', {
+  scenario('compaction-auto', 'The context is full after a step: the server compacts it and continues on its own.', {
     steps: [[text('I begin with a look.'), tool('bash', { command: 'echo begun', description: 'Begin' }), full]],
     summary: [text(`The work was begun, and nothing is left but to say so. ${scenarioToken('compaction-auto/after')}`)],
     more: { after: [[text('After the compaction: all is done.')]] },

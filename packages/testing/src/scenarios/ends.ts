@@ -72,7 +72,7 @@ export const ends = [
   scenario('session-deleted', 'The session is deleted in mid-text.', {
     steps: [[text('This answer has no home, because'), hold('middle'), text(' its session is gone.')]],
   }),
-  scenario('fork', 'A session is forked and both go on.', {
+  scenario('fork', 'A session is forked and both continue.', {
     steps: [[text('The common answer.')]],
     more: { second: [[text('The answer of the fork.')]] },
   }),

@@ -35,7 +35,7 @@ export const failures = [
       },
     ],
   }),
-  scenario('retry-cut-closed', 'The same on a connection of its own, so that OpenCode and not its runtime retries.', {
+  scenario('retry-cut-closed', 'The same on a separate connection, so that OpenCode and not its runtime retries.', {
     keepAlive: false,
     steps: [
       {

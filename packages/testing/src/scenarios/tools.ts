@@ -3,7 +3,7 @@ import { text, tool } from '../script.ts'
 
 /** Turns with tools, without a person. */
 export const tools = [
-  scenario('parallel-tools', 'Three tools in one step, of which one fails.', {
+  scenario('parallel-tools', 'Three tools in one step, one of which fails.', {
     files: { 'notes.txt': 'one\ntwo\n' },
     steps: [
       [
@@ -15,10 +15,10 @@ export const tools = [
       [text('Two came through, one did not.')],
     ],
   }),
-  scenario('failing-read', 'A tool fails and the model goes on.', {
+  scenario('failing-read', 'A tool fails and the model continues.', {
     steps: [[tool('read', { filePath: 'missing.txt' })], [text('There is no such file.')]],
   }),
-  scenario('failing-command', 'A command ends with an exit code; for the server that is no failure.', {
+  scenario('failing-command', 'A command ends with an exit code, which the server does not treat as a failure.', {
     steps: [[tool('bash', { command: 'echo oops >&2; exit 3', description: 'Fail' })], [text('It ended with three.')]],
   }),
   scenario('unknown-tool', 'The model calls a tool that does not exist.', {
@@ -44,7 +44,7 @@ export const tools = [
       [text('That was a lot.')],
     ],
   }),
-  scenario('write-edit', 'A file is written and edited; the server tells the patch.', {
+  scenario('write-edit', 'A file is written and edited; the server reports the patch.', {
     files: { 'list.txt': 'a\nb\nc\n' },
     steps: [
       [text('I write and edit.'), tool('write', { filePath: 'new.txt', content: 'new\n' })],

@@ -119,7 +119,7 @@ export function within(text: string, most: number): string {
 }
 
 export function unique(ids: readonly string[]): void {
-  if (new Set(ids).size < ids.length) throw invalid('ids are to be unique')
+  if (new Set(ids).size < ids.length) throw invalid('ids must be unique')
   for (const id of ids) within(id, limits.id)
 }
 

@@ -134,7 +134,8 @@ export function createPeople(world: World): SlackPeople {
         submissionBody(world, { view, from, values, trigger: triggerFor(from) }),
       )
     } catch (error) {
-      if (error instanceof Refusal) throw new TestingError('slack', `It can't be sent so: ${error.details.join()}.`)
+      if (error instanceof Refusal)
+        throw new TestingError('slack', `The dialog can't be submitted: ${error.details.join()}.`)
       throw error
     }
   }
@@ -142,7 +143,7 @@ export function createPeople(world: World): SlackPeople {
   async function stop(id: string, threadTs: string, { from = somebody }: SlackFrom = {}): Promise<boolean> {
     const channel = channelNamed(world, id)
     if (channel.sessions.get(threadTs) !== 'processing')
-      throw new TestingError('slack', `Nothing is at work in ${id}, ${threadTs}: there is no Stop button.`)
+      throw new TestingError('slack', `Nothing is running in ${id}, ${threadTs}: there is no Stop button.`)
     const now = world.clock.now()
     const streaming = [...channel.posts.values()].filter((post) => post.threadTs === threadTs && post.stream)
     const live = streaming.filter(({ stream }) => stream && isLive(stream, now))

@@ -134,7 +134,7 @@ function listen(server: Server): Promise<number> {
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
       if (address !== null && typeof address === 'object') resolve(address.port)
-      else reject(new TestingError('slack', 'The fake Slack got no port on 127.0.0.1.'))
+      else reject(new TestingError('slack', 'The fake Slack could not get a port on 127.0.0.1.'))
     })
   })
 }

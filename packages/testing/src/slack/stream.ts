@@ -122,7 +122,7 @@ function taskOf(chunk: Readonly<Record<string, unknown>>): SlackTask {
 
 function statusOf(status: unknown): SlackTaskStatus {
   if (status === 'pending' || status === 'in_progress' || status === 'complete' || status === 'error') return status
-  throw new Refusal('invalid_chunks', `[ERROR] no status of a task: ${String(status)}`)
+  throw new Refusal('invalid_chunks', `[ERROR] not a task status: ${String(status)}`)
 }
 
 function wordsIn(chunk: Readonly<Record<string, unknown>>, name: string): string {

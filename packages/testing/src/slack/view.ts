@@ -35,7 +35,7 @@ const kinds: Readonly<Record<string, { readonly type: SlackField['type']; readon
 
 export function viewOf(value: unknown, place: { readonly id: string; readonly user: string }): SlackView {
   const source = fieldsOf(value)
-  if (source.type !== 'modal') throw new Refusal('invalid_arguments', '[ERROR] the fake Slack opens modals alone')
+  if (source.type !== 'modal') throw new Refusal('invalid_arguments', '[ERROR] the fake Slack opens only modals')
   const { blocks, private_metadata = '', callback_id = '' } = source
   within(String(private_metadata), limits.privateMetadata)
   within(String(callback_id), limits.id)
@@ -79,7 +79,7 @@ function answerIn(
   given: string | readonly string[],
 ): object {
   const words = typeof given === 'string' ? given : given.join(', ')
-  if (words === '' && !isOptional) throw new Refusal('incomplete', `"${label}" is to be filled in`)
+  if (words === '' && !isOptional) throw new Refusal('incomplete', `"${label}" must be filled in`)
   if (type === 'words') return { type: element, value: words === '' ? null : words }
   const labels = typeof given === 'string' ? (given === '' ? [] : [given]) : given
   const picked = labels.map((one) => {

@@ -132,6 +132,6 @@ function dataOf({ messageId, rows }: Post, wanted: string): string {
   const there = buttons.map(({ text }) => `"${text}"`).join(', ') || 'none'
   throw new TestingError(
     'telegram',
-    `Message ${messageId} has no button "${wanted}" that the bot hears of; it has ${there}.`,
+    `Message ${messageId} has no button "${wanted}" that reaches the bot; it has ${there}.`,
   )
 }

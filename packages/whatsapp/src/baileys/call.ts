@@ -17,7 +17,7 @@ export async function callSocket<T>(make: () => Promise<T>, { what, timeoutMs, c
   let stop = (): void => {}
   const late = new Promise<never>((_, reject) => {
     stop = clock.after(timeoutMs, () =>
-      reject(new PortError('ambiguous', `${what}: it took more than ${timeoutMs} ms.`)),
+      reject(new PortError('ambiguous', `${what}: no response within ${timeoutMs} ms.`)),
     )
   })
   try {

@@ -27,7 +27,7 @@ export function toBaileysPortError(error: unknown, call: string): PortError {
   const status = statusOf(error)
   const message = `${call}: ${[status, words].filter((one) => one !== undefined).join(' ')}`
   if (status === 401)
-    return new PortError('refused', `${message}. This device was logged out: link it again, with a new login.`, {
+    return new PortError('refused', `${message}. This device was logged out: link it again with a new login.`, {
       cause: error,
     })
   const type = status === undefined ? undefined : types.get(status)

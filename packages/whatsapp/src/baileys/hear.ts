@@ -45,7 +45,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     for (const message of messages) {
       const told = toHeard(message, own)
       if (told) last = last.then(async () => await hear(told.id, told.heard && (await inboundOf(told.heard))))
-      else onError(new WhatsAppError('malformed', "A message can't be read; it was passed over."))
+      else onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
     }
   }
 
@@ -54,7 +54,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
       const failed = toFailed(one)
       if (!failed) continue
       const { jid, id, reason } = failed
-      const message = `Message ${id} in chat ${jid} was refused after it was sent: ${reason || 'nobody said why'}`
+      const message = `Message ${id} in chat ${jid} was refused after it was sent: ${reason || 'no reason given'}`
       onError(new WhatsAppError('delivery', message, { messageRef: { id } }))
     }
   }

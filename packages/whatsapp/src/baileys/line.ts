@@ -66,7 +66,7 @@ function createLine(source: BaileysSource): Line {
     const next = now()
     listen(next)
     if (next) return next
-    throw new PortError('unreachable', 'There is no socket at the moment: WhatsApp is not connected.')
+    throw new PortError('unreachable', 'WhatsApp is not connected at the moment: there is no socket.')
   }
 
   function listen(next: BaileysSocket | undefined): void {

@@ -98,7 +98,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   /** WhatsApp accepts edits that are too late, but doesn't show them. */
   function refuseLate({ id }: MessageRef): void {
-    if (line.isGone(id)) throw new PortError('gone', `Message ${id} in chat ${jid} was taken back.`)
+    if (line.isGone(id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
     const known = line.recall(id)
     if (known && clock.now() - known.at >= editWindowMs)
       throw new PortError('fixed', `Message ${id} in chat ${jid} is older than ${editWindowMs} ms.`)
@@ -112,7 +112,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 function textOf({ text, isPlain }: Bubble): string {
   const written = isPlain ? asWritten(text) : text
   if (written.length <= textLength) return written
-  throw new PortError('too-long', `${written.length} units are too many; a message takes ${textLength}.`)
+  throw new PortError('too-long', `${written.length} UTF-16 units are too many; the maximum is ${textLength}.`)
 }
 
 /** The same id for each retry of a post, because receivers ignore a known id. Has the form of Baileys' own ids. */

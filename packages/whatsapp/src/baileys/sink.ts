@@ -50,7 +50,7 @@ export interface BaileysSinkOptions {
  */
 export const baileysWords: Partial<Words> = {
   replyPermission: (always) =>
-    `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write reject and why.`,
+    `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write "reject" and a reason.`,
   replyReject: 'Reply to this message with 3 to reject it.',
 }
 

@@ -21,15 +21,15 @@ export interface CloudClientOptions {
  */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
-  const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of ASCII' } })
+  const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of printable ASCII' } })
   if (fault !== undefined)
-    throw new WhatsAppError('invalid', `The token can't be used. ${fault} Give the token of a system user.`)
+    throw new WhatsAppError('invalid', `The token can't be used. ${fault} Use a system user's token.`)
   if (!/^[\w-]+$/.test(phoneNumberId))
     throw new WhatsAppError(
       'invalid',
-      `"${phoneNumberId}" is no phone number id: it is Meta's, of digits, and not the number.`,
+      `"${phoneNumberId}" is not a phone number id: use the id of digits that Meta assigned, not the phone number.`,
     )
-  if (!URL.canParse(apiUrl)) throw new WhatsAppError('invalid', `"${apiUrl}" is no URL for the Cloud API.`)
+  if (!URL.canParse(apiUrl)) throw new WhatsAppError('invalid', `"${apiUrl}" is not a URL for the Cloud API.`)
   const base = `${apiUrl.replace(/\/+$/, '')}/${phoneNumberId}`
   const authorization = `Bearer ${token}`
   return { phoneNumberId, messages, media }
@@ -43,7 +43,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     const { answer, at } = await call('messages', { body, headers: { 'content-type': 'application/json' }, signal })
     const posted = toPosted(answer)
     if (posted) return { ...posted, at }
-    throw new CloudError('The answer names no message.', { status: 200 })
+    throw new CloudError('The response contains no message id.', { status: 200 })
   }
 
   async function media({ name, mediaType, text }: CloudMedia, signal: AbortSignal): Promise<string> {
@@ -54,7 +54,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     const { answer } = await call('media', { body, headers: {}, signal })
     const id = toMediaId(answer)
     if (id !== undefined) return id
-    throw new CloudError('The answer names no media.', { status: 200 })
+    throw new CloudError('The response contains no media id.', { status: 200 })
   }
 
   async function call(

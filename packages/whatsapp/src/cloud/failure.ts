@@ -22,31 +22,31 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
     131047,
     {
       type: 'refused',
-      cure: 'More than 24 h have passed since this person wrote last. Until they write again, WhatsApp takes template messages alone: send an approved template that asks them to answer, and go on when they have.',
+      cure: 'More than 24 h have passed since this person last wrote. Until they write again, WhatsApp accepts only template messages: send an approved template that asks them to answer, then continue.',
     },
   ],
   [
     131026,
     {
       type: 'refused',
-      cure: "It can't be delivered: the number is not on WhatsApp, its app is too old, or its owner has not accepted WhatsApp's terms or blocked this number.",
+      cure: "It can't be delivered: the number is not on WhatsApp, its app is too old, or its owner has not accepted WhatsApp's terms or has blocked this number.",
     },
   ],
   [
     131030,
     {
       type: 'refused',
-      cure: "A test number writes to the numbers alone that its app's page lists: add this one there.",
+      cure: "A test number can only write to the numbers listed on its app's page: add this one there.",
     },
   ],
   [
     131048,
     {
       type: 'refused',
-      cure: 'Too many messages of this number were blocked or reported: see its quality in the WhatsApp Manager.',
+      cure: 'Too many messages from this number were blocked or reported: see its quality in the WhatsApp Manager.',
     },
   ],
-  [131050, { type: 'refused', cure: 'This person wants no more messages of this kind.' }],
+  [131050, { type: 'refused', cure: 'This person has opted out of messages of this kind.' }],
   [131031, { type: 'refused', cure: 'The account is locked: see the WhatsApp Manager.' }],
   [368, { type: 'refused', cure: 'The account is restricted for a violation of policy: see the WhatsApp Manager.' }],
   [
@@ -55,10 +55,16 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   ],
   [
     190,
-    { type: 'refused', cure: "The token has expired or was revoked: make a system user's, which does not expire." },
+    {
+      type: 'refused',
+      cure: "The token has expired or was revoked: use a system user's token, which does not expire.",
+    },
   ],
-  [0, { type: 'refused', cure: 'The token was not accepted: make a new one.' }],
-  [10, { type: 'refused', cure: "The token lacks whatsapp_business_messaging, or the number is another account's." }],
+  [0, { type: 'refused', cure: 'The token was not accepted: create a new one.' }],
+  [
+    10,
+    { type: 'refused', cure: 'The token lacks whatsapp_business_messaging, or the number belongs to another account.' },
+  ],
   [2, { type: 'unreachable' }],
   [131000, { type: 'unreachable' }],
   [131016, { type: 'unreachable' }],
@@ -102,5 +108,5 @@ function meaningOf({ code, status, message, details }: CloudError): Meaning {
 function unanswered(error: unknown, call: string): PortError {
   const code = networkCodeOf(error)
   if (isBeforeSending(code)) return new PortError('unreachable', `${call}: the Cloud API can't be reached (${code}).`)
-  return new PortError('ambiguous', `${call}: no answer that could be read came${code ? ` (${code})` : ''}.`)
+  return new PortError('ambiguous', `${call}: no readable response arrived${code ? ` (${code})` : ''}.`)
 }

@@ -42,18 +42,20 @@ export function createCloudHearing(options: CloudHearing): HearCloud {
         if (!event.heard || ageMs <= maxAgeMs)
           return await hear(event.id, event.heard && inboundOf(event.heard, options))
         return onError(
-          new WhatsAppError('stale', `A message of ${event.heard.actor.id} came ${ageMs} ms late and was passed over.`),
+          new WhatsAppError('stale', `Skipped a message from ${event.heard.actor.id} that arrived ${ageMs} ms late.`),
         )
       }
       case 'failed': {
         const { id, to, code, text } = event
         const what =
-          id === undefined ? 'The Cloud API reports' : `Message ${id} to ${to ?? 'somebody'} was not delivered:`
+          id === undefined
+            ? 'The Cloud API reports'
+            : `Message ${id} to ${to ?? 'an unknown number'} was not delivered:`
         const message = [`${what} ${code} ${text}`, cureOf(code)].filter(Boolean).join('. ')
         return onError(new WhatsAppError('delivery', message, id === undefined ? {} : { messageRef: { id } }))
       }
       case 'malformed':
-        return onError(new WhatsAppError('malformed', "A webhook tells something that can't be read."))
+        return onError(new WhatsAppError('malformed', "Skipped webhook content that can't be read."))
       default:
         return event satisfies never
     }

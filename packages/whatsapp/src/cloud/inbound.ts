@@ -124,7 +124,7 @@ function failed(
   { id, to }: { readonly id: string | undefined; readonly to: string | undefined },
 ): CloudEvent {
   const words = new Set([title, said, error_data?.details].filter((one) => one !== undefined && one !== ''))
-  return { type: 'failed', id, to, code, text: [...words].join('. ') || 'nobody said why' }
+  return { type: 'failed', id, to, code, text: [...words].join('. ') || 'no reason given' }
 }
 
 function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeof contact>[]): CloudHeard | undefined {

@@ -33,7 +33,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const body = bubble.isPlain ? asWritten(bubble.text) : bubble.text
     if (body.length > textLength)
-      throw new PortError('too-long', `${body.length} units are too many; a message takes ${textLength}.`)
+      throw new PortError('too-long', `${body.length} UTF-16 units are too many; the maximum is ${textLength}.`)
     const text: CloudMessage = { type: 'text', text: { body, preview_url: false } }
     const interactive = interactiveOf(body, bubble.buttons.flat(), { listLabel })
     if (!interactive) return await send('post', text, posting)
@@ -77,7 +77,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     const whole = { ...recipientOf(to), ...context, ...message }
     const { id, at } = await call(verb, (signal) => client.messages(whole, signal))
     if (id !== undefined) return { id, postedAt: at }
-    throw toCloudPortError(new CloudError('The answer names no message.', { status: 200 }), `${verb} to ${to}`)
+    throw toCloudPortError(new CloudError('The response contains no message id.', { status: 200 }), `${verb} to ${to}`)
   }
 
   async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -123,8 +123,7 @@ function limitContainers(
 
   function charge(units: number): void {
     reads += units
-    if (reads > mostReads)
-      throw new RangeError(`Lists and quotes of a text were read more than ${mostReads} units far.`)
+    if (reads > mostReads) throw new RangeError(`Reading a text's lists and quotes took more than ${mostReads} units.`)
   }
 }
 

@@ -38,7 +38,11 @@ export async function ended(stage: Stage, sink: Sink): Promise<Delivery> {
   void sink.settled().then((found) => {
     delivery = found
   })
-  await until(stage, { isDone: () => delivery !== undefined, withinMs: patienceMs, words: 'It never came to an end.' })
-  must(delivery !== undefined, 'It never came to an end.')
+  await until(stage, {
+    isDone: () => delivery !== undefined,
+    withinMs: patienceMs,
+    words: 'The sink did not settle in time.',
+  })
+  must(delivery !== undefined, 'The sink did not settle in time.')
   return delivery
 }

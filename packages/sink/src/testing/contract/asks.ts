@@ -31,7 +31,7 @@ const writes: readonly Permitting[] = [
 /** What people are shown before something runs. */
 export const asking = [
   {
-    name: 'shows verbatim all that a permission would run before it can be allowed',
+    name: 'shows all that a permission would run, verbatim, before it can be allowed',
     run: async (stage) => {
       const asked = [...commands.map((command) => ({ tool: 'bash', input: { command } })), ...writes]
       for (const [at, given] of asked.entries()) await readable(stage, { ...given, sessionID: `ses_${at}` })
@@ -51,7 +51,7 @@ export const asking = [
     },
   },
   {
-    name: 'offers only to reject what it cannot confirm to be shown',
+    name: 'offers only to reject a permission that was not fully shown',
     needs: ({ faults }) => faults.includes('refused'),
     run: async (stage) => {
       const command = lines(Math.ceil((1.5 * stage.port.limits.maxLength) / 20), 'echo 0123456789')
@@ -64,15 +64,15 @@ export const asking = [
           const end = clock.now() + patienceMs / 4
           // If every message is refused, there is nothing to wait for.
           const isDone = (): boolean => isAsked(stage) || clock.now() >= end
-          await until(stage, { isDone, withinMs: patienceMs, words: 'Time stands still.' })
-          must(!isOffered(stage), 'It can be allowed, though a part of it is not there.')
+          await until(stage, { isDone, withinMs: patienceMs, words: 'The stage clock does not advance.' })
+          must(!isOffered(stage), 'The permission can be allowed although part of it is missing.')
         },
         { answerers },
       )
     },
   },
   {
-    name: 'asks in time, though a long answer waits to be shown',
+    name: 'asks in time while a long answer waits to be shown',
     run: async (stage) => {
       const { clock = systemClock, chat } = stage
       const { perChat, maxLength } = stage.port.limits
@@ -88,9 +88,13 @@ export const asking = [
           const askedAt = clock.now()
           const ask = permissionOf({ tool: 'bash', input: { command: 'npm test' } })
           go(sink, replyOf(long, { ask }))
-          await until(stage, { isDone: () => isAsked(stage), withinMs: patienceMs, words: 'It was not asked.' })
+          await until(stage, {
+            isDone: () => isAsked(stage),
+            withinMs: patienceMs,
+            words: 'The request was not shown.',
+          })
           const tookMs = clock.now() - askedAt
-          must(tookMs <= withinMs + 250, `The ask came after ${tookMs} ms instead of ${withinMs}.`)
+          must(tookMs <= withinMs + 250, `The request came after ${tookMs} ms; the limit is ${withinMs} ms.`)
         },
         { answerers },
       )
@@ -110,9 +114,13 @@ async function readable(
     stage,
     async (sink) => {
       begin(sink, replyOf('', { ask, sessionID: given.sessionID }))
-      await until(stage, { isDone: () => isAsked(stage, from), withinMs: patienceMs, words: 'It was not asked.' })
-      if (!hasRoom) return must(!isOffered(stage, from), 'It can be allowed, though there is no room for it.')
-      must(isOffered(stage, from), `It cannot be allowed: ${textsOn(stage).slice(from).join(' | ')}`)
+      await until(stage, {
+        isDone: () => isAsked(stage, from),
+        withinMs: patienceMs,
+        words: 'The request was not shown.',
+      })
+      if (!hasRoom) return must(!isOffered(stage, from), 'The permission can be allowed although it does not fit.')
+      must(isOffered(stage, from), `The permission cannot be allowed: ${textsOn(stage).slice(from).join(' | ')}`)
       const seen = compact(
         stage
           .screen()
@@ -120,14 +128,15 @@ async function readable(
           .flatMap(({ text, fileText = '' }) => [text, fileText])
           .join('\n'),
       )
-      for (const line of linesOf(ask)) must(seen.includes(compact(line)), `It does not show "${line}", but ${seen}.`)
+      for (const line of linesOf(ask))
+        must(seen.includes(compact(line)), `The chat does not show "${line}", only ${seen}.`)
       const button = stage
         .screen()
         .slice(from)
         .flatMap(({ buttons }) => buttons.flat())[0]
       if (!button) return
       const taken = await sink.take({ token: button.data }, { id: 'ada', name: 'Ada' })
-      must(taken?.type === 'answer', 'The first button does not allow it.')
+      must(taken?.type === 'answer', 'The first button does not allow the permission.')
     },
     { answerers },
   )
@@ -171,5 +180,5 @@ function compact(text: string): string {
   return text
     .replace(/[\ue000-\uf8ff\ufdd0-\ufdef]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16)}`)
     .replace(/[\s\u2060\u200b]+/g, '')
-    .replaceAll(/[`*]*Command[`*\\]*\((?:thesamelinegoeson|continued)[`*\\]*\)[*]*(?:`{3,}(?:bash|diff)?)?/g, '')
+    .replaceAll(/[`*]*Command[`*\\]*\((?:sameline,continued|continued)[`*\\]*\)[*]*(?:`{3,}(?:bash|diff)?)?/g, '')
 }

@@ -8,57 +8,57 @@ const can =
 /** How a port reports each failure: the sink handles each by its type. */
 export const faults = [
   {
-    name: 'tells a rate limit with the time to wait',
+    name: 'reports a rate limit with the time to wait',
     needs: can('rate-limited'),
     run: async (stage) => {
       stage.failNext('rate-limited')
       const { type, retryAfterMs } = await failureOf(post(stage, 'Too soon.'))
-      must(type === 'rate-limited', `It says ${type}.`)
-      must(retryAfterMs !== undefined && retryAfterMs > 0, `It is to wait ${retryAfterMs} ms.`)
-      must(stage.screen().length === 0, 'It posted something nevertheless.')
+      must(type === 'rate-limited', `The error type is ${type}.`)
+      must(retryAfterMs !== undefined && retryAfterMs > 0, `The reported wait is ${retryAfterMs} ms.`)
+      must(stage.screen().length === 0, 'A message was posted anyway.')
     },
   },
   {
-    name: 'tells a refusal',
+    name: 'reports a refusal',
     needs: can('refused'),
     run: async (stage) => {
       stage.failNext('refused')
       const { type } = await failureOf(post(stage, 'Not here.'))
-      must(type === 'refused', `It says ${type}.`)
+      must(type === 'refused', `The error type is ${type}.`)
     },
   },
   {
-    name: 'tells that a call did not arrive',
+    name: 'reports a call that did not arrive',
     needs: can('unreachable'),
     run: async (stage) => {
       stage.failNext('unreachable')
-      const { type } = await failureOf(post(stage, 'To nobody.'))
-      must(type === 'unreachable', `It says ${type}.`)
-      must(stage.screen().length === 0, 'It posted something nevertheless.')
+      const { type } = await failureOf(post(stage, 'Unreachable.'))
+      must(type === 'unreachable', `The error type is ${type}.`)
+      must(stage.screen().length === 0, 'A message was posted anyway.')
     },
   },
   {
-    name: 'tells that nobody knows whether it was posted',
+    name: 'reports a post with an unknown result',
     needs: can('unanswered'),
     run: async (stage) => {
       stage.failNext('unanswered')
       const { type } = await failureOf(post(stage, 'Perhaps.'))
-      must(type === 'ambiguous', `It says ${type}.`)
-      must(stage.screen().length === 1, 'The port tried again by itself.')
+      must(type === 'ambiguous', `The error type is ${type}.`)
+      must(stage.screen().length === 1, 'The port retried on its own.')
     },
   },
   {
-    name: 'shows what nobody confirmed once, under its key',
+    name: 'shows an unconfirmed post once when repeated with its key',
     needs: (stage) => can('unanswered')(stage) && stage.port.limits.idempotent,
     run: async (stage) => {
       stage.failNext('unanswered')
       await failureOf(post(stage, 'Perhaps.', { key: 'again' }))
       await post(stage, 'Perhaps.', { key: 'again' })
-      must(stage.screen().length === 1, `The same key made ${stage.screen().length} messages.`)
+      must(stage.screen().length === 1, `The same key created ${stage.screen().length} messages.`)
     },
   },
   {
-    name: 'tells that its markup is refused, or does without',
+    name: 'reports refused markup, or posts without it',
     needs: can('unparsable'),
     run: async (stage) => {
       stage.failNext('unparsable')
@@ -68,8 +68,8 @@ export const faults = [
       )
       if (error !== undefined) {
         const { type } = await failureOf(Promise.reject(error))
-        must(type === 'unparsable', `It says ${type}.`)
-        must(stage.screen().length === 0, 'It posted something nevertheless.')
+        must(type === 'unparsable', `The error type is ${type}.`)
+        must(stage.screen().length === 0, 'A message was posted anyway.')
         return
       }
       must(stage.screen().length === 1, `It shows ${stage.screen().length} messages.`)
@@ -77,28 +77,28 @@ export const faults = [
     },
   },
   {
-    name: 'tells that a message cannot be edited any more',
+    name: 'reports a message that can no longer be edited',
     needs: (stage) => can('fixed')(stage) && stage.port.edit !== undefined,
     run: async (stage) => {
       const ref = await post(stage, 'Before.')
       stage.failNext('fixed')
       const { type } = await failureOf(edit(stage, ref, 'After.'))
-      must(type === 'fixed', `It says ${type}.`)
+      must(type === 'fixed', `The error type is ${type}.`)
       must(reads(textsOn(stage)[0], 'Before.'), `It shows "${textsOn(stage)[0]}".`)
     },
   },
   {
-    name: 'tells of edits and removals as of posts',
+    name: 'reports faults of edits and removals like those of posts',
     needs: (stage) => can('unreachable')(stage) && stage.port.edit !== undefined,
     run: async (stage) => {
       const ref = await post(stage, 'Before.')
       stage.failNext('unreachable')
       const { type } = await failureOf(edit(stage, ref, 'After.'))
-      must(type === 'unreachable', `Of an edit it says ${type}.`)
+      must(type === 'unreachable', `The error type of an edit is ${type}.`)
       if (!stage.port.remove) return
       stage.failNext('unreachable')
       const removal = await failureOf(remove(stage, ref))
-      must(removal.type === 'unreachable', `Of a removal it says ${removal.type}.`)
+      must(removal.type === 'unreachable', `The error type of a removal is ${removal.type}.`)
     },
   },
   {
@@ -109,7 +109,7 @@ export const faults = [
         stage.failNext(fault)
         const said = allOf(await failureOf(post(stage, 'A word.')))
         for (const secret of stage.secrets ?? [])
-          must(!said.includes(secret), `After "${fault}" the error tells a secret.`)
+          must(!said.includes(secret), `The error after "${fault}" contains a secret.`)
       }
     },
   },

@@ -96,12 +96,12 @@ export async function post(stage: Stage, source: string, posting: Posting = {}):
 }
 
 export async function edit(stage: Stage, ref: MessageRef, source: string): Promise<void> {
-  must(stage.port.edit !== undefined, 'It has no edit.')
+  must(stage.port.edit !== undefined, 'The port has no `edit`.')
   await stage.port.edit(ref, bubbleOf(stage, source), { chat: stage.chat, signal: new AbortController().signal })
 }
 
 export async function remove(stage: Stage, ref: MessageRef): Promise<void> {
-  must(stage.port.remove !== undefined, 'It has no remove.')
+  must(stage.port.remove !== undefined, 'The port has no `remove`.')
   await stage.port.remove(ref, { chat: stage.chat, signal: new AbortController().signal })
 }
 
@@ -111,8 +111,8 @@ export async function failureOf(call: Promise<unknown>): Promise<PortError> {
     () => undefined,
     (reason: unknown) => reason,
   )
-  must(error !== undefined, 'It should have failed, and did not.')
-  must(error instanceof PortError, `It failed with something else than a PortError: ${String(error)}`)
+  must(error !== undefined, 'The call should have failed but succeeded.')
+  must(error instanceof PortError, `The call failed with something other than a PortError: ${String(error)}`)
   return error
 }
 

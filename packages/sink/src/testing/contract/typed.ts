@@ -10,7 +10,7 @@ import { type Demand, must, type Stage, until } from './stage.ts'
 /** Which typed text answers an ask. */
 export const typed = [
   {
-    name: 'asks, and takes a number for the answer',
+    name: 'asks, and accepts a number as the answer',
     run: async (stage) => {
       await asking(stage, async (write) => {
         const taken = await write({ afterMs: 0 })
@@ -19,19 +19,22 @@ export const typed = [
     },
   },
   {
-    name: 'takes no words that were written before it asked',
+    name: 'ignores text that was written before it asked',
     run: async (stage) => {
       await asking(stage, async (write) => {
-        must((await write({ afterMs: -1_000_000 })) === undefined, 'It takes words from before the ask for an answer.')
+        must(
+          (await write({ afterMs: -1_000_000 })) === undefined,
+          'Text from before the request was taken as an answer.',
+        )
       })
     },
   },
   {
-    name: 'takes no words that reply to another message',
+    name: 'ignores text that replies to another message',
     run: async (stage) => {
       await asking(stage, async (write) => {
         const taken = await write({ afterMs: 0, replyTo: { id: 'another' } })
-        must(taken === undefined, 'It takes words to another message for an answer.')
+        must(taken === undefined, 'A reply to another message was taken as an answer.')
       })
     },
   },
@@ -62,7 +65,7 @@ async function asking(stage: Stage, act: (write: Write) => Promise<void>): Promi
       })
       return isAsked
     }
-    await until(stage, { isDone, withinMs: patienceMs, words: 'Words never answer the question.' })
+    await until(stage, { isDone, withinMs: patienceMs, words: 'Text does not answer the question.' })
     await act(async (writing) => await sink.take(textOf(writing), ada))
   }
   await acting(stage, run, { answerers: [ada.id] })

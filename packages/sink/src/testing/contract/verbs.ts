@@ -10,13 +10,13 @@ export const verbs = [
     run: async (stage) => {
       const ref = await post(stage, 'Hello there.')
       const [message, ...more] = stage.screen()
-      must(message !== undefined && more.length === 0, `One message was posted, the chat shows ${1 + more.length}.`)
+      must(message !== undefined && more.length === 0, `One message was posted, but the chat shows ${1 + more.length}.`)
       must(reads(message.text, 'Hello there.'), `It shows "${message.text}".`)
-      must(message.id === ref.id, `It is called ${ref.id}, and is ${message.id}.`)
+      must(message.id === ref.id, `The ref has the id ${ref.id}, the message ${message.id}.`)
     },
   },
   {
-    name: 'shows posts in their order',
+    name: 'shows posts in order',
     run: async (stage) => {
       for (const words of ['One.', 'Two.', 'Three.']) await post(stage, words)
       const texts = textsOn(stage)
@@ -35,7 +35,7 @@ export const verbs = [
     },
   },
   {
-    name: 'takes an edit to the same for done',
+    name: 'treats an edit without changes as done',
     needs: canEdit,
     run: async (stage) => {
       const ref = await post(stage, 'The same.')
@@ -45,13 +45,13 @@ export const verbs = [
     },
   },
   {
-    name: 'rings for no edit',
+    name: 'does not notify for edits',
     needs: canEdit,
     run: async (stage) => {
       const ref = await post(stage, 'Before.')
       const before = stage.notifications()
       await edit(stage, ref, 'After.')
-      must(stage.notifications() === before, 'An edit rang.')
+      must(stage.notifications() === before, 'An edit caused a notification.')
     },
   },
   {
@@ -66,63 +66,63 @@ export const verbs = [
     },
   },
   {
-    name: 'takes the removal of what is gone for done',
+    name: 'treats the removal of a missing message as done',
     needs: canRemove,
     run: async (stage) => {
       const ref = await post(stage, 'Gone soon.')
       stage.deleteMessage(ref.id)
       await remove(stage, ref)
-      must(stage.screen().length === 0, 'Something is there.')
+      must(stage.screen().length === 0, 'The chat still shows a message.')
     },
   },
   {
-    name: 'rings for what is loud alone',
+    name: 'notifies only for loud posts',
     needs: ({ port }) => port.limits.silent !== false,
     run: async (stage) => {
       await post(stage, 'Quiet.', { silent: true })
-      must(stage.notifications() === 0, 'A silent post rang.')
+      must(stage.notifications() === 0, 'A silent post caused a notification.')
       await post(stage, 'Loud.', { silent: false })
-      must(stage.notifications() === 1, `A loud post rang ${stage.notifications()} times.`)
+      must(stage.notifications() === 1, `A loud post caused ${stage.notifications()} notifications.`)
       const kinds = stage.screen().map(({ isSilent }) => isSilent)
-      must(kinds[0] === true && kinds[1] === false, 'The messages are not seen as they were posted.')
+      must(kinds[0] === true && kinds[1] === false, 'The messages do not show which of them were silent.')
     },
   },
   {
-    name: 'answers a message',
+    name: 'replies to a message',
     needs: ({ say }) => say !== undefined,
     run: async (stage) => {
       const asked = stage.say?.('A question.')
-      must(asked !== undefined, 'Nobody can say anything.')
+      must(asked !== undefined, 'The stage cannot send a message as a person.')
       await post(stage, 'An answer.', { replyTo: asked })
       const [message] = stage.screen()
-      must(message?.replyTo === asked.id, `It answers ${message?.replyTo ?? 'nothing'} instead of ${asked.id}.`)
+      must(message?.replyTo === asked.id, `It replies to ${message?.replyTo ?? 'nothing'} instead of ${asked.id}.`)
     },
   },
   {
-    name: 'shows buttons, and takes them away',
+    name: 'shows buttons and removes them',
     needs: ({ port }) => port.limits.buttons !== undefined,
     run: async (stage) => {
       const most = stage.port.limits.buttons?.data ?? 0
       const data = 'd'.repeat(Math.min(24, most))
       const ref = await post(stage, 'Pick.', { buttons: [[{ label: 'Yes', data }], [{ label: 'No', data: 'no' }]] })
       const shown = stage.screen()[0]?.buttons.flat() ?? []
-      must(shown.map(({ label }) => label).join() === 'Yes,No', 'Its buttons have other labels, or another order.')
-      must(shown.map((button) => button.data).join() === `${data},no`, 'Its buttons carry something else.')
+      must(shown.map(({ label }) => label).join() === 'Yes,No', 'The buttons have other labels, or another order.')
+      must(shown.map((button) => button.data).join() === `${data},no`, 'The buttons carry other data.')
       if (!stage.port.edit || !stage.port.limits.edits) return
       await edit(stage, ref, 'Picked.')
-      must(stage.screen()[0]?.buttons.flat().length === 0, 'The buttons are still there after an edit without any.')
+      must(stage.screen()[0]?.buttons.flat().length === 0, 'An edit without buttons left them in place.')
     },
   },
   {
-    name: 'takes a message of the greatest length',
+    name: 'accepts a message of the maximum length',
     run: async (stage) => {
       const words = 'x'.repeat(stage.port.limits.maxLength)
       await post(stage, words)
-      must(textsOn(stage)[0] === words, 'It is not there as it was posted.')
+      must(textsOn(stage)[0] === words, 'The message differs from what was posted.')
     },
   },
   {
-    name: 'shows text without markup as it is',
+    name: 'shows plain text verbatim',
     run: async (stage) => {
       const words = '*not* _this_ [one](x) <b>&amp; \\'
       const bubble = bubbleOf(stage, words)
@@ -133,59 +133,59 @@ export const verbs = [
     },
   },
   {
-    name: 'types, and stops it',
+    name: 'starts and stops typing',
     needs: ({ port }) => port.typing !== undefined && port.limits.typingMs !== undefined,
     run: async (stage) => {
-      must(stage.port.typing !== undefined, 'It has no typing.')
+      must(stage.port.typing !== undefined, 'The port has no `typing`.')
       const options = { chat: stage.chat, signal: new AbortController().signal }
       await stage.port.typing(true, options)
       await stage.port.typing(true, options)
       await stage.port.typing(false, options)
-      must(stage.screen().length === 0, 'It left a message.')
+      must(stage.screen().length === 0, 'The call left a message.')
     },
   },
   {
-    name: 'posts a file with its words',
+    name: 'posts a file with its caption',
     needs: ({ port }) => port.upload !== undefined,
     run: async (stage) => {
-      must(stage.port.upload !== undefined, 'It has no upload.')
+      must(stage.port.upload !== undefined, 'The port has no `upload`.')
       const file = { name: 'code-1.ts', text: 'const a = 1\n', caption: 'A file.' }
       const { chat } = stage
       const { signal } = new AbortController()
       const ref = await stage.port.upload(file, { chat, silent: true, key: 'file', signal })
       const [message] = stage.screen()
-      must(message?.id === ref.id, `It is called ${ref.id}, and is ${message?.id}.`)
-      must(message.text.includes('A file.'), `Its words are "${message.text}".`)
+      must(message?.id === ref.id, `The ref has the id ${ref.id}, the message ${message?.id}.`)
+      must(message.text.includes('A file.'), `Its caption is "${message.text}".`)
     },
   },
   {
-    name: 'posts once for one key',
+    name: 'posts once per key',
     needs: ({ port }) => port.limits.idempotent,
     run: async (stage) => {
       const first = await post(stage, 'Only once.', { key: 'one-key' })
       const second = await post(stage, 'Only once.', { key: 'one-key' })
-      must(stage.screen().length === 1, `The same key made ${stage.screen().length} messages.`)
-      must(first.id === second.id, 'The second try names another message.')
+      must(stage.screen().length === 1, `The same key created ${stage.screen().length} messages.`)
+      must(first.id === second.id, 'The second call returned another message.')
     },
   },
   {
-    name: 'writes a preview that is no message',
+    name: 'writes a preview that is not a message',
     needs: ({ port }) => port.stream?.kind === 'preview',
     run: async (stage) => {
       const { stream } = stage.port
-      must(stream?.kind === 'preview', 'It has no preview.')
+      must(stream?.kind === 'preview', 'The port has no preview stream.')
       const options = { chat: stage.chat, signal: new AbortController().signal }
       await stream.write(bubbleOf(stage, 'It begins'), options)
       await stream.write(bubbleOf(stage, 'It begins, and goes on.'), options)
-      must(stage.screen().length === 0, 'It left a message.')
+      must(stage.screen().length === 0, 'The call left a message.')
     },
   },
   {
-    name: 'adds to a stream, which can be edited when it is closed',
+    name: 'appends to a stream, which can be edited once closed',
     needs: (stage) => stage.port.stream?.kind === 'append' && stage.port.edit !== undefined,
     run: async (stage) => {
       const { stream } = stage.port
-      must(stream?.kind === 'append', 'It has no stream.')
+      must(stream?.kind === 'append', 'The port has no append stream.')
       const { chat } = stage
       const { signal } = new AbortController()
       const task = { id: 'one', title: 'bash: npm test', status: 'running' } as const
@@ -196,29 +196,29 @@ export const verbs = [
       await stream.append(ref, { text: '', tasks: [] }, { chat, signal })
       await stream.close(ref, { text: ', and ends.', tasks: [] }, { chat, signal })
       must(reads(textsOn(stage).at(-1), 'It begins, goes on, and ends.'), `It shows ${textsOn(stage).at(-1)}.`)
-      must(stage.screen().length === 1, `It made ${stage.screen().length} messages.`)
+      must(stage.screen().length === 1, `The stream created ${stage.screen().length} messages.`)
       const closed = await failureOf(stream.append(ref, { text: 'More.', tasks: [] }, { chat, signal }))
-      must(closed.type === 'fixed', `What was closed says ${closed.type}.`)
+      must(closed.type === 'fixed', `The error type of a closed stream is ${closed.type}.`)
       await edit(stage, ref, 'Other words.')
       must(reads(textsOn(stage).at(-1), 'Other words.'), `It shows ${textsOn(stage).at(-1)}.`)
     },
   },
   {
-    name: 'tells that a message is gone',
+    name: 'reports a message that is gone',
     needs: canEdit,
     run: async (stage) => {
       const ref = await post(stage, 'Gone soon.')
       stage.deleteMessage(ref.id)
       const { type } = await failureOf(edit(stage, ref, 'Gone.'))
-      must(type === 'gone', `It says ${type}.`)
+      must(type === 'gone', `The error type is ${type}.`)
     },
   },
   {
-    name: 'tells that a text is too long',
+    name: 'reports a text that is too long',
     run: async (stage) => {
       const { type } = await failureOf(post(stage, 'x'.repeat(stage.port.limits.maxLength + 1)))
-      must(type === 'too-long', `It says ${type}.`)
-      must(stage.screen().length === 0, 'It posted something nevertheless.')
+      must(type === 'too-long', `The error type is ${type}.`)
+      must(stage.screen().length === 0, 'A message was posted anyway.')
     },
   },
 ] as const satisfies readonly Demand[]

@@ -14,17 +14,17 @@ export const whole = [
     run: async (stage) => {
       const { delivery } = await play(stage, statesOf(words))
       isOnce(stage, words)
-      must(delivery.undelivered.length === 0, `It says that ${delivery.undelivered[0]?.key} is not there.`)
-      must(delivery.doubtful === 0, 'It says that something is doubtful.')
+      must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
+      must(delivery.doubtful === 0, 'A message is reported as doubtful.')
     },
   },
   {
-    name: 'ends with a message that is heard, once',
+    name: 'ends with one message that notifies',
     run: async (stage) => {
       await play(stage, statesOf(words), { notifyAfterMs: 0 })
-      must(stage.notifications() <= 1, `It rang ${stage.notifications()} times.`)
+      must(stage.notifications() <= 1, `The reply caused ${stage.notifications()} notifications.`)
       await play(stage, statesOf('Another one.', 'ses_other'), { delivery: 'final' })
-      must(stage.notifications() >= 1, 'It rang for nothing.')
+      must(stage.notifications() >= 1, 'The reply caused no notification.')
     },
   },
   under('rate-limited'),
@@ -32,30 +32,30 @@ export const whole = [
   under('unparsable'),
   under('unanswered'),
   {
-    name: 'says what a refusal kept from being shown',
+    name: 'reports what a refusal kept from being shown',
     needs: ({ faults }) => faults.includes('refused'),
     run: async (stage) => {
       stage.failNext('refused')
       const { delivery } = await play(stage, statesOf(words), { delivery: 'final', verbosity: 'quiet' })
-      must(delivery.undelivered.length === 1, `It names ${delivery.undelivered.length} messages.`)
+      must(delivery.undelivered.length === 1, `${delivery.undelivered.length} messages are reported as undelivered.`)
       must(
         textsOn(stage).every((text) => !text.includes('The answer')),
-        'It is there nevertheless.',
+        'The refused message is shown anyway.',
       )
     },
   },
   {
-    name: 'cuts a long text in order and loses nothing of it',
+    name: 'splits a long text in order and loses none of it',
     run: async (stage) => {
       const long = numbered(3 * stage.port.limits.maxLength)
       await play(stage, [replyOf(long, { isSettled: true })])
       const shown = stage.screen().map(({ text }) => text)
-      must(shown.length >= 3, `${shown.length} messages cannot hold it.`)
-      must(reads(shown.join(' '), long), 'The messages put together are another text.')
+      must(shown.length >= 3, `${shown.length} messages cannot hold the text.`)
+      must(reads(shown.join(' '), long), 'The joined messages differ from the text.')
     },
   },
   {
-    name: 'cuts no letter in two',
+    name: 'splits no character in two',
     run: async (stage) => {
       const { maxLength } = stage.port.limits
       for (const [index, before] of [0, 1, 2, 3].entries()) {
@@ -63,38 +63,42 @@ export const whole = [
         const text = `${'x'.repeat(maxLength - 4 + before - 2)}👩‍👩‍👧‍👦👍🏽${'y'.repeat(20)}`
         await play(stage, [replyOf(text, { isSettled: true, sessionID: `ses_${index}` })])
         const shown = textsOn(stage).slice(from)
-        must(shown.join('') === text, 'The messages put together are another text.')
+        must(shown.join('') === text, 'The joined messages differ from the text.')
         must(
           shown.some((one) => one.includes('👩‍👩‍👧‍👦')) && shown.some((one) => one.includes('👍🏽')),
-          'A letter was cut.',
+          'A character was split.',
         )
       }
     },
   },
   {
-    name: 'asks, and takes the press of a button for the answer',
+    name: 'asks, and accepts a button press as the answer',
     needs: ({ port }) => port.limits.buttons !== undefined,
     run: async (stage) => {
       const asking = replyOf('', { ask: askOf({}) })
       await acting(stage, async (sink) => {
         begin(sink, asking)
         const button = (): string | undefined => stage.screen().flatMap((one) => one.buttons.flat())[1]?.data
-        await until(stage, { isDone: () => button() !== undefined, withinMs: patienceMs, words: 'Nobody was asked.' })
-        must(stage.notifications() === 1, `The ask rang ${stage.notifications()} times.`)
+        await until(stage, {
+          isDone: () => button() !== undefined,
+          withinMs: patienceMs,
+          words: 'The question was not shown.',
+        })
+        must(stage.notifications() === 1, `The question caused ${stage.notifications()} notifications.`)
         const taken = await sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
         must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
-        must((await sink.take({ token: 'another.token' })) === undefined, 'It takes a token that is not its own.')
+        must((await sink.take({ token: 'another.token' })) === undefined, 'A foreign token was accepted.')
         const ask = askOf({ status: 'answered', answers: [['Blue']] })
         go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
         await ended(stage, sink)
       })
       must(
         stage.screen().every(({ buttons }) => buttons.flat().length === 0) || !stage.port.edit,
-        'The buttons stay after the answer.',
+        'The buttons are still there after the answer.',
       )
       must(
         textsOn(stage).some((text) => reads(text, 'Blue it is.')),
-        'What came after the answer is not there.',
+        'The text after the answer is missing.',
       )
     },
   },
@@ -106,12 +110,12 @@ export const whole = [
       const answer = `Here:\n\n\`\`\`html\n${code}\`\`\``
       await play(stage, [replyOf(answer, { isSettled: true })], { documentLength: 500 })
       const [name, ...more] = stage.screen().flatMap(({ fileName }) => fileName ?? [])
-      must(more.length === 0, `It posted ${1 + more.length} files.`)
+      must(more.length === 0, `${1 + more.length} files were posted.`)
       must(name === 'code-1.txt', `A fence of HTML became ${name ?? 'no file'} instead of code-1.txt.`)
     },
   },
   {
-    name: 'takes its status away in the end',
+    name: 'removes its status at the end',
     // No status message where a post would notify, or where the typing notice shows the activity.
     needs: ({ port: { edit, limits } }) =>
       edit !== undefined && limits.edits && limits.silent !== false && limits.typingTells !== true,
@@ -119,8 +123,8 @@ export const whole = [
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))
         const isThere = (): boolean => stage.screen().length === 1
-        await until(stage, { isDone: isThere, withinMs: patienceMs, words: 'There is no status.' })
-        must(stage.notifications() === 0, 'The status rang.')
+        await until(stage, { isDone: isThere, withinMs: patienceMs, words: 'The status was not shown.' })
+        must(stage.notifications() === 0, 'The status caused a notification.')
         go(sink, replyOf(words, { isSettled: true }))
         await ended(stage, sink)
       })
@@ -141,11 +145,14 @@ function under<F extends StageFault>(
       const { delivery } = await play(stage, statesOf(words), { delivery: 'final', verbosity: 'quiet' })
       const isSure = fault !== 'unanswered' || stage.port.limits.idempotent
       if (isSure) isOnce(stage, words)
-      must(delivery.undelivered.length === 0, `It says that ${delivery.undelivered[0]?.key} is not there.`)
+      must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
       // Without idempotency the result is unknown: the text is there once or twice, and counted as doubtful.
-      must(isSure ? delivery.doubtful === 0 : delivery.doubtful === 1, `${delivery.doubtful} are said to be doubtful.`)
+      must(
+        isSure ? delivery.doubtful === 0 : delivery.doubtful === 1,
+        `${delivery.doubtful} messages are reported as doubtful.`,
+      )
       const copies = textsOn(stage).filter((text) => reads(text, words)).length
-      must(copies >= 1 && copies <= 1 + delivery.doubtful, `It is there ${copies} times.`)
+      must(copies >= 1 && copies <= 1 + delivery.doubtful, `The text is shown ${copies} times.`)
     },
   }
 }
@@ -174,6 +181,6 @@ async function play(
     },
     more,
   )
-  must(delivery !== undefined, 'It never came to an end.')
+  must(delivery !== undefined, 'The sink did not settle in time.')
   return { delivery }
 }

@@ -30,7 +30,7 @@ export function contentOf(fields: Fields, listBody: number): CloudContent {
     case 'document':
       return documentIn(fieldsOf(fields.document))
     default:
-      throw invalid(`type ${String(fields.type)} is not one of those that the fake takes`)
+      throw invalid(`type ${String(fields.type)} is not supported by the fake`)
   }
 }
 
@@ -55,7 +55,7 @@ function repliesIn(value: unknown): readonly WhatsAppButton[] {
     return { label: within(reply.title, 'button title', title), data: within(reply.id, 'button id', id) }
   })
   if (buttons.length === 0 || buttons.length > most)
-    throw invalid(`there are ${buttons.length} buttons, of 1 to ${most}`)
+    throw invalid(`there are ${buttons.length} buttons; 1 to ${most} are allowed`)
   distinct(
     buttons.map(({ label }) => label),
     'button title',
@@ -75,7 +75,7 @@ function rowsIn(given: readonly unknown[]): readonly WhatsAppButton[] {
       row.description === undefined ? {} : { description: within(row.description, 'row description', description) }
     return { label: within(row.title, 'row title', title), data: within(row.id, 'row id', id), ...more }
   })
-  if (rows.length === 0 || rows.length > most) throw invalid(`there are ${rows.length} rows, of 1 to ${most}`)
+  if (rows.length === 0 || rows.length > most) throw invalid(`there are ${rows.length} rows; 1 to ${most} are allowed`)
   distinct(
     rows.map(({ data }) => data),
     'row id',
@@ -85,7 +85,7 @@ function rowsIn(given: readonly unknown[]): readonly WhatsAppButton[] {
 
 function documentIn(document: Fields): CloudContent {
   const source = document.caption === undefined ? '' : within(document.caption, 'caption', cloudLimits.caption)
-  if (typeof document.id !== 'string') throw invalid('a document has an id')
+  if (typeof document.id !== 'string') throw invalid('a document needs an id')
   const fileName = typeof document.filename === 'string' ? document.filename : 'Untitled'
   return { kind: 'document', source, buttons: [], mediaId: document.id, fileName }
 }
@@ -97,7 +97,7 @@ function within(value: unknown, what: string, most: number): string {
 }
 
 function distinct(values: readonly string[], what: string): void {
-  if (new Set(values).size < values.length) throw invalid(`${what} is there twice`)
+  if (new Set(values).size < values.length) throw invalid(`${what} is duplicated`)
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -61,7 +61,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     })
     const answer = await fetch(`${to}?${query}`)
     if (!answer.ok || (await answer.text()) !== challenge)
-      throw new TestingError('whatsapp', `The webhook did not give the challenge back: it answered ${answer.status}.`)
+      throw new TestingError('whatsapp', `The webhook did not return the challenge: it answered ${answer.status}.`)
     url = to
     send()
   }

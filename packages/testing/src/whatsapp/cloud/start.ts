@@ -136,7 +136,7 @@ function listen(server: ReturnType<typeof createCloudServer>): Promise<number> {
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
       if (address !== null && typeof address === 'object') resolve(address.port)
-      else reject(new TestingError('whatsapp', 'The fake WhatsApp got no port on 127.0.0.1.'))
+      else reject(new TestingError('whatsapp', 'The fake WhatsApp could not get a port on 127.0.0.1.'))
     })
   })
 }

@@ -77,14 +77,14 @@ export function createWorld(options: WorldOptions): CloudWorld {
     const person = fields.to ?? fields.recipient
     if (typeof person !== 'string' || person === '') throw invalid('to is required')
     if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))
-      throw invalid('to is no number')
+      throw invalid('to is not a number')
     return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields)
   }
 
   function post(person: string, fields: Fields): unknown {
     const content = contentOf(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
-    if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} is not there`)
+    if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} does not exist`)
     const where = chat(person)
     const isClosed = clock.now() - where.heardAt > cloudLimits.windowMs
     if (isClosed && closedWindow === 'refuse') throw refusal(131047)
@@ -105,7 +105,7 @@ export function createWorld(options: WorldOptions): CloudWorld {
 
   function react(person: string, { message_id: at, emoji }: Fields): unknown {
     const found = chat(person).posts.get(String(at))
-    if (!found) throw invalid('the message of a reaction is not there')
+    if (!found) throw invalid('the message to react to does not exist')
     spend(person)
     found.reaction = String(emoji)
     changed(person)
@@ -119,7 +119,7 @@ export function createWorld(options: WorldOptions): CloudWorld {
 
   function read({ message_id: id, typing_indicator: typing }: Fields): unknown {
     const found = [...chats].find(([, { posts }]) => posts.get(String(id))?.from === 'person')
-    if (!found) throw invalid('the message to be read is not there')
+    if (!found) throw invalid('the message to mark as read does not exist')
     const [person, where] = found
     where.read.add(String(id))
     if (fieldsOf(typing).type === 'text') where.typingUntil = clock.now() + cloudLimits.typingMs

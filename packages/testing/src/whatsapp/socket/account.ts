@@ -159,7 +159,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
 
 function textIn(content: Fields): string {
   const text = content.text ?? content.caption ?? ''
-  if (typeof text !== 'string') throw new TypeError('text is no string')
+  if (typeof text !== 'string') throw new TypeError('text is not a string')
   if (text.length > socketLimits.text) throw new SocketBoom(406, 'not-acceptable')
   return text
 }

@@ -85,5 +85,5 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
 })
 
 test('a recording that does not exist is refused with the cure', () => {
-  expect(() => readRecording({ version: '1.0.0', scenario: 'none' })).toThrow('make it with npm run record')
+  expect(() => readRecording({ version: '1.0.0', scenario: 'none' })).toThrow('create it with npm run record')
 })

@@ -1,7 +1,8 @@
 // Runs before `npm start` and `npm test`, on a clone where nothing is installed yet: Node built-ins only.
 // Installs what is missing and builds what is older than its sources; does nothing, quickly, when all is there.
+// With --bench also the benchmarks and the projects that they are compared with, which nothing else needs.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -13,21 +14,36 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   fail(`reply needs Node ${oldest.join('.')} or newer; this is ${process.versions.node}.`)
 }
 
-if (timeOf('node_modules/.package-lock.json') < timeOf('package-lock.json')) {
-  const isRepeatable = existsSync(join(root, 'package-lock.json'))
-  // `prepare` builds as part of it.
-  run('Installing the packages (once; about 500 MB, 180 of them an OpenCode server to show and test against)', 'npm', [
-    isRepeatable ? 'ci' : 'install',
-    '--no-fund',
-    '--no-audit',
-    '--loglevel=error',
-  ])
+const tsc = ['node_modules/typescript/bin/tsc', '-b']
+
+// `prepare` builds as part of it.
+install('.', 'the packages (once; about 460 MB, 180 of them an OpenCode server to show and test against)')
+if (isOutdated(packages())) build(packages(), 'Building', tsc)
+if (process.argv.includes('--bench')) {
+  install('packages/bench', "the benchmarks' peers (once; about 100 MB)")
+  if (isOutdated(['bench'])) build(['bench'], 'Building the benchmarks', [...tsc, 'packages/bench'])
 }
-if (newestSource() > oldestBuild()) run('Building', process.execPath, ['node_modules/typescript/bin/tsc', '-b'])
+
+function install(folder, what) {
+  if (timeOf(`${folder}/node_modules/.package-lock.json`) >= timeOf(`${folder}/package-lock.json`)) return
+  const isRepeatable = existsSync(join(root, folder, 'package-lock.json'))
+  const flags = ['--no-fund', '--no-audit', '--loglevel=error']
+  run(`Installing ${what}`, 'npm', [isRepeatable ? 'ci' : 'install', ...flags], folder)
+}
+
+function build(names, what, args) {
+  run(what, process.execPath, args)
+  // The compiler leaves these files as they are if only a package.json changed.
+  for (const name of names) utimesSync(join(root, buildInfo(name)), new Date(), new Date())
+}
+
+function isOutdated(names) {
+  return newestSource(names) > oldestBuild(names)
+}
 
 /** The newest modification time of the build's input files. */
-function newestSource() {
-  const times = packages().flatMap((name) => [
+function newestSource(names) {
+  const times = names.flatMap((name) => [
     ...filesBelow(`packages/${name}/src`).map(timeOf),
     timeOf(`packages/${name}/package.json`),
     timeOf(`packages/${name}/tsconfig.json`),
@@ -35,13 +51,18 @@ function newestSource() {
   return Math.max(timeOf('tsconfig.json'), ...times)
 }
 
-/** The compiler updates this file in every build, even if no other output changes. */
-function oldestBuild() {
-  return Math.min(...packages().map((name) => timeOf(`packages/${name}/dist/.tsbuildinfo`)))
+function oldestBuild(names) {
+  return Math.min(...names.map((name) => timeOf(buildInfo(name))))
 }
 
+function buildInfo(name) {
+  return `packages/${name}/dist/.tsbuildinfo`
+}
+
+/** The packages that are built together. The benchmarks are built only when they run. */
 function packages() {
-  return readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'tsconfig.json')))
+  const isBuilt = (name) => name !== 'bench' && existsSync(join(root, 'packages', name, 'tsconfig.json'))
+  return readdirSync(join(root, 'packages')).filter(isBuilt)
 }
 
 function filesBelow(folder) {
@@ -55,10 +76,10 @@ function timeOf(path) {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-function run(what, command, args) {
+function run(what, command, args, folder = '.') {
   process.stderr.write(`${what} …\n`)
   const { status, error } = spawnSync(command, args, {
-    cwd: root,
+    cwd: join(root, folder),
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })

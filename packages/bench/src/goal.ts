@@ -15,6 +15,7 @@ export interface Goal {
     | 'letters'
     | 'calls'
     | '× as many'
+    | 'kB'
   readonly bound: Bound
   /** A stricter, optional bound. */
   readonly prize?: Bound | undefined

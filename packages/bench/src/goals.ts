@@ -10,6 +10,7 @@ import { liveGoals } from './goals/live.ts'
 import { peerGoals } from './goals/peer.ts'
 import { resyncGoals } from './goals/resync.ts'
 import { sessionGoals } from './goals/sessions.ts'
+import { sizeGoals } from './goals/size.ts'
 
 /** All measurements, in the order of the table. */
 export const goals: readonly Goal[] = [
@@ -24,4 +25,5 @@ export const goals: readonly Goal[] = [
   ...deliveryGoals,
   ...channelGoals,
   ...hostileGoals,
+  ...sizeGoals,
 ]

@@ -42,6 +42,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/(telegram\/src\/port|bench\/src\/delivery\/telegram)\.ts$/,
   ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,
+  esbuild: /^packages\/bench\/src\/goals\/size\.ts$/,
   ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
   chat: /^packages\/bench\/src\/delivery\/peer\.ts$/,
   '@chat-adapter/telegram': /^packages\/bench\/src\/delivery\/telegram\.ts$/,

@@ -1,0 +1,37 @@
+import { build } from 'esbuild'
+import type { Goal } from '../goal.ts'
+
+/** What a program needs to make replies from a stream that it reads itself. */
+const pure =
+  'createDecoder, createEventReader, emptyTrack, track, reduce, diff, createDispatcher, record, replay, emptyReply'
+
+/** What @reply/core adds to a program in a browser, minified, its dependencies included. */
+export const sizeGoals: readonly Goal[] = [
+  {
+    id: 'size.pure',
+    what: '@reply/core bundled and minified, for a program that reads the stream itself',
+    unit: 'kB',
+    bound: { atMost: 200 },
+    measure: () => bundled(`export { ${pure} } from '@reply/core'`),
+  },
+  {
+    id: 'size.all',
+    what: '@reply/core bundled and minified, all of it',
+    unit: 'kB',
+    bound: { atMost: 335 },
+    measure: () => bundled("export * from '@reply/core'"),
+  },
+]
+
+/** In thousands of bytes. */
+async function bundled(contents: string): Promise<number> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: import.meta.dirname },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    platform: 'browser',
+  })
+  return outputFiles.reduce((sum, { contents: bytes }) => sum + bytes.length, 0) / 1000
+}

@@ -23,6 +23,8 @@ try {
     )
     const listed = JSON.parse(packed.stdout)
     const [tarball] = Array.isArray(listed) ? listed : Object.values(listed)
+    const lacking = missingIn(manifest, tarball, path)
+    for (const what of lacking) process.stdout.write(`${manifest.name}: lacks ${what}\n`)
     const { messages } = await publint({
       pack: { tarball: new Uint8Array(readFileSync(join(folder, tarball.filename))).buffer },
       strict: true,
@@ -41,7 +43,7 @@ try {
       { encoding: 'utf8' },
     )
     if (attw.status !== 0) process.stdout.write(`${attw.stdout}${attw.stderr}\n`)
-    if (messages.length > 0 || attw.status !== 0) failures += 1
+    if (lacking.length > 0 || messages.length > 0 || attw.status !== 0) failures += 1
     process.stdout.write(
       `${manifest.name}: ${tarball.entryCount} files, ${Math.round(tarball.size / 1024)} kB packed\n`,
     )
@@ -50,3 +52,17 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 process.exit(failures === 0 ? 0 : 1)
+
+/** What a visitor of the package's page would miss. */
+function missingIn(manifest, { files }, path) {
+  const fields = ['description', 'keywords', 'repository', 'license'].filter(
+    (field) => !manifest[field]?.length && !manifest[field]?.url,
+  )
+  const packed = new Set(files.map((file) => file.path))
+  const isCopied = readFileSync(join(path, 'LICENSE'), 'utf8') === readFileSync(join(root, 'LICENSE'), 'utf8')
+  return [
+    ...fields,
+    ...['README.md', 'LICENSE'].filter((name) => !packed.has(name)),
+    ...(isCopied ? [] : ["the repository's LICENSE"]),
+  ]
+}

@@ -89,7 +89,11 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 
   function report(cause: unknown, type: ChangeType): void {
     const words =
-      cause instanceof Error ? cause.message : typeof cause === 'string' ? cause : 'it did not throw an Error'
+      cause instanceof Error
+        ? cause.message
+        : typeof cause === 'string'
+          ? cause
+          : 'it threw something other than an Error'
     options.onError?.(
       new ReplyError('observer', `An observer failed on ${type}: ${words}. The reply continues without it.`, { cause }),
     )

@@ -192,7 +192,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     const { sessionID } = input
     const snapshot = await read({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: false })
     if (snapshot.session.parentID !== undefined) {
-      const words = `Session ${sessionID} is a sub-agent's; prompt the session that started it, ${snapshot.session.parentID}.`
+      const words = `Session ${sessionID} belongs to a sub-agent; prompt the session that started it, ${snapshot.session.parentID}.`
       throw new ReplyError('invalid', words)
     }
     engine.apply([snapshot])
@@ -219,7 +219,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   }
 
   async function abort(target: StopTarget): Promise<void> {
-    if (isClosed) throw new ReplyError('closed', 'The connection was closed; connect() makes a new one.')
+    if (isClosed) throw new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
     await stopTarget(target, aborting.abort)
   }
 

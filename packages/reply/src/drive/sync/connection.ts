@@ -228,5 +228,5 @@ export function createConnection({
 }
 
 function closedError(): ReplyError {
-  return new ReplyError('closed', 'The connection was closed; connect() makes a new one.')
+  return new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
 }

@@ -64,7 +64,10 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
   seen.add(sessionID)
   const session = toReadSession(await places.session(request))
   if (!session)
-    throw new ReplyError('malformed', `The server's answer for session ${JSON.stringify(sessionID)} is not a session.`)
+    throw new ReplyError(
+      'malformed',
+      `The server's response for session ${JSON.stringify(sessionID)} is not a session.`,
+    )
   const { id: _, ...known } = session
   const { directory = request.directory } = known
   const place = { sessionID, directory }

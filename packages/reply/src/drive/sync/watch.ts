@@ -91,7 +91,7 @@ export function createWatching(options: WatchingOptions): Watching {
     for (const watched of watches) {
       if (watched.target.sessionID !== sessionID || watched.isTold) continue
       watched.isTold = true
-      const words = `Session ${sessionID} is a sub-agent's and has no replies of its own; watch the one that started it, ${parentID}.`
+      const words = `Session ${sessionID} belongs to a sub-agent and has no replies of its own; watch the session that started it, ${parentID}.`
       onError(new ReplyError('invalid', words))
     }
   }
@@ -151,7 +151,7 @@ export function createWatching(options: WatchingOptions): Watching {
       onError(
         error instanceof ReplyError
           ? error
-          : new ReplyError('unreachable', 'The sessions at work could not be read.', { cause: error }),
+          : new ReplyError('unreachable', 'The running sessions could not be read.', { cause: error }),
       )
     }
   }

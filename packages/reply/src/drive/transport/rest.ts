@@ -163,7 +163,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     // A retry would be just as large.
     if (isTooLarge(failure)) throw failure
     const abort = new AbortController()
-    const late = new ReplyError('unreachable', `no answer within ${deadlineMs} ms`)
+    const late = new ReplyError('unreachable', `no response within ${deadlineMs} ms`)
     const isLong = /\/command$/.test(request.url)
     // Canceled before it was sent: it must not be sent any more.
     const takeBack = (): void => abort.abort(request.signal.reason)
@@ -210,7 +210,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   }
 
   function tooLarge(route: string): ReplyError {
-    const words = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes: the answer was not read.`
+    const words = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes: the response was not read.`
     return new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has that much data.`)
   }
 

@@ -55,7 +55,7 @@ export const whole = [
     },
   },
   {
-    name: 'splits no character in two',
+    name: 'never splits a character',
     run: async (stage) => {
       const { maxLength } = stage.port.limits
       for (const [index, before] of [0, 1, 2, 3].entries()) {

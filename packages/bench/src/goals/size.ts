@@ -9,7 +9,7 @@ const pure =
 export const sizeGoals: readonly Goal[] = [
   {
     id: 'size.pure',
-    what: '@reply/core bundled and minified, for a program that reads the stream itself',
+    what: '@reply/core for a program that reads the stream itself, bundled and minified',
     unit: 'kB',
     bound: { atMost: 200 },
     measure: () => bundled(`export { ${pure} } from '@reply/core'`),

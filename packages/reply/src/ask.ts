@@ -1,6 +1,12 @@
+/**
+ * `pending`: waits for a person. `answered`, `rejected`: by a person, here or in another client. `withdrawn`: closed
+ * without an answer, because the reply ended or the server dropped the ask.
+ */
 export type AskStatus = 'pending' | 'answered' | 'rejected' | 'withdrawn'
 
+/** What questions and permissions have in common. */
 interface AskFields {
+  /** The id to answer it by, as the server gives it: `que_…` for a question, `per_…` for a permission. */
   readonly requestID: string
   /** The session that asked: this one or a descendant. */
   readonly sessionID: string
@@ -8,14 +14,19 @@ interface AskFields {
   readonly directory: string | undefined
   /** The session ids from this reply's session down to the asking one, both included. */
   readonly path: readonly string[]
+  /** The tool call that asks. Absent if the ask names none. */
   readonly callID?: string | undefined
+  /** The assistant message with that call. Absent if the ask names none. */
   readonly messageID?: string | undefined
+  /** Only `pending` asks can be answered. */
   readonly status: AskStatus
   /** When it was first seen, ms since the epoch. Absent if only its end was seen. */
   readonly askedAt?: number | undefined
+  /** When its end was received, in ms since the epoch. Absent while it is pending. */
   readonly closedAt?: number | undefined
 }
 
+/** The model asks one or more questions, and waits for the answers to all of them. */
 export interface QuestionAsk extends AskFields {
   readonly type: 'question'
   /** Empty if only its end was seen. */
@@ -24,6 +35,7 @@ export interface QuestionAsk extends AskFields {
   readonly answers?: readonly (readonly string[])[] | undefined
 }
 
+/** A tool call waits until a person allows or rejects it. */
 export interface PermissionAsk extends AskFields {
   readonly type: 'permission'
   /** The permission asked for: `bash`, `edit`, `webfetch`, … Empty if only its end was seen. */
@@ -44,23 +56,33 @@ export interface PermissionAsk extends AskFields {
    * if the ask names no call. Never changes after the ask is closed.
    */
   readonly call?: AskCall | undefined
+  /** How it was answered. Absent while it is pending, and if it was withdrawn. */
   readonly reply?: PermissionReply | undefined
 }
 
+/** A tool call that waits for a permission. */
 export interface AskCall {
+  /** The tool's name: `bash`, `edit`, … */
   readonly tool: string
   /** The arguments as the model gave them. */
   readonly input: Readonly<Record<string, unknown>>
 }
 
+/** What the server asks a person during a run. Answer it with `OpenCode.answer` or `OpenCode.reject`. */
 export type Ask = QuestionAsk | PermissionAsk
 
+/**
+ * `once`: this call only. `always`: also later calls that fit the ask's `always` patterns. `reject`: the call isn't made.
+ */
 export type PermissionReply = 'once' | 'always' | 'reject'
 
+/** One question of a `QuestionAsk`. */
 export interface Question {
   /** A few words; may be empty. */
   readonly header: string
+  /** The whole question. May contain Markdown. */
   readonly question: string
+  /** The choices, in the model's order. Empty if only free text is expected. */
   readonly options: readonly QuestionOption[]
   /** Whether several options may be picked. */
   readonly multiple: boolean
@@ -68,7 +90,10 @@ export interface Question {
   readonly custom: boolean
 }
 
+/** One choice of a question. */
 export interface QuestionOption {
+  /** The choice in a few words. It is also the answer: `OpenCode.answer` sends the label back. */
   readonly label: string
+  /** What the choice means. Empty if the model gave no explanation. */
   readonly description: string
 }

@@ -89,6 +89,7 @@ export type Change =
 /** A change of a reply itself, as opposed to one inside a descendant. */
 export type OwnChange = Exclude<Change, { type: 'childChanged' }>
 
+/** The names of the changes, which are also the names of an observer's methods. */
 export type ChangeType = Change['type']
 
 /** The change of a given type. */

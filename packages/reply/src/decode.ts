@@ -4,11 +4,13 @@ import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
 import { excerptOf, kindOf } from './excerpt.ts'
 
+/** The options of `createDecoder`. */
 export interface DecoderOptions {
   /** Called for each known event with an unexpected shape, and for data that isn't JSON. */
   readonly onError?: OnError | undefined
 }
 
+/** Decodes the frames of one server. */
 export interface Decoder {
   /**
    * Decodes one frame's JSON text, received at `at` (ms since the epoch). Undefined for frames that don't concern a

@@ -5,6 +5,7 @@ import { kindOf } from './excerpt.ts'
 import type { Observation, ReplyObserver } from './observer.ts'
 import type { Step } from './reduce.ts'
 
+/** Passes the changes of one reply to its observers. */
 export interface Dispatcher {
   /** Adds an observer; it receives changes from now on. Returns a function that removes it. */
   observe(observer: ReplyObserver): () => void

@@ -2,6 +2,7 @@ import type { PermissionAsk, PermissionReply, QuestionAsk } from './ask.ts'
 import type { Part, ReplyFailure } from './part.ts'
 import type { LostReason, Message, Model, Todo } from './reply.ts'
 
+/** What all events have in common. */
 interface EventFields {
   /** When it was received, ms since the epoch. The only clock that `track` and `reduce` use. */
   readonly at: number
@@ -9,7 +10,9 @@ interface EventFields {
   readonly raw?: unknown
 }
 
+/** What all events of a session have in common. */
 interface SessionFields extends EventFields {
+  /** The session that it happened in, root or sub-agent's: `ses_…`. */
   readonly sessionID: string
   /**
    * The directory that the frame came from; for a `session` event or snapshot, the session's own. Absent if the source
@@ -20,51 +23,71 @@ interface SessionFields extends EventFields {
 
 /** A message as sent on the wire: without its parts, with its role. */
 export interface MessageHead extends Omit<Message, 'parts'> {
+  /** Who wrote it. A user message opens a run or joins it. */
   readonly role: 'user' | 'assistant'
   /** Whether it is the summary of a compaction, which is not part of the answer. */
   readonly summary: boolean
+  /** The agent that the message was sent to or written by. Absent if the server doesn't say. */
   readonly agent?: string | undefined
+  /** The model that the message was sent to or written by. Absent if the server doesn't say. */
   readonly model?: Model | undefined
 }
 
 /** What is known of a session. An absent `parentID` means a root. */
 export interface SessionEvent extends SessionFields {
   readonly type: 'session'
+  /** The session that started it as a sub-agent. Absent for a root. */
   readonly parentID?: string | undefined
+  /** Its title; the server may change it. Absent if the server sent none. */
   readonly title?: string | undefined
+  /** In ms since the epoch by the server's clock. */
   readonly createdAt?: number | undefined
   /** The session is reverted to before this message; the next prompt removes the messages after it. */
   readonly revertedTo?: string | undefined
 }
 
+/** A message appeared or changed. */
 export interface MessageEvent extends SessionFields {
   readonly type: 'message'
+  /** The message as it is now. */
   readonly message: MessageHead
 }
 
+/** A part of a message appeared or changed. */
 export interface PartEvent extends SessionFields {
   readonly type: 'part'
+  /** The whole part as it is now. */
   readonly part: Part
   /** Set if read over REST: the ids of all parts of its message, in the server's order. */
   readonly order?: readonly string[] | undefined
 }
 
+/** A text or reasoning part grew. */
 export interface DeltaEvent extends SessionFields {
   readonly type: 'delta'
+  /** The message of the part. */
   readonly messageID: string
+  /** The part that grew. */
   readonly partID: string
+  /** The part's field that grew; known servers send only `text`. */
   readonly field: string
+  /** The text to append. */
   readonly delta: string
 }
 
+/** The server asks a person. */
 export interface AskedEvent extends SessionFields {
   readonly type: 'asked'
+  /** The ask, pending. */
   readonly ask: QuestionAsk | PermissionAsk
 }
 
+/** An ask ended. Its content was in `AskedEvent`. */
 export interface AskClosedEvent extends SessionFields {
   readonly type: 'ask-closed'
+  /** The id of the ask that ended. */
   readonly requestID: string
+  /** How it ended. `answers` holds one list per question, in order. */
   readonly how:
     | { readonly type: 'answered'; readonly answers: readonly (readonly string[])[] }
     | { readonly type: 'permission'; readonly reply: PermissionReply }
@@ -76,16 +99,23 @@ export interface AskClosedEvent extends SessionFields {
 /** A complete read of one session over REST: a single event, however much it contains. */
 export interface SnapshotEvent extends SessionFields {
   readonly type: 'snapshot'
+  /** What the server knows of the session itself. */
   readonly session: Omit<SessionEvent, 'type' | 'at' | 'raw' | 'sessionID'>
+  /** Its messages with their parts, in the server's order. */
   readonly messages: readonly { readonly head: MessageHead; readonly parts: readonly Part[] }[]
+  /** Whether a run is at work; `retry` while the server waits to call the model again. */
   readonly status: 'busy' | 'idle' | 'retry'
+  /** Set with the status `retry`. `nextAt` is the time of the next attempt, in ms since the epoch. */
   readonly retry?: {
     readonly attempt?: number | undefined
     readonly message: string
     readonly nextAt?: number | undefined
   }
+  /** The asks that are pending in this session. */
   readonly asks: readonly (QuestionAsk | PermissionAsk)[]
+  /** The session's checklist. Empty if it has none. */
   readonly todos: readonly Todo[]
+  /** The sub-agents' sessions, read the same way. */
   readonly children: readonly SnapshotEvent[]
   /** Whether events before it may have been missed; then an open text has a hole until it is sealed. */
   readonly gap: boolean
@@ -114,8 +144,10 @@ export interface SnapshotEvent extends SessionFields {
  */
 export type SettleReason = 'rest' | 'grace' | 'end' | 'none' | 'time-out' | 'lost'
 
+/** The driver ends the session's reply. */
 export interface SettleEvent extends SessionFields {
   readonly type: 'settle'
+  /** Why the driver ends it. */
   readonly by: SettleReason
   /** Set with `lost`. */
   readonly reason?: LostReason | undefined

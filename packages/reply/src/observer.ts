@@ -6,6 +6,7 @@ import type { Reply } from './reply.ts'
  * there was one.
  */
 export type Observation<C extends Change = Change> = C & {
+  /** The reply after the whole event: later changes of the same event are already in it. */
   readonly reply: Reply
   /**
    * The event as the source sent it. Absent if the change didn't come over the wire; the last event if several were

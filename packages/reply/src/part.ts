@@ -1,16 +1,28 @@
+/** An error of the session or of a step, as the server reports it. */
 export interface ReplyFailure {
+  /** The server's name for it: `APIError`, `MessageAbortedError`, … `UnknownError` if it sent none. */
   readonly name: string
+  /** The reason in the provider's or the server's words. Empty if it sent none. */
   readonly message: string
+  /** The HTTP status of the provider's response. Absent if the error isn't one of HTTP. */
   readonly statusCode?: number | undefined
+  /** Whether another attempt could succeed, according to the server. Absent if it doesn't say. */
   readonly retryable?: boolean | undefined
+  /** The error as the server sent it. */
   readonly raw: unknown
 }
 
+/** The tokens of one or more calls of the model, as the server counts them. */
 export interface Tokens {
+  /** Tokens of the input, without those in `cacheRead` and `cacheWrite`. */
   readonly input: number
+  /** Tokens that the model wrote. */
   readonly output: number
+  /** Tokens of the model's reasoning. 0 if the provider doesn't count them apart. */
   readonly reasoning: number
+  /** Tokens of the input that the provider had in its cache. */
   readonly cacheRead: number
+  /** Tokens of the input that the provider put into its cache. */
   readonly cacheWrite: number
 }
 
@@ -19,9 +31,13 @@ export interface Tokens {
  */
 export type PartStatus = 'open' | 'sealed' | 'abandoned'
 
+/** What all parts have in common. */
 interface PartFields {
+  /** The part's id, as the server gives it: `prt_…`. */
   readonly id: string
+  /** The message that it belongs to. */
   readonly messageID: string
+  /** Whether it may still grow. */
   readonly status: PartStatus
   /** Deltas were missed; the text has a gap until the seal delivers the full text. */
   readonly hole?: true | undefined
@@ -29,8 +45,10 @@ interface PartFields {
   readonly raw: unknown
 }
 
+/** A text of the model, or of a person in a prompt. `isShownText` says whether people should see it. */
 export interface TextPart extends PartFields {
   readonly type: 'text'
+  /** Markdown. Grows while the part is `open`; empty at first. */
   readonly text: string
   /** Written by the server, not by the model. */
   readonly synthetic?: true | undefined
@@ -38,85 +56,128 @@ export interface TextPart extends PartFields {
   readonly ignored?: true | undefined
 }
 
+/** The model's thoughts before an answer or a tool call. */
 export interface ReasoningPart extends PartFields {
   readonly type: 'reasoning'
+  /** Usually Markdown. Grows while the part is `open`; empty at first, and to the end if the provider hides it. */
   readonly text: string
 }
 
+/** A tool call with its result. */
 export interface ToolPart extends PartFields {
   readonly type: 'tool'
   /** The tool's name. OpenCode renames an unknown tool to `invalid`; this keeps the name that the model used. */
   readonly tool: string
+  /** The id that the model gave the call. An ask names its call by it. */
   readonly callID: string
+  /** How far it got, with its input and output. */
   readonly state: ToolState
 }
 
+/**
+ * `pending`: the model is writing the input. `running`: the tool is at work, or waits for a permission. `completed`: it
+ * returned. `error`: it failed, was rejected, or was aborted.
+ */
 export type ToolStatus = 'pending' | 'running' | 'completed' | 'error'
 
+/** The state of a tool call, with what is known so far. */
 export interface ToolState {
+  /** Only ever advances. */
   readonly status: ToolStatus
+  /** The arguments as the model gave them. `{}` until they are complete. */
   readonly input: Readonly<Record<string, unknown>>
+  /** One line for people, from the tool. Absent until the tool sets it. */
   readonly title?: string | undefined
+  /** What the model receives, possibly cut by the server. Set once `completed`. */
   readonly output?: string | undefined
+  /** Why it failed, as the model receives it. Set once the status is `error`. */
   readonly error?: string | undefined
+  /** What the tool tells besides its output, such as a diff or an exit code. May change while it runs. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** When the tool began, in ms since the epoch by the server's clock. Absent while `pending`. */
   readonly startedAt?: number | undefined
+  /** When the tool ended, in ms since the epoch by the server's clock. Absent until then. */
   readonly endedAt?: number | undefined
   /** The reply ended while the call was still running, or the server says it was aborted. */
   readonly interrupted?: true | undefined
 }
 
+/** A file in a message, such as one that a person attached. */
 export interface FilePart extends PartFields {
   readonly type: 'file'
+  /** Its MIME type: `text/plain`, `image/png`, … */
   readonly mime: string
+  /** Its content as `data:`, or its place as `file://` or `http(s)://`. */
   readonly url: string
+  /** Its name for people. Absent if it has none. */
   readonly filename?: string | undefined
 }
 
+/** The files that a step changed. */
 export interface PatchPart extends PartFields {
   readonly type: 'patch'
+  /** Id of a Git tree: the project before the step, as in the `snapshot` of its `StepStartPart`. */
   readonly hash: string
+  /** Absolute paths of the files that differ since, as the server spells them. */
   readonly files: readonly string[]
 }
 
+/** A step of the model begins: one call of the model, with the tools that it uses. */
 export interface StepStartPart extends PartFields {
   readonly type: 'step-start'
+  /** Id of a Git tree: the project's files at that time. Absent if the server takes no snapshots. */
   readonly snapshot?: string | undefined
 }
 
+/** A step of the model ended. */
 export interface StepFinishPart extends PartFields {
   readonly type: 'step-finish'
   /** Why the model stopped, in the provider's words. Absent if the source doesn't say. */
   readonly reason?: string | undefined
+  /** The tokens of this step alone. */
   readonly tokens: Tokens
+  /** The cost of this step alone, in US dollars. */
   readonly cost: number
 }
 
+/** A snapshot of the project's files as a part of its own. Current servers put it into the parts of the step. */
 export interface SnapshotPart extends PartFields {
   readonly type: 'snapshot'
+  /** Id of a Git tree: the project's files. */
   readonly snapshot: string
 }
 
+/** In a prompt: a task for a sub-agent, as a slash command with `subtask` sends it. */
 export interface SubtaskPart extends PartFields {
   readonly type: 'subtask'
+  /** What the sub-agent is told. */
   readonly prompt: string
+  /** The task in a few words. */
   readonly description: string
+  /** The sub-agent's name. */
   readonly agent: string
 }
 
+/** In a prompt: a mention of an agent, such as `@general`. */
 export interface AgentPart extends PartFields {
   readonly type: 'agent'
+  /** The agent's name without the `@`. */
   readonly name: string
 }
 
+/** A call of the model failed and was repeated. */
 export interface RetryPart extends PartFields {
   readonly type: 'retry'
+  /** Counts the attempts, as the server does. */
   readonly attempt: number
+  /** Why the attempt failed. */
   readonly error: ReplyFailure
 }
 
+/** In a user message: the server is to compact the context. */
 export interface CompactionPart extends PartFields {
   readonly type: 'compaction'
+  /** Whether the server itself asked for it, because the context was full. */
   readonly auto: boolean
 }
 
@@ -125,6 +186,7 @@ export interface UnknownPart extends PartFields {
   readonly type: 'unknown'
 }
 
+/** One piece of a message. Switch on `type`, and show only what you know. */
 export type Part =
   | TextPart
   | ReasoningPart

@@ -3,6 +3,7 @@
  * apart, and looks in its own directory if a call names none.
  */
 export interface Place {
+  /** The session's id: `ses_…`. */
   readonly sessionID: string
   /** In the server's spelling; undefined if the server didn't name it. */
   readonly directory: string | undefined

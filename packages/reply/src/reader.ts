@@ -3,19 +3,28 @@ import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
 import { createSseReader } from './sse.ts'
 
+/** The options of `createEventReader`. */
 export interface EventReaderOptions {
+  /** Receives what was skipped: malformed or too large frames, and a failing `onFrame`. Default: errors are ignored. */
   readonly onError?: OnError | undefined
   /** Called with every frame's data as it arrived, before it is parsed. */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
+  /** Called with each comment line of the stream, without its colon. `record` notes arrival times in comments. */
   readonly onComment?: ((comment: string) => void) | undefined
+  /**
+   * The maximum size of an unfinished frame, in UTF-16 units; a larger one is reported as `too-large` and skipped.
+   * Default 16,777,216: OpenCode sends whole tool outputs and files in one frame.
+   */
   readonly maxFrame?: number | undefined
   /** Share one decoder across connections to one server to drop duplicate events. */
   readonly decoder?: Decoder | undefined
 }
 
+/** Reads one stream of server-sent events. */
 export interface EventReader {
   /** The events that this chunk completes, stamped with `at`. Consecutive deltas of one part are merged. */
   push(chunk: Uint8Array | string, at: number): readonly ReplyEvent[]
+  /** Forgets an unfinished frame. Call it when the connection was lost, before the bytes of the next. */
   reset(): void
 }
 

@@ -9,6 +9,7 @@ import { trackOrSkip } from './track/skip.ts'
 import { emptyTrack, type TrackedStep } from './track/state.ts'
 import { repliesOf, unknownSessions } from './track.ts'
 
+/** How to play a recording: who observes it, and how fast. */
 export interface ReplayOptions {
   /** Called once for each root reply, when it opens; the returned observers observe that reply to its end. */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined

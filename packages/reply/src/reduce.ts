@@ -18,7 +18,9 @@ import type { Phase, Reply } from './reply.ts'
  * updated.
  */
 export interface Step {
+  /** The reply after the event. */
   readonly reply: Reply
+  /** What the event changed, in order. Empty if it changed nothing that observers receive. */
   readonly changes: readonly Change[]
   /** The wire event behind it. */
   readonly raw?: unknown

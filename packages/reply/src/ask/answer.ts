@@ -1,5 +1,6 @@
 import type { Question } from '../ask.ts'
 
+/** Which answers a permission takes, and how they may be written. */
 export interface PermissionWords {
   /** Whether `always` may be given: true if the ask's `always` list is not empty. */
   readonly canAlways: boolean
@@ -7,11 +8,20 @@ export interface PermissionWords {
   readonly labels?: { readonly once: string; readonly always: string; readonly reject: string } | undefined
 }
 
+/**
+ * What a typed answer to a permission means. `message` is the reason that was given with a rejection. An error says why
+ * it means nothing: `always` was not offered, or the text is `unclear`.
+ */
 export type ReadPermissionAnswer =
   | { readonly type: 'answer'; readonly answer: 'once' | 'always' }
   | { readonly type: 'reject'; readonly message?: string }
   | { readonly type: 'error'; readonly reason: 'always-not-offered' | 'unclear' }
 
+/**
+ * What a typed answer to a question means: the labels or free text to answer with. An error says why it means nothing,
+ * with the piece that doesn't fit in `given`: the text is `empty`, the question takes `one-only`, or the piece is
+ * `not-an-option`.
+ */
 export type ReadQuestionAnswer =
   | { readonly type: 'answer'; readonly answers: readonly string[] }
   | { readonly type: 'error'; readonly reason: 'empty' | 'one-only' | 'not-an-option'; readonly given: string }

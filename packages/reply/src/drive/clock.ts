@@ -16,6 +16,7 @@ export interface Clock {
 
 /** A clock whose `now` never goes back. */
 export interface SteadyClock extends Clock {
+  /** As in `Clock`, but always present. */
   monotonic(): number
 }
 

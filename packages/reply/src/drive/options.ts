@@ -2,6 +2,7 @@ import type { OnError } from '../error.ts'
 import { ReplyError } from '../error.ts'
 import { type Clock, type SteadyClock, steadyClock, systemClock } from './clock.ts'
 
+/** How to reach the server, and how long to wait for what. All options may be left out. */
 export interface ConnectOptions {
   /**
    * The server's address, such as "http://127.0.0.1:4096". Credentials in it are removed and never shown. Default:
@@ -18,6 +19,7 @@ export interface ConnectOptions {
   readonly username?: string | undefined
   /** The server's `OPENCODE_SERVER_PASSWORD`. Default: none with a `url`, else the environment's. */
   readonly password?: string | undefined
+  /** Makes all requests, the event stream included. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
   /**
    * Receives errors that stop nothing: lost connections, bad frames, failing observers. Default: errors are ignored.
@@ -27,6 +29,7 @@ export interface ConnectOptions {
   readonly onConnection?: ((connection: 'live' | 'lost', reason?: ReplyError) => void) | undefined
   /** Receives every frame's data as it arrived, with the arrival time; for recording. */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock, `systemClock`. */
   readonly clock?: Clock | undefined
   /** Numbers from 0 to 1 for the back-off's jitter. Default Math.random. */
   readonly random?: (() => number) | undefined

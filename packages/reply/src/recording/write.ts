@@ -1,5 +1,6 @@
 import { createFrameRedactor } from './frame.ts'
 
+/** Where a recording goes, and what is left out of it. */
 export interface RecordOptions {
   /** Receives the recording's text, piece by piece. */
   readonly write: (text: string) => void
@@ -10,6 +11,7 @@ export interface RecordOptions {
   readonly redact?: ((data: string) => string) | undefined
 }
 
+/** Receives the frames of a stream; see `record`. */
 export interface Recorder {
   /** Receives one frame's data and its arrival time, in ms since the epoch. */
   (data: string, at: number): void

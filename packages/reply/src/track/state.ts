@@ -7,6 +7,7 @@ import type { MessageRoles } from './roles.ts'
 
 /** The state of all sessions of one server. Immutable: `track` returns the next state. */
 export interface TrackState {
+  /** All known sessions. Their form may change with each version; read them with `repliesOf`. */
   readonly cells: Cells<Cell>
   /** Sessions with held events, longest waiting first. */
   readonly waiting: readonly string[]
@@ -20,9 +21,11 @@ export interface TrackState {
   readonly listeningFrom?: number | undefined
   /** The number of cells at which those of quiet sessions are dropped next. */
   readonly sweepAt: number
+  /** The limits that `emptyTrack` was given, with the defaults filled in. */
   readonly limits: TrackLimits
 }
 
+/** How much `track` remembers. */
 export interface TrackLimits {
   /**
    * How many settled replies are kept for late events; the oldest are dropped first, with all data of their sessions.
@@ -98,6 +101,7 @@ export interface TrackedStep extends Step {
 
 /** The result of one event. */
 export interface Tracked {
+  /** The state after the event. */
   readonly state: TrackState
   /** One per changed reply, in order; mostly one, none for an event that was held or changed nothing. */
   readonly steps: readonly TrackedStep[]
@@ -118,6 +122,7 @@ export function draftOf(state: TrackState): Draft {
   return { state, steps: [], queue: [], dropped: 0 }
 }
 
+/** The state before the first event. */
 export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
   const { keepSettled = 1000, maxHeld = 16 * 1024 * 1024, maxQuiet = 10_000 } = limits
   return {

@@ -1,28 +1,15 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { ReplyObserver } from '../../observer.ts'
 import type { Place } from '../../place.ts'
 import { emptyReply } from '../../reduce/shape.ts'
-import type { Reply } from '../../reply.ts'
 import type { Clock } from '../clock.ts'
 import type { Engine } from '../store/engine.ts'
 import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { isUncertain, join, type Start } from './join.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
+import type { RunOptions } from './run-options.ts'
 import type { Limit } from './stall-timer.ts'
 import { type StandInOptions, standIn, tellOnce, toFailure } from './stand-in.ts'
-
-export interface RunOptions {
-  /** Called once, when the reply is known; the returned observers receive the reply from its beginning to its end. */
-  readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
-  /** Aborts the run. If this prompt joined a run that was already going, the run continues and only the stream ends. */
-  readonly signal?: AbortSignal | undefined
-  /**
-   * How long the run may go without progress, in ms, before it ends as `timed-out`. Excludes time that people take to
-   * answer, but not the server's retry waits. A joined run continues; only the stream ends. Default: no limit.
-   */
-  readonly timeoutMs?: number | undefined
-}
 
 export interface RunDeps {
   readonly engine: Engine

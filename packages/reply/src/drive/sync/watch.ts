@@ -18,10 +18,13 @@ import type { ReadRequest } from './read-snapshot.ts'
  * links.
  */
 export interface WatchTarget {
+  /** A root session: `ses_…`. A sub-agent's has no replies of its own and is reported to `onError`. */
   readonly sessionID?: string | undefined
+  /** All sessions of this directory. */
   readonly directory?: string | undefined
 }
 
+/** The options of `OpenCode.watch`. */
 export interface WatchOptions {
   /** Called once per reply; the returned observers observe that reply to its end. */
   readonly observe: (reply: Reply) => readonly ReplyObserver[]

@@ -1,0 +1,39 @@
+import type { Ask } from '../ask.ts'
+import type { Answer } from './asks/check-answers.ts'
+import type { CommandInput, PromptInput } from './run/prompt-input.ts'
+import type { ReplyStream } from './run/reply-stream.ts'
+import type { RunOptions } from './run/run-options.ts'
+import type { StopTarget } from './run/stop-target.ts'
+import type { WatchOptions, WatchTarget } from './sync/watch.ts'
+
+/** A connection to one OpenCode server. It reconnects by itself until `close`. */
+export interface OpenCode {
+  /**
+   * Resolves when the stream is first up. Rejects if the first attempt finds no server or is refused, or if streams
+   * keep breaking off for `connectTimeoutMs`. Retries continue either way.
+   */
+  readonly ready: Promise<void>
+  /** Posts a prompt exactly once, when the stream is up. Without a `sessionID` it creates a session. */
+  prompt(input: PromptInput, options?: RunOptions): ReplyStream
+  /** Runs one of the server's slash commands. */
+  command(input: CommandInput, options?: RunOptions): ReplyStream
+  /** Observes every reply of a session, directory or server, even running ones. Returns a function that stops it. */
+  watch(target: WatchTarget, options: WatchOptions): () => void
+  /**
+   * Answers a question or allows a permission, together with all equal asks (see `isEqualAsk`). Rejects with `invalid`
+   * if the answer doesn't fit or the ask has changed since that copy of it was taken; with `already-resolved` if it is
+   * too late. A copy without `call` is allowed unseen: let a person allow only what `askDetails` shows.
+   */
+  answer(ask: Ask, answer: Answer): Promise<void>
+  /** Rejects an ask. OpenCode passes a message to the model and continues. Only permissions take one. */
+  reject(ask: Ask, message?: string): Promise<void>
+  /**
+   * Ends all work in a session and its sub-agents, even if another client or an earlier run of this program started it;
+   * see `StopTarget`. From the call on, their asks can't be answered. Resolves once the server is seen at rest with
+   * nothing pending, also if it already was. Rejects with `not-stopped` if that isn't seen within 30 s, with `gone` if
+   * the server doesn't know the session.
+   */
+  abort(target: StopTarget): Promise<void>
+  /** Closes the stream. Open replies end as `lost` here; on the server they continue. */
+  close(): Promise<void>
+}

@@ -1,0 +1,15 @@
+import type { ReplyObserver } from '../../observer.ts'
+import type { Reply } from '../../reply.ts'
+
+/** Who observes a run, and when it is to end early. */
+export interface RunOptions {
+  /** Called once, when the reply is known; the returned observers receive the reply from its beginning to its end. */
+  readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
+  /** Aborts the run. If this prompt joined a run that was already going, the run continues and only the stream ends. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * How long the run may go without progress, in ms, before it ends as `timed-out`. Excludes time that people take to
+   * answer, but not the server's retry waits. A joined run continues; only the stream ends. Default: no limit.
+   */
+  readonly timeoutMs?: number | undefined
+}

@@ -47,7 +47,9 @@ function lostProblems({ reply }: LivePlayed, whole: LivePlayed): string[] {
     const other = all[index]
     if (other?.type !== part.type) return [`part ${index} is a ${part.type}, not a ${other?.type}`]
     if (!('text' in part) || !('text' in other) || other.text.startsWith(part.text)) return []
-    return [`part ${index} says ${JSON.stringify(part.text)}, which is not a beginning of ${JSON.stringify(other.text)}`]
+    return [
+      `part ${index} says ${JSON.stringify(part.text)}, which is not a beginning of ${JSON.stringify(other.text)}`,
+    ]
   })
 }
 

@@ -1,30 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { demoScenarios, startDemo, TestingError } from '../src/index.ts'
-
-test('the demo asks a question and goes on as it is answered', async () => {
-  const demo = await startDemo({ chunkDelayMs: 0 })
-  onTestFinished(demo.stop)
-  const at = (path: string): string => `${demo.url}${path}?directory=${encodeURIComponent(demo.directory)}`
-  const post = (path: string, body: unknown) =>
-    fetch(at(path), { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  const { id } = (await (await post('/session', {})).json()) as { id: string }
-  const reply = post(`/session/${id}/message`, { parts: [{ type: 'text', text: demo.prompt }] })
-  await expect
-    .poll(
-      async () => {
-        const pending = (await (await fetch(at('/question'))).json()) as readonly { readonly id: string }[]
-        await Promise.all(pending.map((each) => post(`/question/${each.id}/reply`, { answers: [['After tax']] })))
-        return pending.length
-      },
-      { timeout: 30_000 },
-    )
-    .toBe(1)
-  const last = JSON.stringify(await (await reply).json())
-  expect(last.includes('taken off *after tax*')).toBe(true)
-  const messages = JSON.stringify(await (await fetch(at(`/session/${id}/message`))).json())
-  const said = ['has no step', 'ℹ fail 1', 'ℹ fail 0'].map((words) => messages.includes(words))
-  expect(said).toEqual([false, true, true])
-})
 
 test('an unknown scenario is refused with the names there are', async () => {
   await expect(startDemo({ scenario: 'nope' })).rejects.toThrow(TestingError)

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { atLeast, launchOpencode, scenarioToken, startModel, text } from '../src/index.ts'
+import { endProcess, isUp } from './ended-process.ts'
 
 const words = 'Said by a script.'
 const startScripted = () => startModel({ scripts: { one: { steps: [[text(words)]] } } })
@@ -22,61 +20,31 @@ const ask = async (server: { url: string; directory: string }): Promise<string> 
   return JSON.stringify(await answer.json())
 }
 
-const isUp = async (url: string): Promise<boolean> => {
-  try {
-    return (await fetch(`${url}/global/health`, { signal: AbortSignal.timeout(2000) })).ok
-  } catch {
-    return false
-  }
-}
-
-test('a launched server answers with the script, survives a restart on its port, and leaves nothing behind', async () => {
+test('two servers at once do not know of each other; one survives a restart on its port, and they leave nothing behind', async () => {
   const model = await startScripted()
-  const opencode = await launchOpencode({ model, files: { 'a.txt': 'a' } })
-  expect(existsSync(`${opencode.directory}/a.txt`)).toBe(true)
-  expect(await ask(opencode)).toContain(words)
-  // What a server would install takes longer than a test.
-  expect(existsSync(`${opencode.home}/.npm`)).toBe(false)
-  await opencode.kill()
-  expect(await isUp(opencode.url)).toBe(false)
-  await opencode.restart()
-  expect(await isUp(opencode.url)).toBe(true)
-  await opencode.stop()
-  await opencode.stop()
-  expect(await isUp(opencode.url)).toBe(false)
-  expect(existsSync(opencode.root)).toBe(false)
-  await expect(opencode.restart()).rejects.toThrow('launch a new one')
-  await model.close()
-})
-
-test('two servers at once do not know of each other', async () => {
-  const model = await startScripted()
-  const both = await Promise.all([launchOpencode({ model }), launchOpencode({ model })])
+  const both = await Promise.all([launchOpencode({ model, files: { 'a.txt': 'a' } }), launchOpencode({ model })])
   const [first, second] = both
+  expect([existsSync(`${first.directory}/a.txt`), existsSync(`${second.directory}/a.txt`)]).toEqual([true, false])
   expect(first.port).not.toBe(second.port)
-  expect(first.directory).not.toBe(second.directory)
   expect(await Promise.all(both.map(ask))).toEqual([expect.stringContaining(words), expect.stringContaining(words)])
-  await Promise.all(both.map((each) => each.stop()))
+  // What a server would install takes longer than a test.
+  expect(existsSync(`${first.home}/.npm`)).toBe(false)
+  await second.stop()
+  await first.kill()
+  expect(await isUp(first.url)).toBe(false)
+  await first.restart()
+  expect(await isUp(first.url)).toBe(true)
+  await first.stop()
+  await first.stop()
+  expect([await isUp(first.url), await isUp(second.url)]).toEqual([false, false])
+  expect([existsSync(first.root), existsSync(second.root)]).toEqual([false, false])
+  await expect(first.restart()).rejects.toThrow('launch a new one')
   await model.close()
 })
 
-test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'a process that ends by %s takes its server and its folders along',
-  async (signal) => {
-    const script = fileURLToPath(new URL('./fixtures/interrupted.ts', import.meta.url))
-    const tsx = import.meta.resolve('tsx')
-    const child = spawn(process.execPath, ['--import', tsx, '--conditions', '@reply/source', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const [said] = (await once(child.stdout, 'data')) as [Buffer]
-    const { url, root } = JSON.parse(said.toString('utf8')) as { url: string; root: string }
-    expect([await isUp(url), existsSync(root)]).toEqual([true, true])
-    child.kill(signal)
-    expect((await once(child, 'close'))[1]).toBe(signal)
-    await expect.poll(async () => [await isUp(url), existsSync(root)], { timeout: 20_000 }).toEqual([false, false])
-  },
-  60_000,
-)
+test('a process that ends by SIGKILL takes its server and its folders along', async () => {
+  await endProcess('SIGKILL')
+})
 
 describe('what cannot be launched says what to do', () => {
   test('a version that does not exist', async () => {

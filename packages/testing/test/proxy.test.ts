@@ -1,14 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import {
-  createHandClock,
-  type Fault,
-  type FaultProxy,
-  launchOpencode,
-  startModel,
-  startProxy,
-  text,
-} from '../src/index.ts'
+import { createHandClock, type Fault, type FaultProxy, startProxy } from '../src/index.ts'
 
 const frame = (type: string, more: object = {}): string => `data: ${JSON.stringify({ type, ...more })}\n\n`
 const typesIn = (said: string): readonly string[] =>
@@ -250,32 +242,4 @@ test('a closed proxy holds no socket, to neither side', async () => {
   await ended
   await expect(fetch(url)).rejects.toThrow('fetch failed')
   await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0)
-})
-
-test('a real server is restarted behind it, and its stream comes back', async () => {
-  const model = await startModel({ scripts: { one: { steps: [[text('One.')]] } } })
-  const opencode = await launchOpencode({ model })
-  let restarting: Promise<void> | undefined
-  const onFrame = (): void => {
-    restarting ??= opencode.kill().then(opencode.restart)
-  }
-  proxy = await startProxy({ target: opencode.url, onFrame })
-  const stream = async (): Promise<string> => {
-    const response = await fetch(`${proxy?.url}/global/event`)
-    let said = ''
-    try {
-      for await (const chunk of response.body ?? []) said += Buffer.from(chunk).toString('utf8')
-    } catch {
-      return said
-    }
-    return `${said} (ended)`
-  }
-  expect(typesIn(await stream())[0]).toBe('server.connected')
-  await restarting
-  const second = stream()
-  await expect.poll(() => proxy?.openStreams).toBe(1)
-  await proxy.close()
-  await second
-  await opencode.stop()
-  await model.close()
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Faulty, type LivePlayed, openFaulty, playLive } from './faulty.ts'
-import { problemsOfCuts, problemsOfSeeds } from './live-plans.ts'
+import { type Faulty, type LivePlayed, openWhole } from './faulty.ts'
+import { problemsOfCuts, problemsOfRaces, problemsOfSeeds } from './live-plans.ts'
 
 vi.setConfig({ testTimeout: 900_000 })
 
@@ -8,13 +8,17 @@ let faulty: Faulty
 let whole: LivePlayed
 
 beforeAll(async () => {
-  faulty = await openFaulty()
-  whole = await playLive(faulty, {})
+  ;({ faulty, whole } = await openWhole())
 })
 afterAll(async () => await faulty.close())
 
 test('a run that is cut after any of its events is the same', async () => {
   expect(await problemsOfCuts(faulty, { whole, first: 1, step: 1 })).toEqual([])
+})
+
+test('an abort that races the end settles the reply once, either way', async () => {
+  const eventsBefore = Array.from({ length: 14 }, (_, index) => 12 - index)
+  expect(await problemsOfRaces(faulty, eventsBefore)).toEqual([])
 })
 
 const firstSeed = Number(process.env.REPLY_SEED ?? 1)

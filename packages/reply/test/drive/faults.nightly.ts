@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Faulty, type LivePlayed, openFaulty, playLive } from './faulty.ts'
+import { type Faulty, type LivePlayed, openFaulty, openWhole } from './faulty.ts'
 import { allowAfterStop } from './late-approvals.ts'
 import { livePlanBySeed, problemsOfLive } from './live-plans.ts'
 import { writeResult } from './matrix/results.ts'
@@ -11,8 +11,7 @@ let faulty: Faulty
 let whole: LivePlayed
 
 beforeAll(async () => {
-  faulty = await openFaulty()
-  whole = await playLive(faulty, {})
+  ;({ faulty, whole } = await openWhole())
 })
 afterAll(async () => await faulty.close())
 

@@ -119,7 +119,7 @@ export const quickClock = {
 export const quick = {
   clock: quickClock,
   backOff: { minMs: 50, maxMs: 500 },
-  firstFrameMs: 100_000,
+  firstFrameMs: 600_000,
   silenceMs: 1_000_000,
   deadlineMs: 600_000,
   connectTimeoutMs: 600_000,
@@ -132,7 +132,7 @@ export const quick = {
 const hangsAfterMs = 120_000
 
 /** How long initial differences may take to disappear, if the plan's own judgement decides that. */
-const settlesWithinMs = 10_000
+const settlesWithinMs = 60_000
 
 export interface LivePlan {
   /** Which script; default "rich". */
@@ -221,6 +221,12 @@ export async function playLive({ server }: Faulty, plan: LivePlan): Promise<Live
     await opencode.close()
     await proxy.close()
   }
+}
+
+/** A server, and what a run on it is without a fault. */
+export async function openWhole(): Promise<{ readonly faulty: Faulty; readonly whole: LivePlayed }> {
+  const faulty = await openFaulty()
+  return { faulty, whole: await playLive(faulty, {}) }
 }
 
 async function gather(stream: ReplyStream): Promise<readonly Change[]> {

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { scenarioToken, startProxy } from '@reply/testing'
+import { expect, test } from 'vitest'
 import { connect, type ReplyStream } from '../../src/index.ts'
-import type { Faulty } from './faulty.ts'
+import { type Faulty, openFaulty } from './faulty.ts'
 import { ask } from './live-truth.ts'
 import { approve, firstAsk, pendingAt } from './scenes.ts'
 
@@ -12,6 +13,18 @@ const kinds = ['late', 'lateChild', 'unheard'] as const
 
 /** The latest moment after Stop at which a person presses Allow. */
 const lastPressMs = 50
+
+/** On a server of its own. */
+export function testLateApprovals(version: string, count: number): void {
+  test(`on ${version}, of ${count} commands that are allowed within 50 ms after Stop none runs`, async () => {
+    const opened = await openFaulty(version)
+    try {
+      expect(await allowAfterStop(opened, count)).toEqual([])
+    } finally {
+      await opened.close()
+    }
+  })
+}
 
 /**
  * Presses Allow after Stop, `count` times, in this program and then as another client. Returns the problems; empty if

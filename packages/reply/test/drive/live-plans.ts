@@ -1,4 +1,5 @@
 import { type Fault, type FaultProxy, type PassedFrame, type Place, randomBy } from '@reply/testing'
+import type { ReplyStream } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.ts'
 import { judge, timelessPicture } from './live-truth.ts'
 
@@ -122,6 +123,37 @@ export async function problemsOfCuts(
     const how = Math.floor(events / step) % 2 === 0 ? 'end' : 'break'
     const found = await problemsOfLive(faulty, { faults: [{ type: 'cut', at: { events }, how, connection: 1 }] }, whole)
     problems.push(...found.map((problem) => `cut (${how}) after event ${events}: ${problem}`))
+  }
+  return problems
+}
+
+/**
+ * Aborts a short run so many events before its end, each in its own run. Either the abort or the end comes first; both
+ * settle the reply once.
+ */
+export async function problemsOfRaces(faulty: Faulty, eventsBefore: readonly number[]): Promise<readonly string[]> {
+  const plain = await playLive(faulty, { script: 'plain' })
+  const problems: string[] = []
+  for (const before of eventsBefore) {
+    let stream: ReplyStream | undefined
+    const played = await playLive(faulty, {
+      script: 'plain',
+      onFrame: ({ connection, event }) => {
+        if (connection === 1 && event === plain.events - before) void stream?.abort()
+      },
+      act: async (scene) => {
+        stream = scene.stream
+        await stream.result
+        await stream.abort()
+      },
+    })
+    const { outcome } = played.reply
+    const found =
+      outcome === 'completed'
+        ? await problemsOfPlayed(faulty, { plan: {}, played, whole: plain })
+        : await judge(faulty.server, played)
+    if (outcome !== 'completed' && outcome !== 'aborted') found.push(`the reply is ${outcome}`)
+    problems.push(...found.map((problem) => `abort ${before} events before the end: ${problem}`))
   }
   return problems
 }

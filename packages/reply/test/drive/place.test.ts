@@ -1,3 +1,3 @@
 import { testPlaces } from './matrix/place.ts'
 
-testPlaces('1.18.33')
+testPlaces('1.18.33', ['link/'])

@@ -75,7 +75,11 @@ export async function openStage(
   const model = await startModel({ scripts, fallback: 'plain' })
   const server = await launchOpencode({
     model,
-    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask', ls: 'ask' } } },
+    // Git snapshots take most of a turn's time; no event depends on them.
+    config: {
+      extra: { snapshot: false },
+      permission: { bash: { '*': 'allow', 'touch *': 'ask', ls: 'ask' } },
+    },
     ...(options.version !== undefined && { version: options.version }),
     ...(options.env && { env: options.env }),
   })

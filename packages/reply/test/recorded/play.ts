@@ -40,15 +40,21 @@ export interface Played {
   readonly endedAt: readonly (number | undefined)[]
 }
 
-const bytesOf = new Map<string, Uint8Array>()
+const known = new Map<string, Uint8Array>()
+
+/** A recording's bytes. Always the same array, whose frames the server parses only once. */
+export function bytesOf(recording: RecordingName): Uint8Array {
+  const key = `${recording.version}/${recording.scenario}`
+  const bytes = known.get(key) ?? readRecording(recording).bytes
+  known.set(key, bytes)
+  return bytes
+}
 
 /** Plays a recording with a plan's faults to a real `connect`, on a hand clock. */
 export async function play(plan: Plan): Promise<Played> {
   const { recording, attachAt = 0, ahead = 0, faults = [], stepwise = false } = plan
   const key = `${recording.version}/${recording.scenario}`
-  const bytes = bytesOf.get(key) ?? readRecording(recording).bytes
-  bytesOf.set(key, bytes)
-  const server = createRecordedServer({ bytes, version: recording.version, ahead })
+  const server = createRecordedServer({ bytes: bytesOf(recording), version: recording.version, ahead })
   server.publish(attachAt)
   const clock = createHandClock()
   const errors: ReplyError[] = []

@@ -1,6 +1,6 @@
-import { createRecordedServer, listRecordings, type RecordingName, randomBy, readRecording } from '@reply/testing'
+import { createRecordedServer, listRecordings, type RecordingName, randomBy } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { type Expected, expectedOf, type Fault, judge, type Plan, type Played, play } from './play.ts'
+import { bytesOf, type Expected, expectedOf, type Fault, judge, type Plan, type Played, play } from './play.ts'
 
 /** A recording with thousands of consecutive deltas of one part: neighbouring cuts among them are equivalent. */
 const burstStep = 97
@@ -39,7 +39,7 @@ async function sweep(recording: RecordingName, every: number): Promise<string[]>
 
 /** After each event that the decoder doesn't skip: skipped ones change nothing. */
 function placesIn(recording: RecordingName): number[] {
-  const { types } = createRecordedServer({ bytes: readRecording(recording).bytes })
+  const { types } = createRecordedServer({ bytes: bytesOf(recording) })
   const places = [
     0,
     ...types.flatMap((type, index) => (isKnownType(type) || index === types.length - 1 ? [index + 1] : [])),
@@ -67,7 +67,7 @@ export function planBySeed(seed: number, recordings: readonly RecordingName[]): 
   const random = randomBy(seed)
   const pick = (below: number): number => Math.floor(random() * below)
   const recording = recordings[pick(recordings.length)] ?? { version: '', scenario: '' }
-  const { length } = createRecordedServer({ bytes: readRecording(recording).bytes })
+  const { length } = createRecordedServer({ bytes: bytesOf(recording) })
   const faults = Array.from({ length: 1 + pick(4) }, (): Fault => {
     const at = pick(length)
     const kinds: readonly Fault[] = [

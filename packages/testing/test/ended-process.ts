@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+
+/** Whether a server answers. One that has ended refuses at once. */
+export const isUp = async (url: string): Promise<boolean> => {
+  try {
+    return (await fetch(`${url}/global/health`)).ok
+  } catch {
+    return false
+  }
+}
+
+/** Ends a process that has launched a server, and waits until the server and its folders are gone as well. */
+export const endProcess = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+  const script = fileURLToPath(new URL('./fixtures/interrupted.ts', import.meta.url))
+  const tsx = import.meta.resolve('tsx')
+  const child = spawn(process.execPath, ['--import', tsx, '--conditions', '@reply/source', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  const { url, root } = JSON.parse(said.toString('utf8')) as { url: string; root: string }
+  expect([await isUp(url), existsSync(root)]).toEqual([true, true])
+  child.kill(signal)
+  expect((await once(child, 'close'))[1]).toBe(signal)
+  await expect.poll(async () => [await isUp(url), existsSync(root)]).toEqual([false, false])
+}

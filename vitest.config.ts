@@ -1,6 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import projects from './vitest.workspace.ts'
+
+const kinds = ['test', 'full', 'nightly', 'matrix']
+
+/** Which files run, by how their names end. `npm test` is what one waits for; the others have scripts of their own. */
+const kind = process.env.REPLY_TESTS ?? 'test'
+if (!kinds.includes(kind)) throw new Error(`REPLY_TESTS is ${kind}. It must be one of ${kinds.join(', ')}.`)
+const testsOf = (name: string): string[] => [`packages/${name}/test/**/*.${kind}.ts`]
+
+const packages = ['reply', 'testing', 'console', 'sink', 'telegram', 'slack', 'discord', 'whatsapp']
 
 export default defineConfig({
   resolve: {
@@ -9,11 +17,16 @@ export default defineConfig({
   },
   ssr: { resolve: { conditions: ['@reply/source', 'node', 'import', 'module', 'default'] } },
   test: {
-    projects,
+    // `--project sink` runs one package. Without it all packages are one project, because each project transforms and
+    // loads every module anew.
+    ...(process.argv.some((argument) => argument.startsWith('--project'))
+      ? { projects: packages.map((name) => ({ extends: true as const, test: { name, include: testsOf(name) } })) }
+      : { include: testsOf('*') }),
     // To load the modules anew for each file takes as long as all tests.
     isolate: false,
     // More than the two cores that there may be: many tests wait for a real server, which leaves them to others.
     maxWorkers: 3,
+    experimental: { fsModuleCache: true },
     // Only what hangs meets these: no test measures time, and a busy machine takes many times as long as a calm one.
     testTimeout: 120_000,
     hookTimeout: 120_000,

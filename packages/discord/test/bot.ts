@@ -11,6 +11,7 @@ import {
   startDiscord,
 } from '@reply/testing'
 import { afterEach, expect, vi } from 'vitest'
+import type { InFlight } from '../../sink/test/in-flight.ts'
 import {
   createDiscordPort,
   type DiscordPortOptions,
@@ -51,32 +52,21 @@ export function clientOf({ url: api }: FakeDiscord, clock: HandClock): REST {
 }
 
 /** The same client, with a hook before each call and a count of pending calls. */
-export function watched(rest: DiscordRest, before: () => Promise<void> = async () => {}) {
-  let inFlight = 0
+export function watched(
+  rest: DiscordRest,
+  inFlight: InFlight,
+  before: () => Promise<void> = async () => {},
+): DiscordRest {
   const around =
     (verb: 'post' | 'put' | 'patch' | 'delete') =>
-    async (route: `/${string}`, request?: DiscordRequest): Promise<unknown> => {
-      inFlight += 1
-      try {
+    async (route: `/${string}`, request?: DiscordRequest): Promise<unknown> =>
+      await inFlight.during(async () => {
         await before()
         return await rest[verb](route, request)
-      } finally {
-        inFlight -= 1
-      }
-    }
-  const client: DiscordRest = {
+      })
+  return {
     ...{ post: around('post'), put: around('put'), patch: around('patch'), delete: around('delete') },
     on: (event, listener) => rest.on(event, listener),
-  }
-  return { client, inFlight: () => inFlight, rest: () => calm(() => inFlight === 0) }
-}
-
-/** Waits until no call is pending, except one that never gets an answer. */
-export async function calm(isCalm: () => boolean, mostMs = 2000): Promise<void> {
-  const end = performance.now() + mostMs
-  for (let count = 0; count < 3 && performance.now() < end; ) {
-    await new Promise((resolve) => setImmediate(resolve))
-    count = isCalm() ? count + 1 : 0
   }
 }
 
@@ -121,5 +111,5 @@ export function tellsNothing(error: unknown): void {
 
 /** Waits in real time, because the real discord.js does. */
 export function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  return patient(isSo, what, 15_000)
+  return patient(isSo, what)
 }

@@ -1,6 +1,7 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing'
 import { describe, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createDiscordPort, renderDiscord } from '../src/index.ts'
 import { channelId, clientOf, token, watched } from './bot.ts'
 
@@ -23,8 +24,9 @@ async function stageOf(isThread: boolean): Promise<Stage> {
   const at = isThread ? messageId : otherId
   let isBare = true
   // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by itself.
-  const { client, inFlight, rest } = watched(clientOf(discord, clock), async () => {
-    if (inFlight() === 1 && isBare) await clock.advance(1100)
+  const inFlight = createInFlight()
+  const client = watched(clientOf(discord, clock), inFlight, async () => {
+    if (inFlight.count === 1 && isBare) await clock.advance(1100)
   })
   return {
     port: createDiscordPort({ rest: client, channelId: isThread ? channelId : otherId, thread, clock }),
@@ -33,7 +35,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
     clock,
     pass: async (ms) => {
       isBare = false
-      await clock.advance(ms, rest)
+      await clock.advance(ms, inFlight.rest)
     },
     screen: () => discord.screen(at).flatMap((message) => (message.from === 'bot' ? [seen(message)] : [])),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],

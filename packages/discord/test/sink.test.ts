@@ -1,5 +1,5 @@
 import { emptyReply, type Reply, textOf } from '@reply/core'
-import { type Delivery, memoryStore } from '@reply/sink'
+import { memoryStore } from '@reply/sink'
 import {
   createHandClock,
   type DiscordFault,
@@ -8,9 +8,10 @@ import {
   startDiscord,
 } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
+import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { type DiscordSinkOptions, discordSink, renderDiscord } from '../src/index.ts'
-import { calm, channelId, clientOf, token, watched } from './bot.ts'
+import { channelId, clientOf, token, watched } from './bot.ts'
 
 interface Plan extends Partial<DiscordOptions> {
   readonly sink?: Partial<DiscordSinkOptions>
@@ -19,28 +20,14 @@ interface Plan extends Partial<DiscordOptions> {
 }
 
 /** Shows a recorded reply through the real client to its end, on a manual clock. */
-async function show({ states }: Timeline, { sink: options = {}, channelIds = [channelId], ...plan }: Plan) {
+async function show(timeline: Timeline, { sink: options = {}, channelIds = [channelId], ...plan }: Plan) {
   const clock = createHandClock(beginning)
   const discord = await startDiscord({ token, clock, ...plan })
-  const { client, inFlight } = watched(clientOf(discord, clock))
-  const isStalling = plan.faults?.some(({ type }) => type.includes('stall')) === true
-  const rest = (): Promise<void> => calm(() => inFlight() === 0, isStalling ? 20 : 2000)
-  let delivery: Delivery | undefined
+  const inFlight = createInFlight(() => stalledIn(discord.calls))
+  const client = watched(clientOf(discord, clock), inFlight)
   try {
     const sinks = channelIds.map((id) => discordSink({ rest: client, channelId: id, clock, ...options }))
-    for (const [index, { atMs, reply }] of states.entries()) {
-      await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
-      for (const sink of sinks) {
-        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
-        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
-      }
-    }
-    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
-      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
-    })
-    for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
-    const reply = states.at(-1)?.reply
-    if (!delivery || !reply) throw new Error('The sink did not settle in time.')
+    const { delivery, reply } = await showTimeline(timeline, { clock, sinks, rest: inFlight.rest })
     const screen = discord.screen(channelIds[0] ?? channelId)
     const limited = discord.calls.filter(({ status }) => status === 429).length
     return { delivery, reply, discord, screen, limited }

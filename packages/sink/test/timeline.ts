@@ -1,5 +1,6 @@
 import { type Observation, type Reply, replay } from '@reply/core'
-import { listRecordings, type RecordingName, readRecording } from '@reply/testing'
+import type { Delivery, Sink } from '@reply/sink'
+import { type HandClock, listRecordings, type RecordingName, readRecording } from '@reply/testing'
 
 /** The course of a reply: each state with its time, in ms since the beginning. */
 export interface Timeline {
@@ -47,4 +48,30 @@ export function recordingsOf(version: string): readonly RecordingName[] {
 
 function everything(note: (observation: Observation) => void): object {
   return new Proxy({}, { get: () => note, has: () => true })
+}
+
+/** Shows a reply to its end, on a manual clock, through one or more sinks. The delivery is the first with a loss. */
+export async function showTimeline(
+  { states }: Timeline,
+  {
+    clock,
+    sinks,
+    rest,
+  }: { readonly clock: HandClock; readonly sinks: readonly Sink[]; readonly rest: () => Promise<void> },
+): Promise<{ readonly delivery: Delivery; readonly reply: Reply }> {
+  let delivery: Delivery | undefined
+  for (const [index, { atMs, reply }] of states.entries()) {
+    await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
+    for (const sink of sinks) {
+      if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
+      else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
+    }
+  }
+  void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
+    delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
+  })
+  for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
+  const reply = states.at(-1)?.reply
+  if (!delivery || !reply) throw new Error('The sink did not settle in time.')
+  return { delivery, reply }
 }

@@ -1,6 +1,7 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
 import { describe, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import type { SlackApi } from '../src/index.ts'
 import { createSlackPort, renderSlack } from '../src/index.ts'
 import { clientOf, recipient, token } from './app.ts'
@@ -19,28 +20,21 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
   const clock = createHandClock()
   const slack = await startSlack({ token, clock })
   const client = clientOf(slack)
-  let inFlight = 0
+  const inFlight = createInFlight()
   let isBare = true
   const api: SlackApi = {
     apiCall: async (method, options) => {
-      inFlight += 1
-      // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by
-      // itself.
-      if (inFlight === 1 && isBare) await clock.advance(1300)
-      try {
+      return await inFlight.during(async () => {
+        // Most clauses post faster than a channel allows, because they use no pacer. Here the waiting time passes by
+        // itself.
+        if (inFlight.count === 1 && isBare) await clock.advance(1300)
         return await client.apiCall(method, options)
-      } finally {
-        inFlight -= 1
-      }
+      })
     },
   }
   async function rest(): Promise<void> {
     isBare = false
-    const end = performance.now() + 2000
-    for (let calm = 0; calm < 3 && performance.now() < end; ) {
-      await new Promise((resolve) => setImmediate(resolve))
-      calm = inFlight === 0 ? calm + 1 : 0
-    }
+    await inFlight.rest()
   }
   const root = isThread ? slack.say(channelId, 'Why?') : undefined
   const ours = () => slack.screen(channelId).filter(({ from }) => from === 'bot')

@@ -1,9 +1,9 @@
 import { type Reply, textOf } from '@reply/core'
-import type { Delivery } from '@reply/sink'
 import { createHandClock, type SlackFault, type SlackFeatures, type SlackMessage, startSlack } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'
-import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { renderSlack, type SlackApi, type SlackSinkOptions, slackSink } from '../src/index.ts'
 import { clientOf, recipient, token } from './app.ts'
 
@@ -17,50 +17,25 @@ interface Plan {
 }
 
 /** Shows a recorded reply through the real client to its end, on a manual clock. */
-async function show({ states }: Timeline, plan: Plan) {
+async function show(timeline: Timeline, plan: Plan) {
   const { faults = [], features = {}, sink: options = {}, channels = ['C1'], isThread = true } = plan
   const clock = createHandClock(beginning)
   const slack = await startSlack({ token, clock, faults, features })
   const client = clientOf(slack)
-  let inFlight = 0
+  const inFlight = createInFlight(() => stalledIn(slack.calls))
   const api: SlackApi = {
     apiCall: async (method, given) => {
-      inFlight += 1
-      try {
+      return await inFlight.during(async () => {
         return await client.apiCall(method, given)
-      } finally {
-        inFlight -= 1
-      }
+      })
     },
   }
-  /** Waits until no call is pending, except those that never get an answer. */
-  async function rest(): Promise<void> {
-    const end = performance.now() + 2000
-    for (let calm = 0; calm < 3 && performance.now() < end; ) {
-      await new Promise((resolve) => setImmediate(resolve))
-      const stalled = slack.calls.filter(({ fault }) => fault?.includes('stall')).length
-      calm = inFlight === stalled ? calm + 1 : 0
-    }
-  }
-  let delivery: Delivery | undefined
   try {
     const sinks = channels.map((channelId) => {
       const threadTs = isThread ? slack.say(channelId, 'Go') : undefined
       return slackSink({ api, channelId, threadTs, recipient, clock, ...options })
     })
-    for (const [index, { atMs, reply }] of states.entries()) {
-      await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
-      for (const sink of sinks) {
-        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
-        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
-      }
-    }
-    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
-      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
-    })
-    for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
-    const reply = states.at(-1)?.reply
-    if (!delivery || !reply) throw new Error('The sink did not settle in time.')
+    const { delivery, reply } = await showTimeline(timeline, { clock, sinks, rest: inFlight.rest })
     const screen = slack.screen(channels[0] ?? 'C1').filter(({ from }) => from === 'bot')
     return { delivery, reply, slack, screen, limited: slack.calls.filter(({ status }) => status === 429).length }
   } finally {

@@ -2,6 +2,7 @@ import { type ContractOptions, portContract, type Stage, type StageFault } from 
 import { createHandClock, startTelegram, type TelegramFault } from '@reply/testing'
 import { Api } from 'grammy'
 import { describe, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createTelegramPort, renderFor, renderHtml } from '../src/index.ts'
 import { token } from './bot.ts'
 
@@ -21,25 +22,18 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
   const clock = createHandClock()
   const telegram = await startTelegram({ token, clock })
   const api = new Api(token, { apiRoot: telegram.url })
-  let inFlight = 0
+  const inFlight = createInFlight()
   api.config.use(async (call, method, payload, signal) => {
-    inFlight += 1
-    // Most clauses post faster than a chat allows, because they use no pacer. Here the waiting time passes by itself.
-    if (inFlight === 1 && isBare) await clock.advance(3100)
-    try {
+    return await inFlight.during(async () => {
+      // Most clauses post faster than a chat allows, because they use no pacer. Here the waiting time passes by itself.
+      if (inFlight.count === 1 && isBare) await clock.advance(3100)
       return await call(method, payload, signal)
-    } finally {
-      inFlight -= 1
-    }
+    })
   })
   let isBare = true
   async function rest(): Promise<void> {
     isBare = false
-    const end = performance.now() + 2000
-    for (let calm = 0; calm < 3 && performance.now() < end; ) {
-      await new Promise((resolve) => setImmediate(resolve))
-      calm = inFlight === 0 ? calm + 1 : 0
-    }
+    await inFlight.rest()
   }
   const ours = () => telegram.screen(chatId).filter(({ from, isDraft }) => from === 'bot' && !isDraft)
   return {

@@ -1,5 +1,4 @@
 import { type Reply, textOf } from '@reply/core'
-import type { Delivery } from '@reply/sink'
 import {
   createHandClock,
   startTelegram,
@@ -9,7 +8,8 @@ import {
 } from '@reply/testing'
 import { Api } from 'grammy'
 import { describe, expect, test } from 'vitest'
-import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
+import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { renderHtml, type TelegramSinkOptions, telegramSink } from '../src/index.ts'
 import { token } from './bot.ts'
 
@@ -22,44 +22,19 @@ interface Plan {
 }
 
 /** Shows a recorded reply through grammY to its end, on a manual clock. */
-async function show({ states }: Timeline, { faults = [], features = {}, sink: options = {}, chatIds = [7] }: Plan) {
+async function show(timeline: Timeline, { faults = [], features = {}, sink: options = {}, chatIds = [7] }: Plan) {
   const clock = createHandClock(beginning)
   const telegram = await startTelegram({ token, clock, faults, features })
   const api = new Api(token, { apiRoot: telegram.url })
-  let inFlight = 0
+  const inFlight = createInFlight(() => stalledIn(telegram.calls))
   api.config.use(async (call, method, payload, signal) => {
-    inFlight += 1
-    try {
+    return await inFlight.during(async () => {
       return await call(method, payload, signal)
-    } finally {
-      inFlight -= 1
-    }
+    })
   })
-  const isStalling = faults.some(({ type }) => type.includes('stall'))
-  /** Waits until no call is pending, except one that never gets an answer. */
-  async function rest(): Promise<void> {
-    const end = performance.now() + (isStalling ? 60 : 2000)
-    for (let calm = 0; calm < 3 && performance.now() < end; ) {
-      await new Promise((resolve) => setImmediate(resolve))
-      calm = inFlight === 0 ? calm + 1 : 0
-    }
-  }
-  let delivery: Delivery | undefined
   try {
     const sinks = chatIds.map((chatId) => telegramSink({ api, chatId, clock, ...options }))
-    for (const [index, { atMs, reply }] of states.entries()) {
-      await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
-      for (const sink of sinks) {
-        if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
-        else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
-      }
-    }
-    void Promise.all(sinks.map((sink) => sink.settled())).then((found) => {
-      delivery = found.find(({ undelivered }) => undelivered.length > 0) ?? found[0]
-    })
-    for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
-    const reply = states.at(-1)?.reply
-    if (!delivery || !reply) throw new Error('The sink did not settle in time.')
+    const { delivery, reply } = await showTimeline(timeline, { clock, sinks, rest: inFlight.rest })
     return { delivery, reply, telegram, screen: telegram.screen(chatIds[0] ?? 7), limited: limited(telegram.calls) }
   } finally {
     await telegram.close()

@@ -1,5 +1,5 @@
 /** For tests with a hand clock: lets requests arrive until a condition holds, for at most `withinMs` of real time. */
-export async function until(isSo: () => boolean, what = isSo.toString(), withinMs = 5000): Promise<void> {
+export async function until(isSo: () => boolean, what = isSo.toString(), withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`Timed out waiting for: ${what}`)

@@ -40,11 +40,4 @@ export const refusal = async (call: Promise<unknown>): Promise<string> => {
   }
 }
 
-/** Lets requests arrive: until something is so, and no longer than real time allows. */
-export const until = async (isSo: () => boolean): Promise<void> => {
-  const end = performance.now() + 3000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Timed out waiting for: ${isSo.toString()}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
+export { until } from '../src/index.ts'

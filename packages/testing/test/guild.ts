@@ -40,11 +40,4 @@ export const start = async (options: Partial<DiscordOptions> = {}): Promise<Star
   return { discord, clock, call, post }
 }
 
-/** Lets requests arrive: until something is so, and no longer than real time allows. */
-export const until = async (isSo: () => boolean): Promise<void> => {
-  const end = performance.now() + 10_000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`Timed out waiting for: ${isSo.toString()}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
+export { until } from '../src/index.ts'

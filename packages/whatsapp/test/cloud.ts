@@ -72,7 +72,7 @@ export async function ending(call: Promise<unknown> | undefined): Promise<object
 
 /** The same, while time passes in steps of one second. */
 export async function passing(clock: HandClock, isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + 5000
+  const end = performance.now() + 60_000
   for (let turn = 1; !isSo(); turn++) {
     if (performance.now() > end) throw new Error(`Timed out waiting for: ${what}`)
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,6 +1,7 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
 import { person, token } from './cloud.ts'
 
@@ -15,25 +16,18 @@ const faults: Partial<Readonly<Record<StageFault, CloudFault>>> = {
 async function cloudStage(): Promise<Stage> {
   const clock = createHandClock()
   const whatsapp = await startWhatsApp({ token, clock })
-  let inFlight = 0
+  const inFlight = createInFlight()
   let isBare = true
   const counting: typeof fetch = async (input, init) => {
-    inFlight += 1
-    // Most clauses post faster than a chat allows, because they use no pacer. Here the waiting time passes by itself.
-    if (inFlight === 1 && isBare) await clock.advance(6000)
-    try {
+    return await inFlight.during(async () => {
+      // Most clauses post faster than a chat allows, because they use no pacer. Here the waiting time passes by itself.
+      if (inFlight.count === 1 && isBare) await clock.advance(6000)
       return await fetch(input, init)
-    } finally {
-      inFlight -= 1
-    }
+    })
   }
   async function rest(): Promise<void> {
     isBare = false
-    const end = performance.now() + 2000
-    for (let calm = 0; calm < 3 && performance.now() < end; ) {
-      await new Promise((resolve) => setImmediate(resolve))
-      calm = inFlight === 0 ? calm + 1 : 0
-    }
+    await inFlight.rest()
   }
   const { url: apiUrl, phoneNumberId } = whatsapp
   const client = createCloudClient({ token, phoneNumberId, apiUrl, fetch: counting })

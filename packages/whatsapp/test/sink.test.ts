@@ -1,8 +1,9 @@
 import { type Reply, textOf } from '@reply/core'
-import { type Delivery, memoryStore, type Sink } from '@reply/sink'
+import { type Delivery, memoryStore } from '@reply/sink'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { beginning, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
+import { createInFlight } from '../../sink/test/in-flight.ts'
+import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { baileysSink, createCloudClient, renderWhatsApp, whatsappSink } from '../src/index.ts'
 import { person, token } from './cloud.ts'
 
@@ -14,52 +15,19 @@ interface Shown {
   readonly floods: number
 }
 
-interface Playing {
-  readonly clock: ReturnType<typeof createHandClock>
-  readonly sink: Sink
-  readonly rest: () => Promise<void>
-}
-
-/** Shows a recorded reply to its end, on a manual clock. */
-async function play({ states }: Timeline, { clock, sink, rest }: Playing): Promise<Pick<Shown, 'delivery' | 'reply'>> {
-  let delivery: Delivery | undefined
-  for (const [index, { atMs, reply }] of states.entries()) {
-    await clock.advance(atMs - (states[index - 1]?.atMs ?? 0), rest)
-    if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply })
-    else sink.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
-  }
-  void sink.settled().then((found) => {
-    delivery = found
-  })
-  for (let waited = 0; waited < 3_600_000 && !delivery; waited += 1000) await clock.advance(1000, rest)
-  const reply = states.at(-1)?.reply
-  if (!delivery || !reply) throw new Error('The sink did not settle in time.')
-  return { delivery, reply }
-}
-
 /** Through the Cloud API. */
 async function showCloud(timeline: Timeline, faults: readonly CloudFault[] = []): Promise<Shown> {
   const clock = createHandClock(beginning)
   const whatsapp = await startWhatsApp({ token, clock, faults })
   const { url: apiUrl, phoneNumberId } = whatsapp
-  let inFlight = 0
+  const inFlight = createInFlight()
   const counting: typeof fetch = async (input, init) => {
-    inFlight += 1
-    return await fetch(input, init).finally(() => {
-      inFlight -= 1
-    })
+    return await inFlight.during(() => fetch(input, init))
   }
   const client = createCloudClient({ token, phoneNumberId, apiUrl, fetch: counting })
-  async function rest(): Promise<void> {
-    const end = performance.now() + 2000
-    for (let calm = 0; calm < 3 && performance.now() < end; ) {
-      await new Promise((resolve) => setImmediate(resolve))
-      calm = inFlight === 0 ? calm + 1 : 0
-    }
-  }
   try {
     const sink = whatsappSink({ client, to: person, replyTo: whatsapp.say(person, 'Go.'), clock })
-    const shown = await play(timeline, { clock, sink, rest })
+    const shown = await showTimeline(timeline, { clock, sinks: [sink], rest: inFlight.rest })
     const texts = whatsapp.screen(person).flatMap(({ from, text }) => (from === 'business' ? [text] : []))
     const floods = whatsapp.calls.filter(({ code }) => code === 131056 || code === 130429).length
     return { ...shown, texts, floods }
@@ -92,7 +60,7 @@ async function showBaileys(
     for (let turn = 0; turn < 40; turn++) await Promise.resolve()
   }
   const sink = baileysSink({ socket: () => current, jid, clock })
-  const shown = await play(timeline, { clock, sink, rest })
+  const shown = await showTimeline(timeline, { clock, sinks: [sink], rest })
   const texts = baileys.screen(jid).map(({ text }) => text)
   const floods = shown.delivery.rateLimited
   return { ...shown, texts, floods, lateEdits: baileys.lateEdits.length }
@@ -250,9 +218,9 @@ test('a process that dies during a post posts nothing twice after a restart', as
   await first.stop()
   expect([baileys.screen(jid).length, baileys.isConnected]).toEqual([1, false])
   const second = baileysSink({ socket: baileys.connect(), jid, clock, store })
-  const { delivery, reply } = await play(
+  const { delivery, reply } = await showTimeline(
     { ...timeline, states: [{ atMs: 0, reply: final }] },
-    { clock, sink: second, rest },
+    { clock, sinks: [second], rest },
   )
   const texts = baileys.screen(jid).map(({ text }) => text)
   expect(shownTimes({ delivery, reply, texts, floods: 0 }).filter((times) => times !== 1)).toEqual([])

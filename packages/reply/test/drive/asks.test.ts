@@ -65,7 +65,7 @@ test("an ask that changed since it was read can't be allowed, but can be rejecte
   engine.apply([asked('p1', 'a', { patterns: ['rm *'] })])
   await expect(asks.answer(old, 'once')).rejects.toMatchObject({
     type: 'invalid',
-    message: expect.stringContaining('content has changed'),
+    message: expect.stringContaining('has changed since it was read'),
   })
   expect(sent).toEqual([])
   await asks.reject(old)

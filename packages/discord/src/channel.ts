@@ -10,8 +10,8 @@ import {
 } from '@reply/sink/channel'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
-import { createHearing, type HearEvent } from './hear.ts'
 import { isMalformed, toEvent } from './inbound.ts'
+import { createReceiver, type ReceiveEvent } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 import { createDiscordWebhook } from './webhook.ts'
 
@@ -76,13 +76,13 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { clock = systemClock, handleMs = 5000, maxBytes = 1_048_576 } = options
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
-  const hearing = { commands: new Set(commands) }
+  const filter = { commands: new Set(commands) }
   const handling = new Set<Promise<void>>()
-  const heard = createHearing({ rest, onInbound, onError, clock, handleMs })
+  const receiveEvent = createReceiver({ rest, onInbound, onError, clock, handleMs })
   const webhook =
     publicKey === undefined && updates !== 'http'
       ? undefined
-      : createDiscordWebhook({ publicKey, hear, hearing, clock, maxBytes })
+      : createDiscordWebhook({ publicKey, receive, filter, clock, maxBytes })
   let isListening = false
   return {
     sinkFor,
@@ -122,17 +122,17 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   }
 
   async function handleEvent(packet: unknown): Promise<void> {
-    const event = toEvent(packet, hearing)
+    const event = toEvent(packet, filter)
     if (!event) {
       if (isMalformed(packet)) onError(new DiscordError('malformed', "Skipped a Discord event that can't be read."))
       return
     }
-    await hear(event)
+    await receive(event)
   }
 
   /** Keeps each event's promise until it settles, because `stop` waits for them. */
-  function hear(...given: Parameters<HearEvent>): ReturnType<HearEvent> {
-    const handled = heard(...given)
+  function receive(...given: Parameters<ReceiveEvent>): ReturnType<ReceiveEvent> {
+    const handled = receiveEvent(...given)
     if (!handled) return undefined
     handling.add(handled)
     return handled.finally(() => handling.delete(handled))

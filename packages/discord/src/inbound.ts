@@ -16,18 +16,18 @@ type TextInbound = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 type PressInbound = Omit<Extract<Inbound, { type: 'press' }>, 'answer' | 'open'>
 
 /** A parsed event, without the `answer` function yet. A message has no `interaction`. */
-export type Heard =
+export type Received =
   | (TextInbound & { readonly interaction?: InteractionRef })
   | (PressInbound & { readonly interaction: InteractionRef })
 
 export type Interaction =
   /** Discord's check that the endpoint works. */
   | { readonly type: 'ping' }
-  /** A command, a button or a dialog. `heard` is undefined if it isn't this channel's. */
-  | { readonly type: 'act'; readonly id: string; readonly heard: Heard | undefined }
+  /** A command, a button or a dialog. `received` is undefined if it isn't this channel's. */
+  | { readonly type: 'act'; readonly id: string; readonly received: Received | undefined }
 
 /** A gateway event. */
-export type Event = { readonly id: string; readonly heard: Heard | undefined }
+export type Event = { readonly id: string; readonly received: Received | undefined }
 
 const user = z.object({
   id: z.string(),
@@ -84,7 +84,7 @@ const messageType = { default: 0, reply: 19 } as const
 /** Replies have no type or 0. https://discord.com/developers/docs/resources/message#message-reference-types */
 const forwardType = 1
 
-export interface HearingFor {
+export interface InboundFilter {
   /** The commands that this channel handles, without the slash. */
   readonly commands: ReadonlySet<string>
 }
@@ -92,14 +92,14 @@ export interface HearingFor {
 /**
  * Reads a gateway packet `{ t, d }`. Returns undefined for other events, and for unreadable ones (see `isMalformed`).
  */
-export function toEvent(packet: unknown, hearing: HearingFor): Event | undefined {
+export function toEvent(packet: unknown, filter: InboundFilter): Event | undefined {
   const { data } = z.object({ t: z.string(), d: z.unknown() }).safeParse(packet)
   if (data?.t === 'MESSAGE_CREATE') {
     const read = message.safeParse(data.d)
-    return read.data && { id: read.data.id, heard: textIn(read.data) }
+    return read.data && { id: read.data.id, received: textIn(read.data) }
   }
   if (data?.t !== 'INTERACTION_CREATE') return undefined
-  const read = toInteraction(data.d, hearing)
+  const read = toInteraction(data.d, filter)
   return read?.type === 'act' ? read : undefined
 }
 
@@ -111,17 +111,17 @@ export function isMalformed(packet: unknown): boolean {
 }
 
 /** Returns undefined if the value isn't an interaction. */
-export function toInteraction(value: unknown, hearing: HearingFor): Interaction | undefined {
+export function toInteraction(value: unknown, filter: InboundFilter): Interaction | undefined {
   const { data } = z.object({ type: z.literal(1) }).safeParse(value)
   if (data) return { type: 'ping' }
   const read = interaction.safeParse(value)
-  return read.data && { type: 'act', id: read.data.id, heard: heardIn(read.data, hearing) }
+  return read.data && { type: 'act', id: read.data.id, received: receivedIn(read.data, filter) }
 }
 
 /** Returns undefined if the bytes aren't the JSON of an interaction. */
-export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interaction | undefined {
+export function parseInteraction(body: Uint8Array, filter: InboundFilter): Interaction | undefined {
   try {
-    return toInteraction(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)), hearing)
+    return toInteraction(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)), filter)
   } catch {
     return undefined
   }
@@ -131,7 +131,7 @@ export function parseInteraction(body: Uint8Array, hearing: HearingFor): Interac
  * Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins,
  * forwards.
  */
-function textIn(said: z.infer<typeof message>): Heard | undefined {
+function textIn(said: z.infer<typeof message>): Received | undefined {
   const { author, content, webhook_id, type, message_reference: reference } = said
   if (isMachine(author) || webhook_id !== undefined || content === '') return undefined
   if (type !== messageType.default && type !== messageType.reply) return undefined
@@ -149,7 +149,7 @@ function textIn(said: z.infer<typeof message>): Heard | undefined {
   }
 }
 
-function heardIn(given: z.infer<typeof interaction>, { commands }: HearingFor): Heard | undefined {
+function receivedIn(given: z.infer<typeof interaction>, { commands }: InboundFilter): Received | undefined {
   const { id, token, application_id: applicationId, member: within, message: on, data } = given
   const who = within?.user ?? given.user
   // A dialog may name its channel in only one of the two fields.

@@ -10,16 +10,16 @@ import {
 } from '@reply/sink/channel'
 import type { Body } from './body.ts'
 import { DiscordError } from './error.ts'
-import type { HearEvent } from './hear.ts'
-import { type HearingFor, parseInteraction } from './inbound.ts'
+import { type InboundFilter, parseInteraction } from './inbound.ts'
 import { signatureMs } from './limits.ts'
+import type { ReceiveEvent } from './receive.ts'
 import { quietOf } from './respond.ts'
 
 export interface DiscordWebhookOptions {
   /** The application's public key from Discord's developer portal: 64 hexadecimal digits. */
   readonly publicKey: string | undefined
-  readonly hear: HearEvent
-  readonly hearing: HearingFor
+  readonly receive: ReceiveEvent
+  readonly filter: InboundFilter
   readonly clock: Clock
   /** Largest body, in bytes. */
   readonly maxBytes: number
@@ -35,7 +35,7 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
 export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
-  const { hear, hearing, clock, maxBytes } = options
+  const { receive, filter, clock, maxBytes } = options
   const key = keyOf(options.publicKey)
   return createWebhook({ refuse, take, maxBytes })
 
@@ -50,14 +50,14 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
     const signed = signedIn(request)
     if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
-    const interaction = parseInteraction(request.body, hearing)
+    const interaction = parseInteraction(request.body, filter)
     if (!interaction) return { status: 400 }
     if (interaction.type === 'ping') return answerOf({ type: 1 })
-    if (!interaction.heard) return { status: 400 }
+    if (!interaction.received) return { status: 400 }
     return await new Promise((resolve) => {
       const first = async (body: Body): Promise<void> => resolve(answerOf(body))
       // A new interaction always gets its response from the host or the timer. Only a repeat gets an empty one here.
-      if (!hear(interaction, first)) resolve(answerOf(quietOf({ isOnMessage: true })))
+      if (!receive(interaction, first)) resolve(answerOf(quietOf({ isOnMessage: true })))
     })
   }
 }

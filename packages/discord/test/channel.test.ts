@@ -5,10 +5,10 @@ import { type DiscordChannel, type DiscordChannelOptions, discordChannel, type I
 import { channelId, person, type Started, start, tellsNothing, token, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
 
-interface Hearing extends Started {
+interface Receiver extends Started {
   readonly channel: DiscordChannel
   readonly client: Client
-  readonly heard: Inbound[]
+  readonly received: Inbound[]
   readonly errors: Error[]
 }
 
@@ -18,21 +18,21 @@ afterEach(async () => {
 })
 
 /** The real discord.js, logged in. */
-async function hear(
+async function receive(
   onInbound: (inbound: Inbound) => unknown = () => {},
   given: Partial<DiscordChannelOptions> = {},
   options: Partial<DiscordOptions> = {},
   intents?: GatewayIntentBits[],
-): Promise<Hearing> {
+): Promise<Receiver> {
   const started = await start(options)
   const { discord, rest, clock } = started
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const client = listening(discord, intents)
   const channel = discordChannel({
     ...{ rest, clock, client, updates: 'gateway', onError: (error: Error) => errors.push(error) },
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
     ...given,
@@ -40,7 +40,7 @@ async function hear(
   stops.push(() => channel.stop())
   channel.start()
   await logIn(client)
-  return { ...started, channel, client, heard, errors }
+  return { ...started, channel, client, received, errors }
 }
 
 const button = { type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }] }
@@ -52,108 +52,111 @@ async function ask({ rest }: Started, components: readonly unknown[] = [button])
 
 describe('over the gateway, with the real discord.js', () => {
   test('a text has its actor, chat and the message that it replies to', async () => {
-    const { discord, heard } = await hear()
+    const { discord, received } = await receive()
     const first = discord.say(channelId, 'Hi', { from: person })
     const second = discord.say(channelId, '/stop now', { from: person, replyTo: first })
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     const actor = { id: person.id, name: 'Ada' }
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { type: 'text', chat: { id: channelId }, actor, text: 'Hi', messageRef: { id: first }, isCommand: false },
       { type: 'text', text: '/stop now', messageRef: { id: second }, replyTo: { id: first }, isCommand: true },
     ])
   })
 
   test('only the person who pressed sees the answer to a press', async () => {
-    const hearing = await hear(async (inbound) => {
+    const receiver = await receive(async (inbound) => {
       if (inbound.type === 'press') await inbound.answer('Taken *so*.')
       if (inbound.type === 'press') await inbound.answer('Twice.')
     })
-    const messageId = await ask(hearing)
-    const press = await hearing.discord.press(channelId, messageId, 'Yes', { from: person }).settled
+    const messageId = await ask(receiver)
+    const press = await receiver.discord.press(channelId, messageId, 'Yes', { from: person }).settled
     expect([press.status, press.texts]).toEqual(['answered', ['Taken \\*so\\*.']])
-    expect(hearing.heard).toMatchObject([
+    expect(receiver.received).toMatchObject([
       { type: 'press', token: 'tok', chat: { id: channelId }, actor: { name: 'Ada' }, messageRef: { id: messageId } },
     ])
-    expect(hearing.discord.count('callback')).toBe(1)
+    expect(receiver.discord.count('callback')).toBe(1)
   })
 
   test('a direct message arrives, which discord.js itself would have dropped', async () => {
     const channels = [{ id: channelId, kind: 'direct' as const }]
-    const { discord, heard } = await hear(() => {}, {}, { channels })
+    const { discord, received } = await receive(() => {}, {}, { channels })
     discord.say(channelId, 'Hi')
-    await until(() => heard.length === 1)
-    expect(heard).toMatchObject([{ type: 'text', text: 'Hi' }])
+    await until(() => received.length === 1)
+    expect(received).toMatchObject([{ type: 'text', text: 'Hi' }])
   })
 
   test('messages missed during a disconnect arrive', async () => {
-    const { discord, heard } = await hear()
+    const { discord, received } = await receive()
     discord.dropGateway()
     await until(() => discord.connected === 0)
     discord.say(channelId, 'Hi')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
   })
 
   test('without the MessageContent intent only mentions arrive', async () => {
-    const { discord, heard } = await hear(() => {}, {}, {}, [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages])
+    const { discord, received } = await receive(() => {}, {}, {}, [
+      GatewayIntentBits.Guilds,
+      GatewayIntentBits.GuildMessages,
+    ])
     discord.say(channelId, 'Hi')
     discord.say(channelId, 'Hi <@700000000000000001>')
-    await until(() => heard.length === 1)
-    expect(heard).toMatchObject([{ text: 'Hi <@700000000000000001>' }])
+    await until(() => received.length === 1)
+    expect(received).toMatchObject([{ text: 'Hi <@700000000000000001>' }])
   })
 })
 
 test('other buttons and commands of the same bot are left alone', async () => {
-  const hearing = await hear(() => {}, { commands: ['ask'] })
-  const { discord, client, heard } = hearing
+  const receiver = await receive(() => {}, { commands: ['ask'] })
+  const { discord, client, received } = receiver
   const theirs = { type: 1, components: [{ type: 2, style: 2, label: 'Theirs', custom_id: 'theirs' }] }
   client.on('interactionCreate', (interaction) => {
     if (interaction.isButton() && interaction.customId === 'theirs') void interaction.deferUpdate()
     if (interaction.isCommand() && interaction.commandName === 'weather') void interaction.reply('Rain.')
   })
-  const messageId = await ask(hearing, [theirs])
+  const messageId = await ask(receiver, [theirs])
   await discord.press(channelId, messageId, 'Theirs').settled
   const weather = await discord.command(channelId, 'weather').settled
-  expect([weather.texts, heard]).toEqual([['Rain.'], []])
+  expect([weather.texts, received]).toEqual([['Rain.'], []])
   const asked = await discord.command(channelId, 'ask', ['Why?']).settled
   expect(asked.texts).toEqual(['✅'])
-  expect(heard).toMatchObject([{ type: 'text', text: '/ask Why?', isCommand: true }])
+  expect(received).toMatchObject([{ type: 'text', text: '/ask Why?', isCommand: true }])
 })
 
 describe('a press', () => {
-  async function press(hearing: Hearing): Promise<DiscordInteraction> {
-    const messageId = await ask(hearing)
-    return hearing.discord.press(channelId, messageId, 'Yes')
+  async function press(receiver: Receiver): Promise<DiscordInteraction> {
+    const messageId = await ask(receiver)
+    return receiver.discord.press(channelId, messageId, 'Yes')
   }
 
   test('is answered and reported if the host fails', async () => {
-    const hearing = await hear(() => Promise.reject(new Error('broken')))
-    const pressed = await (await press(hearing)).settled
+    const receiver = await receive(() => Promise.reject(new Error('broken')))
+    const pressed = await (await press(receiver)).settled
     expect([pressed.status, pressed.texts]).toEqual(['deferred', []])
     const message = `A press in channel ${channelId} failed: broken`
-    expect(hearing.errors).toMatchObject([{ type: 'inbound', message }])
+    expect(receiver.errors).toMatchObject([{ type: 'inbound', message }])
   })
 
   test('is acknowledged in time and answered later if the host takes long', async () => {
     let release = (): void => {}
-    const hearing = await hear(async (inbound) => {
+    const receiver = await receive(async (inbound) => {
       await new Promise<void>((resolve) => {
         release = resolve
       })
       if (inbound.type === 'press') await inbound.answer('At last.')
     })
-    const pressed = await press(hearing)
-    await until(() => hearing.heard.length === 1)
-    await hearing.clock.advance(2000)
+    const pressed = await press(receiver)
+    await until(() => receiver.received.length === 1)
+    await receiver.clock.advance(2000)
     expect((await pressed.settled).status).toBe('deferred')
     release()
     expect((await pressed.told(1)).texts).toEqual(['At last.'])
-    expect(hearing.discord.calls.filter(({ name }) => name === 'followUp')).toMatchObject([
+    expect(receiver.discord.calls.filter(({ name }) => name === 'followUp')).toMatchObject([
       { body: { flags: 64, allowed_mentions: { parse: [] } } },
     ])
   })
 
   test('that comes too late fails; the reported error lacks the token', async () => {
-    const { channel, errors } = await hear(() => {}, { updates: 'own' })
+    const { channel, errors } = await receive(() => {}, { updates: 'own' })
     const user = { id: person.id, username: 'ada' }
     const d = { id: '1', token: 'interaction-token-old', application_id: '2', type: 3, channel_id: channelId, user }
     await channel.handleEvent({ t: 'INTERACTION_CREATE', d: { ...d, data: { custom_id: 'reply:tok' } } })
@@ -163,7 +166,9 @@ describe('a press', () => {
 })
 
 test("a text's answer is a reply that mentions no one", async () => {
-  const { discord } = await hear((inbound) => inbound.type === 'text' && inbound.answer('No such *option*, @everyone.'))
+  const { discord } = await receive(
+    (inbound) => inbound.type === 'text' && inbound.answer('No such *option*, @everyone.'),
+  )
   const asked = discord.say(channelId, 'Purple')
   await until(() => discord.screen(channelId).length === 2)
   const [, answer] = discord.screen(channelId)
@@ -172,15 +177,15 @@ test("a text's answer is a reply that mentions no one", async () => {
 })
 
 test('each event is passed on once, and none after stop', async () => {
-  const { discord, channel, heard } = await hear()
+  const { discord, channel, received } = await receive()
   discord.say(channelId, 'one')
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
   await channel.stop()
   discord.say(channelId, 'two')
   const author = { id: '5', username: 'ada' }
   const d = { id: '77', channel_id: channelId, author, content: 'three', type: 0 }
   await Promise.all([1, 2].map(() => channel.handleEvent({ t: 'MESSAGE_CREATE', d })))
-  expect(heard.map((one) => one.type === 'text' && one.text)).toEqual(['one', 'three'])
+  expect(received.map((one) => one.type === 'text' && one.text)).toEqual(['one', 'three'])
 })
 
 test.each([
@@ -189,20 +194,20 @@ test.each([
   ['a join message', { type: 7 }],
   ['a picture', { content: '' }],
 ])('messages from %s are ignored', async (_, more) => {
-  const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })
+  const { channel, received, errors } = await receive(() => {}, { updates: 'own' })
   const author = { id: '5', username: 'ada' }
   const d = { id: '77', channel_id: channelId, author, content: 'x', type: 0, ...more }
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d })
   await channel.handleEvent({ t: 'TYPING_START', d: {} })
   await channel.handleEvent('nothing')
-  expect([heard, errors]).toEqual([[], []])
+  expect([received, errors]).toEqual([[], []])
 })
 
 test('an unreadable event is skipped and reported', async () => {
-  const { channel, heard, errors } = await hear(() => {}, { updates: 'own' })
+  const { channel, received, errors } = await receive(() => {}, { updates: 'own' })
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { id: 5 } })
   await channel.handleEvent({ t: 'INTERACTION_CREATE', d: {} })
-  expect([heard, errors.map((error) => 'type' in error && error.type)]).toEqual([[], ['malformed', 'malformed']])
+  expect([received, errors.map((error) => 'type' in error && error.type)]).toEqual([[], ['malformed', 'malformed']])
 })
 
 test('invalid options throw at once', async () => {

@@ -19,33 +19,33 @@ afterEach(async () => {
   await Promise.all(stops.splice(0).map((stop) => stop()))
 })
 
-interface Hearing extends Started {
+interface Receiver extends Started {
   readonly channel: DiscordChannel
-  readonly heard: Inbound[]
+  readonly received: Inbound[]
 }
 
 /** Over the gateway, through the real discord.js. */
-async function hear(): Promise<Hearing> {
+async function receive(): Promise<Receiver> {
   const started = await start({ channels })
   const { discord, rest, clock } = started
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const client = listening(discord)
-  const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+  const onInbound = (inbound: Inbound): unknown => received.push(inbound)
   const channel = discordChannel({ rest, clock, client, updates: 'gateway', commands: ['ask'], onInbound })
   stops.push(() => channel.stop())
   channel.start()
   await logIn(client)
-  return { ...started, channel, heard }
+  return { ...started, channel, received }
 }
 
 describe('a chat is private', () => {
   test('only in a direct message with the bot', async () => {
-    const { discord, heard } = await hear()
+    const { discord, received } = await receive()
     for (const id of [channelId, threadId, directId]) discord.say(id, 'Hi')
-    await until(() => heard.length === 3)
+    await until(() => received.length === 3)
     for (const id of [channelId, threadId, directId, groupId]) discord.command(id, 'ask')
-    await until(() => heard.length === 7)
-    expect(heard.map(({ chat }) => [chat.id, chat.kind])).toEqual([
+    await until(() => received.length === 7)
+    expect(received.map(({ chat }) => [chat.id, chat.kind])).toEqual([
       [channelId, 'shared'],
       [threadId, 'shared'],
       [directId, 'private'],
@@ -79,16 +79,16 @@ describe('a chat is private', () => {
     ],
   ])('only if the event says so: %s', async (_, packet, chat) => {
     const { rest, clock } = await start()
-    const heard: Inbound[] = []
-    const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+    const received: Inbound[] = []
+    const onInbound = (inbound: Inbound): unknown => received.push(inbound)
     const channel = discordChannel({ rest, clock, updates: 'own', commands: ['ask'], onInbound })
     await channel.handleEvent(packet)
-    expect(heard.map((one) => one.chat)).toEqual([chat])
+    expect(received.map((one) => one.chat)).toEqual([chat])
   })
 })
 
 test('messages and presses have the time when Discord accepted the message', async () => {
-  const { discord, rest, heard, clock } = await hear()
+  const { discord, rest, received, clock } = await receive()
   await clock.advance(1234)
   const at = clock.now()
   const first = discord.say(channelId, 'Hi')
@@ -99,8 +99,8 @@ test('messages and presses have the time when Discord accepted the message', asy
   const { id } = posted as { id: string }
   await clock.advance(1000)
   discord.press(channelId, id, 'Yes')
-  await until(() => heard.length === 3)
-  expect(heard).toMatchObject([
+  await until(() => received.length === 3)
+  expect(received).toMatchObject([
     { messageRef: { id: first, postedAt: at } },
     { messageRef: { postedAt: at + 1000 }, replyTo: { id: first, postedAt: at } },
     { type: 'press', messageRef: { id, postedAt: at + 1000 } },
@@ -108,12 +108,12 @@ test('messages and presses have the time when Discord accepted the message', asy
 })
 
 test("a forwarded message can't answer, and is not a reply", async () => {
-  const { discord, channel, heard } = await hear()
+  const { discord, channel, received } = await receive()
   const id = discord.say(channelId, '1')
   const forwarded = discord.forward(directId, { channelId, id })
   discord.say(directId, 'Hi')
-  await until(() => heard.length === 2)
-  expect(heard).toMatchObject([{ text: '1' }, { text: 'Hi' }])
+  await until(() => received.length === 2)
+  expect(received).toMatchObject([{ text: '1' }, { text: 'Hi' }])
   // In case Discord ever allows text with a forward.
   const reference = { message_id: id, channel_id: channelId, type: 1 }
   const author = { id: '5', username: 'ada' }
@@ -129,29 +129,29 @@ test("a forwarded message can't answer, and is not a reply", async () => {
         message_reference: reference,
       },
     })
-  expect(heard.slice(2)).toMatchObject(Array(2).fill({ text: '1', isForwarded: true }))
-  expect(heard.slice(2).filter((one) => 'replyTo' in one)).toEqual([])
+  expect(received.slice(2)).toMatchObject(Array(2).fill({ text: '1', isForwarded: true }))
+  expect(received.slice(2).filter((one) => 'replyTo' in one)).toEqual([])
 })
 
 test.each<[string, DiscordUser]>([
   ['another bot', { id: '800000000000000007', name: 'Other', isBot: true }],
   ['a webhook', { id: '800000000000000008', name: 'Hook', isWebhook: true }],
 ])('messages from %s are ignored', async (_, from) => {
-  const { discord, heard } = await hear()
+  const { discord, received } = await receive()
   discord.say(channelId, '1', { from })
   discord.say(directId, '1', { from })
   discord.say(channelId, 'Hi', { from: person })
-  await until(() => heard.length > 0)
-  expect(heard).toMatchObject([{ text: 'Hi' }])
+  await until(() => received.length > 0)
+  expect(received).toMatchObject([{ text: 'Hi' }])
 })
 
 test("messages of Discord's own account, and events without a Discord id, are ignored too", async () => {
-  const { channel, heard } = await hear()
+  const { channel, received } = await receive()
   const said = { channel_id: directId, content: '1', type: 0 }
   const system = { id: '643945264868098049', username: 'discord', system: true }
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { ...said, id: '1000000000000000000', author: system } })
-  expect(heard).toEqual([])
+  expect(received).toEqual([])
   const author = { id: '5', username: 'ada' }
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { ...said, id: 'odd', author } })
-  expect(heard).toMatchObject([{ messageRef: { id: 'odd' } }])
+  expect(received).toMatchObject([{ messageRef: { id: 'odd' } }])
 })

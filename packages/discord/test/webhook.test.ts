@@ -12,14 +12,14 @@ afterEach(() => {
 async function open(
   onInbound: (inbound: Inbound) => unknown = () => {},
   given: Partial<DiscordChannelOptions> = {},
-): Promise<Started & { heard: Inbound[]; channel: ReturnType<typeof discordChannel>; url: string }> {
+): Promise<Started & { received: Inbound[]; channel: ReturnType<typeof discordChannel>; url: string }> {
   const started = await start()
   const { rest, clock, discord } = started
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const channel = discordChannel({
     ...{ rest, clock, updates: 'http', publicKey: discord.publicKey, commands: ['ask'], ...given },
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
   })
@@ -31,7 +31,7 @@ async function open(
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  return { ...started, heard, channel, url: `http://127.0.0.1:${address.port}/` }
+  return { ...started, received, channel, url: `http://127.0.0.1:${address.port}/` }
 }
 
 const components = [{ type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }] }]
@@ -52,37 +52,39 @@ function signed(discord: FakeDiscord, body: string, more: Partial<WebhookRequest
 
 describe("Discord's own requests over HTTP are passed on", () => {
   test('after its check that the endpoint answers and refuses forgeries', async () => {
-    const { discord, rest, heard, url } = await open((inbound) => inbound.type === 'press' && inbound.answer('Taken.'))
+    const { discord, rest, received, url } = await open(
+      (inbound) => inbound.type === 'press' && inbound.answer('Taken.'),
+    )
     await discord.setEndpoint(url)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     await rest.post(`/channels/${channelId}/messages`, { body: { content: '?', components } })
     const [message] = discord.screen(channelId)
     const press = await discord.press(channelId, message?.messageId ?? '', 'Yes', { from: person }).settled
     expect([press.texts, press.reason]).toEqual([['Taken.'], undefined])
-    expect(heard).toMatchObject([{ type: 'press', token: 'tok', actor: { id: person.id, name: 'Ada' } }])
+    expect(received).toMatchObject([{ type: 'press', token: 'tok', actor: { id: person.id, name: 'Ada' } }])
     // The answer was the response to Discord's request.
     expect(discord.count('callback')).toBe(0)
   })
 
   test('a command is a text, and is acknowledged in time if the host takes long', async () => {
-    const { discord, heard, url, clock } = await open(async (inbound) => {
+    const { discord, received, url, clock } = await open(async (inbound) => {
       if (inbound.type !== 'text') return
       await new Promise<void>((resolve) => void clock.after(4000, resolve))
       await inbound.answer('Done.')
     })
     await discord.setEndpoint(url)
     const asked = discord.command(channelId, 'ask', ['Why', 'so?'], { from: person })
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     await clock.advance(2000)
     expect((await asked.settled).texts).toEqual(['✅'])
     await clock.advance(2000)
     expect((await asked.told(2)).texts).toEqual(['✅', 'Done.'])
-    expect(heard).toMatchObject([{ type: 'text', text: '/ask Why so?', isCommand: true }])
+    expect(received).toMatchObject([{ type: 'text', text: '/ask Why so?', isCommand: true }])
   })
 })
 
 test("the host's answer in time is the response, even if handleMs is over", async () => {
-  const { channel, discord, heard, clock } = await open(
+  const { channel, discord, received, clock } = await open(
     async (inbound) => {
       await new Promise<void>((resolve) => void clock.after(1500, resolve))
       if (inbound.type === 'press') await inbound.answer('Taken.')
@@ -90,21 +92,21 @@ test("the host's answer in time is the response, even if handleMs is over", asyn
     { handleMs: 1000 },
   )
   const answered = channel.webhook(signed(discord, pressed('1')))
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
   await clock.advance(1500)
   expect((await answered).body?.text).toContain('Taken.')
 })
 
 test('stop waits for events received over HTTP, too', async () => {
   let release = (): void => {}
-  const { channel, discord, heard } = await open(
+  const { channel, discord, received } = await open(
     () =>
       new Promise<void>((resolve) => {
         release = resolve
       }),
   )
   void channel.webhook(signed(discord, pressed('1')))
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
   let isStopped = false
   const stopping = channel.stop().then(() => {
     isStopped = true
@@ -116,11 +118,11 @@ test('stop waits for events received over HTTP, too', async () => {
 })
 
 test('a replay is accepted and does nothing', async () => {
-  const { channel, discord, heard } = await open()
+  const { channel, discord, received } = await open()
   const request = signed(discord, pressed('77'))
   const answers = [await channel.webhook(request), await channel.webhook(request)]
   const body = { type: 'application/json', text: '{"type":6}' }
-  expect([answers, heard.length]).toEqual([
+  expect([answers, received.length]).toEqual([
     [
       { status: 200, body },
       { status: 200, body },
@@ -179,20 +181,20 @@ describe('refused', () => {
     ["another's button", (discord) => signed(discord, pressed('1', 'theirs')), 400],
     ['too many bytes', (discord) => signed(discord, pressed('1', `reply:${'x'.repeat(2000)}`)), 413],
   ])('%s', async (_, request, status) => {
-    const { channel, discord, heard } = await open(() => {}, { maxBytes: 1000 })
+    const { channel, discord, received } = await open(() => {}, { maxBytes: 1000 })
     expect(await channel.webhook(request(discord))).toEqual({ status })
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test('over HTTP too, before the body is read', async () => {
-    const { url, discord, heard } = await open(() => {}, { maxBytes: 1000 })
+    const { url, discord, received } = await open(() => {}, { maxBytes: 1000 })
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
     const long = 'x'.repeat(100_000)
     expect(await send({ method: 'GET' })).toBe(405)
     expect(await send({ method: 'POST', body: pressed('1') })).toBe(401)
     expect(await send({ method: 'POST', headers: discord.signed(long), body: long })).toBe(413)
     expect(await send({ method: 'POST', headers: discord.signed(pressed('1')), body: pressed('1') })).toBe(200)
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 })
 

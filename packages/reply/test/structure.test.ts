@@ -145,12 +145,6 @@ describe('a source file', () => {
     const casting = withCode(/\bas (?!const\b)[\w{([]/).filter((file) => !isEdge(file))
     expect(where(casting).toSorted()).toEqual(Object.keys(castsElsewhere).toSorted())
   })
-
-  test('has a name of the vocabulary', () => {
-    const banned =
-      /(^|[/-])(managers?|services?|helpers?|utils?|common|base|handlers?|processors?|context|data|info|impl)(\.|\/)/
-    expect(where(sources).filter((path) => banned.test(path))).toEqual([])
-  })
 })
 
 describe('a channel', () => {

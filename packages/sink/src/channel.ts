@@ -3,8 +3,13 @@ export { inTurn } from './deliver/call-pacing.ts'
 export { type ChatPace, createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
 export type { Priority } from './deliver/reconcile.ts'
 export { telling } from './error.ts'
-export { answerOnce, createHear, type Hear, type HearOptions } from './inbound/hear.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
+export {
+  answerOnce,
+  createInboundReceiver,
+  type InboundReceiverOptions,
+  type ReceiveInbound,
+} from './inbound/receive.ts'
 export { type SecretRule, secretFault, tokenFault } from './inbound/secret.ts'
 export {
   createWebhook,

@@ -11,7 +11,7 @@ import {
 } from '@reply/sink/channel'
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
-import { createHearing } from './hear.ts'
+import { createReceiver } from './receive.ts'
 import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
 import { createListening } from './socket.ts'
 import { createThreads } from './threads.ts'
@@ -73,7 +73,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { handleMs = 5000, timeoutMs = 30_000, maxBytes = 1_048_576 } = options
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }
-  const hear = createHearing({ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads })
+  const receive = createReceiver({ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads })
   const taken = new Set<Promise<void>>()
   const listening =
     events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
@@ -87,11 +87,11 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     stop,
     webhook: async (request) => await secured().take(request),
     listener: (request, response) => secured().listener(request, response),
-    handleEvent: hear,
+    handleEvent: receive,
   }
 
   function take(body: unknown): void {
-    const one = hear(body).finally(() => taken.delete(one))
+    const one = receive(body).finally(() => taken.delete(one))
     taken.add(one)
   }
 

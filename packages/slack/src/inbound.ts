@@ -9,7 +9,7 @@ import { readJson } from './inbound/json.ts'
 type Press = Omit<Extract<Inbound, { type: 'press' }>, 'answer'>
 
 /** A parsed event, without the `answer` function yet. */
-export type Heard =
+export type Received =
   | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
       /** True if it mentions the bot or is a direct message. */
       readonly isAddressed: boolean
@@ -26,7 +26,7 @@ export interface Read {
   /** The same for redeliveries, and for the several events of one message. */
   readonly id: string
   /** Undefined for events that a channel ignores: joins, other bots, other apps' buttons. */
-  readonly heard: Heard | undefined
+  readonly received: Received | undefined
 }
 
 /** Reads an event's body or an interaction's payload. Returns undefined for anything else. */

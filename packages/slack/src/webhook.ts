@@ -24,7 +24,7 @@ const signatureHeader = 'x-slack-signature'
 const timeHeader = 'x-slack-request-timestamp'
 
 /** Responds at once, because Slack waits only three seconds; the event is handled after the response. */
-export function createSlackWebhook({ signingSecret, take: hear, maxBytes, clock }: SlackWebhookOptions): Webhook {
+export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }: SlackWebhookOptions): Webhook {
   return createWebhook({ refuse, take, maxBytes })
 
   /** Refuses unsigned, old and future-dated requests without reading their body. */
@@ -47,7 +47,7 @@ export function createSlackWebhook({ signingSecret, take: hear, maxBytes, clock 
     const read = readRequest(body)
     if (!read) return { status: 400 }
     if ('challenge' in read) return { status: 200, body: { type: 'text/plain', text: read.challenge } }
-    hear(read.body)
+    receive(read.body)
     return { status: 200 }
   }
 }

@@ -6,9 +6,9 @@ import { settledWith, text } from '../../sink/test/make.ts'
 import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel, slackLimits } from '../src/index.ts'
 import { ending, type Started, signingSecret, start, until } from './app.ts'
 
-interface Hearing extends Started {
+interface Receiver extends Started {
   readonly channel: SlackChannel
-  readonly heard: Inbound[]
+  readonly received: Inbound[]
   readonly errors: Error[]
 }
 
@@ -27,12 +27,12 @@ function socketOf({ slack }: Started, appToken = slack.appToken): SocketModeClie
 }
 
 /** A channel on a real socket. */
-async function hear(
+async function receive(
   given: Partial<SlackChannelOptions> = {},
   onInbound: (inbound: Inbound) => unknown = () => {},
-): Promise<Hearing> {
+): Promise<Receiver> {
   const started = await start()
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const channel = slackChannel({
     api: started.api,
@@ -40,7 +40,7 @@ async function hear(
     events: 'socket',
     socket: socketOf(started),
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
     onError: (error) => errors.push(error),
@@ -49,24 +49,24 @@ async function hear(
   begun.push(channel)
   channel.start()
   if (given.events === undefined) await until(() => started.slack.sockets === 1)
-  return { ...started, channel, heard, errors }
+  return { ...started, channel, received, errors }
 }
 
 describe('inbound', () => {
   test('a text with a forwarded message is marked as forwarded', async () => {
-    const { slack, heard } = await hear()
+    const { slack, received } = await receive()
     slack.say('D1', '1', { forwards: 'Shall I?' })
     slack.say('D1', '1')
-    await until(() => heard.length === 2)
-    expect(heard).toMatchObject([{ text: '1', isForwarded: true }, { text: '1' }])
-    expect(heard[1]).not.toHaveProperty('isForwarded')
+    await until(() => received.length === 2)
+    expect(received).toMatchObject([{ text: '1', isForwarded: true }, { text: '1' }])
+    expect(received[1]).not.toHaveProperty('isForwarded')
   })
 
   test('a text to the bot has its actor, chat and thread', async () => {
-    const { slack, heard } = await hear()
+    const { slack, received } = await receive()
     const ts = slack.say('C1', 'Why <this> & that?', { mention: true, from: { id: 'U5', name: 'Ada' } })
-    await until(() => heard.length === 1)
-    expect(heard).toMatchObject([
+    await until(() => received.length === 1)
+    expect(received).toMatchObject([
       {
         type: 'text',
         chat: { id: 'C1', thread: ts },
@@ -79,33 +79,33 @@ describe('inbound', () => {
   })
 
   test('later messages in that thread need no mention; other messages of the channel are ignored', async () => {
-    const { slack, heard } = await hear()
+    const { slack, received } = await receive()
     slack.say('C1', 'Chatter')
     const other = slack.say('C1', 'Another matter')
     slack.say('C1', 'An answer to it', { threadTs: other })
     const root = slack.say('C1', 'Hi', { mention: true })
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     slack.say('C1', '/stop', { threadTs: root })
     slack.say('D1', 'In private')
-    await until(() => heard.length === 3)
-    expect(heard.map((one) => (one.type === 'text' ? [one.text, one.isCommand] : []))).toEqual([
+    await until(() => received.length === 3)
+    expect(received.map((one) => (one.type === 'text' ? [one.text, one.isCommand] : []))).toEqual([
       ['Hi', false],
       ['/stop', true],
       ['In private', false],
     ])
-    expect(heard[1]?.chat).toEqual({ id: 'C1', kind: 'shared', thread: root })
+    expect(received[1]?.chat).toEqual({ id: 'C1', kind: 'shared', thread: root })
   })
 
   test('messages in a thread that the host writes to need no mention', async () => {
-    const { slack, heard, channel } = await hear()
+    const { slack, received, channel } = await receive()
     const root = slack.say('C1', 'An old thread')
     channel.sinkFor({ chat: { id: 'C1', thread: root } })
     slack.say('C1', 'yes', { threadTs: root })
-    await until(() => heard.some((one) => one.type === 'text' && one.text === 'yes'))
+    await until(() => received.some((one) => one.type === 'text' && one.text === 'yes'))
   })
 
   test('only the person who pressed sees the answer to a press', async () => {
-    const { slack, api, heard } = await hear({}, async (inbound) => {
+    const { slack, api, received } = await receive({}, async (inbound) => {
       if (inbound.type !== 'press') return
       await inbound.answer('Taken <so>.')
       await inbound.answer('Twice.')
@@ -124,7 +124,7 @@ describe('inbound', () => {
     expect(await slack.press('C1', ts, 'Yes', { from: { id: 'U5', name: 'Ada' } })).toBe(true)
     await until(() => slack.whispers.length === 1)
     expect(slack.whispers).toMatchObject([{ user: 'U5', channel: 'C1', threadTs: root, text: 'Taken <so>.' }])
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       {
         type: 'press',
         token: 't',
@@ -137,12 +137,12 @@ describe('inbound', () => {
   })
 
   test("Slack's Stop button is a stop", async () => {
-    const { slack, api, heard } = await hear()
+    const { slack, api, received } = await receive()
     const root = slack.say('D1', 'Go')
     await api.apiCall('agents.sessions.setStatus', { channel_id: 'D1', thread_ts: root, status: 'processing' })
     expect(await slack.stop('D1', root)).toBe(true)
-    await until(() => heard.length === 2)
-    expect(heard[1]).toEqual({
+    await until(() => received.length === 2)
+    expect(received[1]).toEqual({
       type: 'stop',
       chat: { id: 'D1', kind: 'private', thread: root },
       actor: { id: 'U1', name: 'U1' },
@@ -150,30 +150,30 @@ describe('inbound', () => {
   })
 
   test('each event is passed on once, however often it is sent', async () => {
-    const { slack, heard, clock } = await hear()
+    const { slack, received, clock } = await receive()
     slack.repeatNext()
     slack.say('C1', 'one', { mention: true })
     slack.repeatNext()
     slack.say('D1', 'two')
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     await clock.advance(600_000)
-    expect(heard).toMatchObject([{ text: 'one' }, { text: 'two' }])
+    expect(received).toMatchObject([{ text: 'one' }, { text: 'two' }])
   })
 
   test('messages from bots are ignored', async () => {
-    const { channel, heard, errors, slack } = await hear()
+    const { channel, received, errors, slack } = await receive()
     const event = { type: 'message', channel: 'D1', channel_type: 'im', ts: '1.1', text: 'x', user: 'U9' }
     const body = { type: 'event_callback', event_id: 'E1', authorizations: [{ user_id: slack.bot }] }
     await channel.handleEvent({ ...body, event: { ...event, bot_id: 'B1' } })
     await channel.handleEvent({ ...body, event: { ...event, user: slack.bot } })
     await channel.handleEvent({ ...body, event: { ...event, subtype: 'message_changed' } })
     await channel.handleEvent({ ...body, event: { type: 'team_join', user: {} } })
-    expect([heard, errors]).toEqual([[], []])
+    expect([received, errors]).toEqual([[], []])
   })
 })
 
 test("a text's answer is a message in its thread", async () => {
-  const { slack } = await hear({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No <such> option.') : {}))
+  const { slack } = await receive({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No <such> option.') : {}))
   const root = slack.say('C1', 'Purple', { mention: true })
   await until(() => slack.screen('C1').length === 2)
   expect(slack.screen('C1')[1]).toMatchObject({ text: 'No <such> option.', threadTs: root })
@@ -181,7 +181,7 @@ test("a text's answer is a message in its thread", async () => {
 
 describe('an answer that fails', () => {
   test('times out without a confirmation, and the sinks of that channel go on', async () => {
-    const { slack, clock, errors, channel } = await hear({ timeoutMs: 2000 }, (inbound) =>
+    const { slack, clock, errors, channel } = await receive({ timeoutMs: 2000 }, (inbound) =>
       inbound.type === 'text' ? inbound.answer('No such option.') : {},
     )
     slack.inject({ type: 'stall', method: 'chat.postMessage' })
@@ -199,7 +199,7 @@ describe('an answer that fails', () => {
   })
 
   test('does not block stop', async () => {
-    const { slack, clock, channel, errors, api } = await hear({ timeoutMs: 2000 })
+    const { slack, clock, channel, errors, api } = await receive({ timeoutMs: 2000 })
     slack.inject({ type: 'stall', method: 'views.open' })
     const value = JSON.stringify({ t: 'a', l: 'Answer', q: [{ h: 'H', q: 'Q', o: [] }] })
     const label = { type: 'plain_text', text: 'Answer' } as const
@@ -215,7 +215,7 @@ describe('an answer that fails', () => {
   })
 
   test('delays the sinks of that channel if it was rate-limited', async () => {
-    const { slack, api, clock, errors } = await hear({}, (inbound) =>
+    const { slack, api, clock, errors } = await receive({}, (inbound) =>
       inbound.type === 'text' ? inbound.answer('No such option.') : {},
     )
     slack.inject({ type: 'rate-limited', retryAfterS: 9, method: 'chat.postMessage' })
@@ -228,47 +228,47 @@ describe('an answer that fails', () => {
 
 describe('the host', () => {
   test('gets its error reported; Slack has its acknowledgement before', async () => {
-    const { slack, errors, heard } = await hear({}, () => Promise.reject(new Error('broken')))
+    const { slack, errors, received } = await receive({}, () => Promise.reject(new Error('broken')))
     slack.say('D1', 'x')
     await until(() => errors.length === 1)
     expect(errors).toMatchObject([{ type: 'inbound', message: 'A text in D1 failed: broken' }])
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   test('may take any time: the next event is passed on in parallel', async () => {
-    const { slack, heard } = await hear({}, () => new Promise(() => {}))
+    const { slack, received } = await receive({}, () => new Promise(() => {}))
     slack.say('D1', 'one')
     slack.say('D1', 'two')
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     begun.length = 0
   })
 
   test('can pass on events of its own app, and gets unreadable ones reported', async () => {
-    const { channel, heard, errors } = await hear({ events: 'own' })
+    const { channel, received, errors } = await receive({ events: 'own' })
     const event = { type: 'app_mention', channel: 'C1', ts: '1.1', text: '<@U0BOT> Hi', user: 'U5' }
     const body = { type: 'event_callback', event_id: 'E1', authorizations: [{ user_id: 'U0BOT' }], event }
     await Promise.all([channel.handleEvent(body), channel.handleEvent({ ...body, event_id: 'E2' })])
     await channel.handleEvent({ nothing: true })
     await channel.handleEvent({ ...body, event: { type: 'message', ts: 7 } })
-    expect(heard).toMatchObject([{ text: 'Hi', actor: { id: 'U5', name: 'U5' } }])
+    expect(received).toMatchObject([{ text: 'Hi', actor: { id: 'U5', name: 'U5' } }])
     expect(errors).toMatchObject([{ type: 'malformed' }, { type: 'malformed' }])
   })
 })
 
 describe('the socket', () => {
   test('reconnects when Slack asks for it', async () => {
-    const { slack, heard, errors, clock } = await hear()
+    const { slack, received, errors, clock } = await receive()
     slack.recycle()
     await until(() => slack.sockets === 0 && clock.pending > 0)
     await clock.advance(1000)
     await until(() => slack.sockets === 1)
     slack.say('D1', 'after it')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     expect(errors).toEqual([])
   })
 
   test('retries with growing delays and reports why', async () => {
-    const { slack, errors, clock } = await hear()
+    const { slack, errors, clock } = await receive()
     slack.inject({ method: 'apps.connections.open', type: 'status', code: 503, times: 2 })
     slack.recycle()
     for (const [index, waitMs] of [1000, 2000, 4000].entries()) {
@@ -282,12 +282,12 @@ describe('the socket', () => {
   })
 
   test('is closed by stop, and later events are ignored', async () => {
-    const { slack, heard, channel } = await hear()
+    const { slack, received, channel } = await receive()
     await channel.stop()
     await until(() => slack.sockets === 0)
     slack.say('D1', 'too late')
     await channel.stop()
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test('that is stopped while connecting is closed once connected', async () => {
@@ -364,7 +364,7 @@ test('a client that retries by itself is reported', async () => {
 })
 
 test('sinkFor takes the place from the inbound', async () => {
-  const { channel } = await hear({ events: 'own' })
+  const { channel } = await receive({ events: 'own' })
   const sink = channel.sinkFor({ chat: { id: 'C1', thread: '1.1' }, replyTo: { id: '1.1' } })
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
 })

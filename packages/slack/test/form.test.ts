@@ -22,12 +22,12 @@ const form = (questions: readonly FormQuestion[]): Form => ({ token: 'a-secret.0
 async function ask(asked: Form) {
   const opened = await open()
   const { api, clock, slack, port, bubble } = opened
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const listen = (by: SlackApi) =>
     slackChannel({
       ...{ api: by, clock, events: 'http', signingSecret: slack.signingSecret },
-      onInbound: (inbound) => heard.push(inbound),
+      onInbound: (inbound) => received.push(inbound),
       onError: (error) => errors.push(error),
     })
   let channel = listen(api)
@@ -46,7 +46,7 @@ async function ask(asked: Form) {
     await until(() => slack.view() !== undefined || slack.whispers.length > 0 || errors.length > 0)
   }
   const close = (): void => void server.close()
-  return { ...opened, ref, press, heard, errors, restart, close }
+  return { ...opened, ref, press, received, errors, restart, close }
 }
 
 const pressOf = (inbound: Inbound | undefined) =>
@@ -54,11 +54,11 @@ const pressOf = (inbound: Inbound | undefined) =>
 
 describe('a form', () => {
   test('with one question and many options is a select, whose choice is the answer', async () => {
-    const { slack, ref, heard, root, close } = await ask(form([question({ options: many(100) })]))
+    const { slack, ref, received, root, close } = await ask(form([question({ options: many(100) })]))
     expect(await slack.choose('C1', ref.id, 'Option 77', { from: { id: 'U5', name: 'Ada' } })).toBe(true)
-    await until(() => heard.length === 1)
-    expect(pressOf(heard[0])).toEqual(['a-secret.0.f', [['Option 77']]])
-    expect(heard).toMatchObject([{ chat: { id: 'C1', thread: root }, actor: { id: 'U5' }, messageRef: ref }])
+    await until(() => received.length === 1)
+    expect(pressOf(received[0])).toEqual(['a-secret.0.f', [['Option 77']]])
+    expect(received).toMatchObject([{ chat: { id: 'C1', thread: root }, actor: { id: 'U5' }, messageRef: ref }])
     close()
   })
 
@@ -70,7 +70,7 @@ describe('a form', () => {
       question({ options: many(11) }),
       question({ options: many(12), multiple: true, custom: true }),
     ]
-    const { slack, press, heard, root, ref, close } = await ask(form(questions))
+    const { slack, press, received, root, ref, close } = await ask(form(questions))
     await press()
     expect(slack.view()?.fields.map(({ label, element, isOptional }) => [label, element, isOptional])).toEqual([
       ['Colour: Which?', 'radio_buttons', true],
@@ -82,33 +82,33 @@ describe('a form', () => {
       ['Or answer in your own words.', 'plain_text_input', true],
     ])
     await slack.submit(['Red', 'Purple', ['Red', 'Blue'], 'Rex', 'Option 3', ['Option 1'], 'and more'])
-    await until(() => heard.length === 1)
-    expect(pressOf(heard[0])).toEqual([
+    await until(() => received.length === 1)
+    expect(pressOf(received[0])).toEqual([
       'a-secret.0.f',
       [['Purple'], ['Red', 'Blue'], ['Rex'], ['Option 3'], ['Option 1', 'and more']],
     ])
-    expect(heard).toMatchObject([{ chat: { id: 'C1', thread: root }, actor: { id: 'U1' }, messageRef: ref }])
+    expect(received).toMatchObject([{ chat: { id: 'C1', thread: root }, actor: { id: 'U1' }, messageRef: ref }])
     close()
   })
 
   test('survives a restart, also between opening and submission', async () => {
-    const { slack, press, heard, restart, close } = await ask(form([question({ custom: true })]))
+    const { slack, press, received, restart, close } = await ask(form([question({ custom: true })]))
     restart(clientOf(slack))
     await press()
     restart(clientOf(slack))
     await slack.submit(['Blue', ''])
-    await until(() => heard.length === 1)
-    expect(pressOf(heard[0])).toEqual(['a-secret.0.f', [['Blue']]])
+    await until(() => received.length === 1)
+    expect(pressOf(received[0])).toEqual(['a-secret.0.f', [['Blue']]])
     close()
   })
 
   test('too long for its button stays in memory; another process asks for a text answer', async () => {
     const long = form([question({ options: many(60, 40), custom: true }), question()])
-    const { slack, press, heard, restart, close } = await ask(long)
+    const { slack, press, received, restart, close } = await ask(long)
     await press()
     await slack.submit([`Option 7${'x'.repeat(40)}`, '', 'Red'])
-    await until(() => heard.length === 1)
-    expect(pressOf(heard[0])).toEqual(['a-secret.0.f', [[`Option 7${'x'.repeat(40)}`], ['Red']]])
+    await until(() => received.length === 1)
+    expect(pressOf(received[0])).toEqual(['a-secret.0.f', [[`Option 7${'x'.repeat(40)}`], ['Red']]])
     restart(clientOf(slack))
     await press()
     expect(slack.view()).toBeUndefined()

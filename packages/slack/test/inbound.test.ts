@@ -27,7 +27,7 @@ describe('a message', () => {
   test("to the bot loses the mention and has its author's workspace", () => {
     expect(readBody(body({ user_team: 'T2' }))).toEqual({
       id: 'C1/1.1',
-      heard: {
+      received: {
         ...{ type: 'text', text: '/stop now', isCommand: true, isAddressed: true, teamId: 'T2' },
         ...{ chat: { id: 'C1', kind: 'shared', thread: '1.1' }, actor: { id: 'U1', name: 'U1' } },
         messageRef: { id: '1.1', postedAt: 1100 },
@@ -41,8 +41,8 @@ describe('a message', () => {
   })
 
   test('without text is ignored', () => {
-    expect(readBody(body({ text: '<@UBOT>' }))?.heard).toBeUndefined()
-    expect(readBody(body({ text: undefined, subtype: 'file_share' }))?.heard).toBeUndefined()
+    expect(readBody(body({ text: '<@UBOT>' }))?.received).toBeUndefined()
+    expect(readBody(body({ text: undefined, subtype: 'file_share' }))?.received).toBeUndefined()
   })
 })
 
@@ -50,12 +50,12 @@ test('buttons and dialogs of other apps are ignored', () => {
   const user = { id: 'U1' }
   const place = { channel: { id: 'C1' }, message: { ts: '1.1' }, trigger_id: 't' }
   const acted = (action: object) => readBody({ type: 'block_actions', user, ...place, actions: [action] })
-  expect(acted({ action_id: 'theirs', block_id: 'b', value: 'v' })).toEqual({ id: 't', heard: undefined })
-  expect(acted({ action_id: 'reply.form', block_id: 'b', value: '{"x":1}' })).toEqual({ id: 't', heard: undefined })
+  expect(acted({ action_id: 'theirs', block_id: 'b', value: 'v' })).toEqual({ id: 't', received: undefined })
+  expect(acted({ action_id: 'reply.form', block_id: 'b', value: '{"x":1}' })).toEqual({ id: 't', received: undefined })
   const view = { id: 'V1', callback_id: 'theirs', private_metadata: '', state: { values: {} } }
-  expect(readBody({ type: 'view_submission', user, view })).toEqual({ id: 'V1', heard: undefined })
-  expect(readBody({ type: 'block_actions', user, view, actions: [] })?.heard).toBeUndefined()
-  expect(readBody({ type: 'shortcut' })?.heard).toBeUndefined()
+  expect(readBody({ type: 'view_submission', user, view })).toEqual({ id: 'V1', received: undefined })
+  expect(readBody({ type: 'block_actions', user, view, actions: [] })?.received).toBeUndefined()
+  expect(readBody({ type: 'shortcut' })?.received).toBeUndefined()
 })
 
 describe('any input', () => {

@@ -11,13 +11,13 @@ afterEach(() => {
 
 async function open(maxBytes?: number, onInbound: (inbound: Inbound) => unknown = () => {}) {
   const { slack, api, clock } = await start()
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const channel = slackChannel({
     ...{ api, clock, events: 'http', signingSecret, maxBytes },
     onError: (error) => errors.push(error),
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
   })
@@ -36,7 +36,7 @@ async function open(maxBytes?: number, onInbound: (inbound: Inbound) => unknown 
     const headers = slackHeaders(text, { signingSecret, clock })
     return { method: 'POST', headers, body: new TextEncoder().encode(text), ...more }
   }
-  return { slack, api, clock, channel, heard, errors, url, signed }
+  return { slack, api, clock, channel, received, errors, url, signed }
 }
 
 const said = (id: string, text: string): object => ({
@@ -46,7 +46,7 @@ const said = (id: string, text: string): object => ({
 })
 
 test("Slack's own requests over HTTP are passed on: events and presses", async () => {
-  const { slack, api, heard } = await open()
+  const { slack, api, received } = await open()
   slack.say('D1', 'one')
   const button = {
     type: 'button' as const,
@@ -60,18 +60,18 @@ test("Slack's own requests over HTTP are passed on: events and presses", async (
     blocks: [{ type: 'actions', elements: [button] }],
   })
   expect(await slack.press('D1', ts, 'Yes')).toBe(true)
-  await until(() => heard.length === 2)
-  expect(heard).toMatchObject([{ text: 'one' }, { type: 'press', token: 't', messageRef: { id: ts } }])
+  await until(() => received.length === 2)
+  expect(received).toMatchObject([{ text: 'one' }, { type: 'press', token: 't', messageRef: { id: ts } }])
 })
 
 test('the URL verification is answered', async () => {
-  const { channel, signed, heard } = await open()
+  const { channel, signed, received } = await open()
   const body = { type: 'text/plain', text: 'a-word' }
   expect(await channel.webhook(signed({ type: 'url_verification', challenge: 'a-word' }))).toEqual({
     status: 200,
     body,
   })
-  expect(heard).toEqual([])
+  expect(received).toEqual([])
 })
 
 test('the response does not wait for the host', async () => {
@@ -79,39 +79,39 @@ test('the response does not wait for the host', async () => {
   const held = new Promise<void>((resolve) => {
     release = resolve
   })
-  const { channel, signed, heard } = await open(undefined, () => held)
+  const { channel, signed, received } = await open(undefined, () => held)
   expect(await channel.webhook(signed(said('1.1', 'one')))).toEqual({ status: 200 })
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
   release()
   await channel.stop()
 })
 
 test('a redelivery is accepted and does nothing', async () => {
-  const { channel, signed, heard, slack } = await open()
+  const { channel, signed, received, slack } = await open()
   const again = { 'x-slack-retry-num': '1', 'x-slack-retry-reason': 'http_timeout' }
   const request = signed(said('1.1', 'one'))
   expect(await channel.webhook(request)).toEqual({ status: 200 })
   expect(await channel.webhook({ ...request, headers: { ...request.headers, ...again } })).toEqual({ status: 200 })
   slack.repeatNext()
   slack.say('D1', 'two')
-  await until(() => heard.length === 2)
+  await until(() => received.length === 2)
   await channel.stop()
-  expect(heard).toMatchObject([{ text: 'one' }, { text: 'two' }])
+  expect(received).toMatchObject([{ text: 'one' }, { text: 'two' }])
 })
 
 test('a redelivery is passed on if the first delivery never arrived', async () => {
-  const { slack, heard, clock, url } = await open()
+  const { slack, received, clock, url } = await open()
   slack.sendTo('http://127.0.0.1:9/')
   slack.say('D1', 'late')
   slack.sendTo(url)
-  await until(() => clock.pending > 0 || heard.length > 0)
+  await until(() => clock.pending > 0 || received.length > 0)
   await clock.advance(60_000)
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
 })
 
 describe('refused', () => {
   test('unsigned, forged, stale and malformed requests, without any effect', async () => {
-    const { channel, signed, heard, errors, clock, slack } = await open(1000)
+    const { channel, signed, received, errors, clock, slack } = await open(1000)
     const good = signed(said('1.1', 'x'))
     const status = async (request: WebhookRequest): Promise<number> => (await channel.webhook(request)).status
     const headers = (more: WebhookRequest['headers']): WebhookRequest => ({
@@ -140,13 +140,13 @@ describe('refused', () => {
     await clock.advance(-602_000)
     expect(await status(good)).toBe(401)
     await channel.stop()
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     expect(errors).toMatchObject([{ type: 'malformed' }])
     expect(slack.calls).toEqual([])
   })
 
   test('over HTTP too, before the body is read', async () => {
-    const { url, heard, signed, channel } = await open(1000)
+    const { url, received, signed, channel } = await open(1000)
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
     const { body, headers } = signed(said('1.1', 'x'))
     const sent = { method: 'POST', headers: { ...headers } as Record<string, string> }
@@ -156,7 +156,7 @@ describe('refused', () => {
     expect(await send({ ...sent, body: '[]' })).toBe(401)
     expect(await send({ ...sent, body: new Uint8Array(body) })).toBe(200)
     await channel.stop()
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 })
 

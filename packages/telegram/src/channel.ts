@@ -11,9 +11,9 @@ import {
 } from '@reply/sink/channel'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
-import { createHearing, type HearingOptions } from './hear.ts'
 import { toUpdate } from './inbound.ts'
 import { createPolling } from './poll.ts'
+import { createReceiver, type ReceiverOptions } from './receive.ts'
 import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
 import { createTelegramWebhook } from './webhook.ts'
 
@@ -71,10 +71,10 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { handleMs = 5000, maxBytes = 1_048_576 } = options
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const hearing: HearingOptions = { api, onInbound, onError, clock, handleMs }
-  const hear = createHearing(hearing)
-  const polling = createPolling({ ...hearing, hear })
-  const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, hear, maxBytes })
+  const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs }
+  const receive = createReceiver(receiver)
+  const polling = createPolling({ ...receiver, receive })
+  const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, maxBytes })
   return {
     sinkFor,
     start: () => {
@@ -105,7 +105,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
 
   async function handleUpdate(value: unknown): Promise<void> {
     const update = toUpdate(value)
-    if (update) return await hear(update)
+    if (update) return await receive(update)
     onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
   }
 }

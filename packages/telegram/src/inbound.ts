@@ -4,7 +4,7 @@ import { refOf } from './api.ts'
 import { chatOf } from './limits.ts'
 
 /** A parsed update, without the `answer` function yet. */
-export type Heard =
+export type Received =
   | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
   | Extract<Inbound, { type: 'stop' }>
@@ -67,13 +67,13 @@ const schema = z.object({
 export interface Update {
   readonly id: number
   /** Undefined for updates that a channel ignores: joins, stickers and the like. */
-  readonly heard: Heard | undefined
+  readonly received: Received | undefined
 }
 
 /** Returns undefined if the value isn't an update. */
 export function toUpdate(value: unknown): Update | undefined {
   const { data } = schema.safeParse(value)
-  return data && { id: data.update_id, heard: heardIn(data) }
+  return data && { id: data.update_id, received: receivedIn(data) }
 }
 
 /** Returns undefined if the bytes aren't the JSON of an update. */
@@ -90,11 +90,11 @@ export function updateIdOf(value: unknown): number | undefined {
   return z.object({ update_id: z.number() }).safeParse(value).data?.update_id
 }
 
-function heardIn({
+function receivedIn({
   message,
   callback_query,
   stopped_message_generation: stop,
-}: z.infer<typeof schema>): Heard | undefined {
+}: z.infer<typeof schema>): Received | undefined {
   if (message) return textIn(message)
   if (stop) {
     const chat = chatOf(stop.chat.id, stop.message_thread_id)
@@ -114,7 +114,7 @@ function heardIn({
   }
 }
 
-function textIn(said: z.infer<typeof message>): Heard | undefined {
+function textIn(said: z.infer<typeof message>): Received | undefined {
   const text = said.text ?? said.caption
   const actor = authorOf(said)
   if (text === undefined || !actor) return undefined

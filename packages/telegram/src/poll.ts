@@ -2,12 +2,12 @@ import type { Clock } from '@reply/core'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
 import { networkCodeOf, refusalOf } from './failure.ts'
-import type { HearUpdate } from './hear.ts'
 import { toUpdate, updateIdOf, updateTypes } from './inbound.ts'
+import type { ReceiveUpdate } from './receive.ts'
 
 export interface PollOptions {
   readonly api: TelegramInboundApi
-  readonly hear: HearUpdate
+  readonly receive: ReceiveUpdate
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
 }
@@ -30,7 +30,7 @@ const backOff = { minMs: 1000, maxMs: 60_000 }
  * Fetches updates in batches. Each batch is handled before the next fetch, which confirms it. Updates of one batch are
  * handled concurrently, begun in their order.
  */
-export function createPolling({ api, hear, onError, clock }: PollOptions): Polling {
+export function createPolling({ api, receive, onError, clock }: PollOptions): Polling {
   let abort: AbortController | undefined
   let ended = Promise.resolve()
   return {
@@ -84,7 +84,7 @@ export function createPolling({ api, hear, onError, clock }: PollOptions): Polli
 
   async function take(value: unknown): Promise<void> {
     const update = toUpdate(value)
-    if (update) return await hear(update)
+    if (update) return await receive(update)
     const id = updateIdOf(value) ?? 'without an id'
     onError(new TelegramError('malformed', `Skipped update ${id}, which can't be read.`))
   }

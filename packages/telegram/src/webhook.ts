@@ -6,12 +6,12 @@ import {
   type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
-import type { HearUpdate } from './hear.ts'
 import { parseUpdate } from './inbound.ts'
+import type { ReceiveUpdate } from './receive.ts'
 
 export interface TelegramWebhookOptions {
   readonly secretToken: string
-  readonly hear: HearUpdate
+  readonly receive: ReceiveUpdate
   /** Largest body, in bytes. */
   readonly maxBytes: number
 }
@@ -19,7 +19,7 @@ export interface TelegramWebhookOptions {
 /** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
-export function createTelegramWebhook({ secretToken, hear, maxBytes }: TelegramWebhookOptions): Webhook {
+export function createTelegramWebhook({ secretToken, receive, maxBytes }: TelegramWebhookOptions): Webhook {
   const secret = digest(secretToken)
   return createWebhook({ refuse, take, maxBytes })
 
@@ -34,7 +34,7 @@ export function createTelegramWebhook({ secretToken, hear, maxBytes }: TelegramW
   async function take({ body }: WebhookRequest): Promise<WebhookAnswer> {
     const update = parseUpdate(body)
     if (!update) return { status: 400 }
-    await hear(update)
+    await receive(update)
     return { status: 200 }
   }
 }

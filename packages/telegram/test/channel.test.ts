@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { type Inbound, type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
 import { ending, type Started, start, token, until } from './bot.ts'
 
-interface Hearing extends Started {
+interface Receiver extends Started {
   readonly channel: TelegramChannel
-  readonly heard: Inbound[]
+  readonly received: Inbound[]
   readonly errors: Error[]
 }
 
@@ -14,20 +14,20 @@ afterEach(async () => {
   await Promise.all(begun.splice(0).map((channel) => channel.stop()))
 })
 
-async function hear(
+async function receive(
   given: Partial<TelegramChannelOptions> = {},
   onInbound: (inbound: Inbound) => unknown = () => {},
   options: Parameters<typeof start>[0] = {},
-): Promise<Hearing> {
+): Promise<Receiver> {
   const started = await start(options)
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const channel = telegramChannel({
     api: started.api,
     clock: started.clock,
     updates: 'polling',
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
     onError: (error) => errors.push(error),
@@ -35,46 +35,46 @@ async function hear(
   })
   begun.push(channel)
   channel.start()
-  return { ...started, channel, heard, errors }
+  return { ...started, channel, received, errors }
 }
 
 const person = { id: 5, name: 'Ada' }
 
 describe('inbound', () => {
   test('a text has its actor, chat and the message that it replies to', async () => {
-    const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, topics: [3] }] })
+    const { telegram, received } = await receive({}, undefined, { chats: [{ id: -7, topics: [3] }] })
     const first = telegram.say(-7, 'Hi', { from: person, threadId: 3 })
     telegram.say(-7, '/stop now', { from: person, replyTo: first })
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     const actor = { id: '5', name: 'Ada' }
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { type: 'text', chat: { id: '-7', thread: '3' }, actor, text: 'Hi', messageRef: { id: '1' }, isCommand: false },
       { type: 'text', chat: { id: '-7' }, text: '/stop now', replyTo: { id: '1' }, isCommand: true },
     ])
   })
 
   test('a message in a topic has a replyTo only if the person replied', async () => {
-    const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, topics: [3] }] })
+    const { telegram, received } = await receive({}, undefined, { chats: [{ id: -7, topics: [3] }] })
     const first = telegram.say(-7, 'Hi', { from: person, threadId: 3 })
     telegram.say(-7, 'To you', { from: person, threadId: 3, replyTo: first })
-    await until(() => heard.length === 2)
-    expect(heard[0]).not.toHaveProperty('replyTo')
-    expect(heard[1]).toMatchObject({ replyTo: { id: String(first) } })
+    await until(() => received.length === 2)
+    expect(received[0]).not.toHaveProperty('replyTo')
+    expect(received[1]).toMatchObject({ replyTo: { id: String(first) } })
   })
 
   test("posts in a chat's name are marked as anonymous, and bots are ignored", async () => {
-    const { telegram, heard } = await hear({}, undefined, { chats: [{ id: -7, type: 'supergroup' }] })
+    const { telegram, received } = await receive({}, undefined, { chats: [{ id: -7, type: 'supergroup' }] })
     telegram.say(-7, 'as the group', { as: { id: -7, title: 'Team' } })
     telegram.say(-7, 'as a channel', { as: { id: -9, title: 'News' } })
     telegram.say(-7, 'by a bot', { from: { id: 6, isBot: true } })
     telegram.say(-7, 'by Ada', { from: person, isForwarded: true })
-    await until(() => heard.length === 3)
-    expect(heard).toMatchObject([
+    await until(() => received.length === 3)
+    expect(received).toMatchObject([
       { text: 'as the group', actor: { id: '-7', name: 'Team', isAnonymous: true } },
       { text: 'as a channel', actor: { id: '-9', name: 'News', isAnonymous: true } },
       { text: 'by Ada', actor: { id: '5', name: 'Ada' }, isForwarded: true },
     ])
-    expect(heard[2]?.actor).not.toHaveProperty('isAnonymous')
+    expect(received[2]?.actor).not.toHaveProperty('isAnonymous')
   })
 
   test.each([
@@ -84,7 +84,7 @@ describe('inbound', () => {
     ['a reply to another chat', { external_reply: { message_id: 1 } }, { replyTo: { id: 'elsewhere/1' } }],
     ['a reply to a story', { reply_to_story: { chat: { id: 7 }, id: 1 } }, { replyTo: { id: 'elsewhere/' } }],
   ])('a text that is %s answers no ask', async (_, fields, expected) => {
-    const { channel, heard } = await hear({ updates: 'own' })
+    const { channel, received } = await receive({ updates: 'own' })
     const message = {
       message_id: 2,
       date: 1_700_000_000,
@@ -93,18 +93,21 @@ describe('inbound', () => {
       text: '1',
     }
     await channel.handleUpdate({ update_id: 1, message: { ...message, ...fields } })
-    expect(heard).toMatchObject([{ type: 'text', text: '1', ...expected }])
+    expect(received).toMatchObject([{ type: 'text', text: '1', ...expected }])
   })
 
   test('an inbound has the post time and the kind of its chat', async () => {
-    const { telegram, heard } = await hear()
+    const { telegram, received } = await receive()
     telegram.say(7, 'Hi')
-    await until(() => heard.length === 1)
-    expect(heard[0]).toMatchObject({ chat: { id: '7', kind: 'private' }, messageRef: { postedAt: expect.any(Number) } })
+    await until(() => received.length === 1)
+    expect(received[0]).toMatchObject({
+      chat: { id: '7', kind: 'private' },
+      messageRef: { postedAt: expect.any(Number) },
+    })
   })
 
   test('the answer to a press is shown', async () => {
-    const { telegram, api, heard } = await hear({}, async (inbound) => {
+    const { telegram, api, received } = await receive({}, async (inbound) => {
       if (inbound.type !== 'press') return
       await inbound.answer('Taken.')
       await inbound.answer('Twice.')
@@ -113,16 +116,16 @@ describe('inbound', () => {
     await api.sendMessage(7, '?', { reply_markup })
     const press = await telegram.press(7, 1, 'Yes').settled
     expect([press.status, press.text]).toEqual(['answered', 'Taken.'])
-    expect(heard).toMatchObject([{ type: 'press', token: 'tok', chat: { id: '7' }, messageRef: { id: '1' } }])
+    expect(received).toMatchObject([{ type: 'press', token: 'tok', chat: { id: '7' }, messageRef: { id: '1' } }])
     expect(telegram.count('answerCallbackQuery')).toBe(1)
   })
 
   test("a draft's Stop button is a stop", async () => {
-    const { telegram, api, heard } = await hear()
+    const { telegram, api, received } = await receive()
     await api.sendMessageDraft(7, 1, 'x', { can_stop: true })
     telegram.stopDraft(7)
-    await until(() => heard.length === 1)
-    expect(heard).toEqual([
+    await until(() => received.length === 1)
+    expect(received).toEqual([
       { type: 'stop', chat: { id: '7', kind: 'private' }, actor: { id: '7', name: expect.any(String) } },
     ])
   })
@@ -132,23 +135,23 @@ describe('a press', () => {
   const buttons = { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } }
 
   test('is answered and reported if the host fails', async () => {
-    const { telegram, api, errors } = await hear({}, () => Promise.reject(new Error('broken')))
+    const { telegram, api, errors } = await receive({}, () => Promise.reject(new Error('broken')))
     await api.sendMessage(7, '?', buttons)
     expect(await telegram.press(7, 1, 'Yes').settled).toMatchObject({ status: 'answered', text: '' })
     expect(errors).toMatchObject([{ type: 'inbound', message: 'A press in chat 7 failed: broken' }])
   })
 
   test('is answered before the deadline if the host takes long', async () => {
-    const { telegram, api, clock, heard } = await hear({}, () => new Promise(() => {}))
+    const { telegram, api, clock, received } = await receive({}, () => new Promise(() => {}))
     await api.sendMessage(7, '?', buttons)
     const press = telegram.press(7, 1, 'Yes')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     await clock.advance(10_000)
     expect((await press.settled).status).toBe('answered')
   })
 
   test('that is too old fails, and the error is reported', async () => {
-    const { telegram, api, errors, channel } = await hear({ updates: 'own' })
+    const { telegram, api, errors, channel } = await receive({ updates: 'own' })
     await api.sendMessage(7, '?', buttons)
     const { message } = await api.getUpdates().then(() => ({ message: { message_id: 1, chat: { id: 7 } } }))
     const query = { id: 'old', from: { id: 5, first_name: 'Ada' }, data: 'tok', message }
@@ -160,7 +163,9 @@ describe('a press', () => {
 
 test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i', async (length) => {
   const words = `${'x'.repeat(length - 200)}${'👍'.repeat(5000)}`
-  const { telegram, api, errors } = await hear({}, (inbound) => (inbound.type === 'stop' ? {} : inbound.answer(words)))
+  const { telegram, api, errors } = await receive({}, (inbound) =>
+    inbound.type === 'stop' ? {} : inbound.answer(words),
+  )
   await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } })
   expect((await telegram.press(7, 1, 'Yes').settled).text).toMatch(/^x?👍{98,99}…$/u)
   telegram.say(7, 'Hi')
@@ -169,9 +174,13 @@ test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i',
 })
 
 test("a text's answer is a reply in its topic", async () => {
-  const { telegram } = await hear({}, (inbound) => (inbound.type === 'text' ? inbound.answer('No such option.') : {}), {
-    chats: [{ id: -7, topics: [3] }],
-  })
+  const { telegram } = await receive(
+    {},
+    (inbound) => (inbound.type === 'text' ? inbound.answer('No such option.') : {}),
+    {
+      chats: [{ id: -7, topics: [3] }],
+    },
+  )
   telegram.say(-7, 'Purple', { threadId: 3 })
   await until(() => telegram.screen(-7, 3).length === 2)
   expect(telegram.screen(-7, 3)).toMatchObject([{}, { text: 'No such option.', replyTo: 1 }])
@@ -179,11 +188,11 @@ test("a text's answer is a reply in its topic", async () => {
 
 describe('polling', () => {
   test('asks for the handled update types only, and continues with the next poll', async () => {
-    const { telegram, heard } = await hear()
+    const { telegram, received } = await receive()
     telegram.say(7, 'one')
-    await until(() => heard.length === 1 && telegram.count('getUpdates') === 2)
+    await until(() => received.length === 1 && telegram.count('getUpdates') === 2)
     telegram.say(7, 'two')
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     expect(telegram.calls[1]?.payload).toMatchObject({
       offset: 100_000_002,
       allowed_updates: ['message', 'callback_query', 'stopped_message_generation'],
@@ -191,9 +200,9 @@ describe('polling', () => {
   })
 
   test('confirms the handled updates when it stops', async () => {
-    const { telegram, heard, channel, api } = await hear({}, () => void channel.stop())
+    const { telegram, received, channel, api } = await receive({}, () => void channel.stop())
     telegram.say(7, 'one')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     await until(() => telegram.count('getUpdates') >= 2)
     await channel.stop()
     expect(await api.getUpdates()).toEqual([])
@@ -204,19 +213,19 @@ describe('polling', () => {
     const waiting = new Promise<void>((resolve) => {
       release = resolve
     })
-    const { telegram, heard, clock } = await hear({}, (inbound) => {
+    const { telegram, received, clock } = await receive({}, (inbound) => {
       if (inbound.type === 'text' && inbound.text === 'two') release()
       return waiting
     })
     telegram.say(7, 'one')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     telegram.say(7, 'two')
     await clock.advance(5000)
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
   })
 
   test('waits longer after each failure and reports why', async () => {
-    const { telegram, heard, errors, clock } = await hear({}, undefined, {
+    const { telegram, received, errors, clock } = await receive({}, undefined, {
       faults: [{ method: 'getUpdates', type: 'status', code: 502, times: 2 }],
     })
     await until(() => errors.length === 1)
@@ -226,12 +235,12 @@ describe('polling', () => {
     expect(telegram.count('getUpdates')).toBe(2)
     await clock.advance(1)
     telegram.say(7, 'one')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     expect(errors).toMatchObject([{ type: 'updates', message: 'getUpdates failed: 502 Bad Gateway' }, {}])
   })
 
   test('starts again after a poll without an answer', async () => {
-    const { telegram, heard, errors, clock } = await hear({}, undefined, {
+    const { telegram, received, errors, clock } = await receive({}, undefined, {
       faults: [{ method: 'getUpdates', type: 'stall' }],
     })
     await until(() => telegram.count('getUpdates') === 1)
@@ -239,12 +248,12 @@ describe('polling', () => {
     await until(() => errors.length === 1)
     await clock.advance(1000)
     telegram.say(7, 'one')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     expect(errors).toMatchObject([{ type: 'updates' }])
   })
 
   test('reports another process that polls the same bot', async () => {
-    const { telegram, errors } = await hear()
+    const { telegram, errors } = await receive()
     await until(() => telegram.count('getUpdates') === 1)
     const other = new Api(token, { apiRoot: telegram.url })
     await other.getUpdates({ timeout: 0 })
@@ -253,7 +262,7 @@ describe('polling', () => {
   })
 
   test('reports a webhook, with the cure', async () => {
-    const { errors } = await hear({}, undefined, {
+    const { errors } = await receive({}, undefined, {
       faults: [
         {
           method: 'getUpdates',
@@ -279,7 +288,7 @@ describe('polling', () => {
   })
 
   test('reports a missing server without the token', async () => {
-    const { telegram, errors } = await hear()
+    const { telegram, errors } = await receive()
     await telegram.close()
     await until(() => errors.length > 0)
     for (const error of errors) expect(await ending(Promise.reject(error))).toMatchObject({ type: 'updates' })
@@ -287,7 +296,7 @@ describe('polling', () => {
 })
 
 test("the host's own bot passes updates on, each once", async () => {
-  const { telegram, api, channel, heard, errors } = await hear({ updates: 'own' })
+  const { telegram, api, channel, received, errors } = await receive({ updates: 'own' })
   const bot = new Bot(token, { client: { apiRoot: telegram.url } })
   await bot.init()
   bot.use(async (ctx, next) => {
@@ -299,12 +308,12 @@ test("the host's own bot passes updates on, each once", async () => {
   if (update) await Promise.all([bot.handleUpdate(update), bot.handleUpdate(update)])
   await channel.handleUpdate({ nothing: true })
   await channel.handleUpdate({ update_id: 3, message: { message_id: 1, chat: { id: 7 }, from: { id: 5 } } })
-  expect(heard).toMatchObject([{ type: 'text', text: 'Hi' }])
+  expect(received).toMatchObject([{ type: 'text', text: 'Hi' }])
   expect(errors).toMatchObject([{ type: 'malformed' }])
 })
 
 test('sinkFor takes the place from the inbound', async () => {
-  const { channel } = await hear({ updates: 'own' })
+  const { channel } = await receive({ updates: 'own' })
   const sink = channel.sinkFor({ chat: { id: '-7', thread: '3' }, replyTo: { id: '1' } })
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
 })

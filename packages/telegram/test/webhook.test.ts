@@ -12,8 +12,8 @@ afterEach(() => {
 
 async function open(maxBytes?: number) {
   const { telegram, api, clock } = await start()
-  const heard: Inbound[] = []
-  const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+  const received: Inbound[] = []
+  const onInbound = (inbound: Inbound): unknown => received.push(inbound)
   const channel = telegramChannel({ api, clock, updates: 'webhook', secretToken, onInbound, maxBytes })
   const server = createServer(channel.listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -23,7 +23,7 @@ async function open(maxBytes?: number) {
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  return { telegram, api, channel, heard, url: `http://127.0.0.1:${address.port}/` }
+  return { telegram, api, channel, received, url: `http://127.0.0.1:${address.port}/` }
 }
 
 const said = (id: number, text: string): object => ({
@@ -39,22 +39,22 @@ const request = (value: unknown, more: Partial<WebhookRequest> = {}): WebhookReq
 })
 
 test("Telegram's own requests over HTTP are passed on", async () => {
-  const { telegram, api, heard, url } = await open()
+  const { telegram, api, received, url } = await open()
   await api.setWebhook(url, { secret_token: secretToken })
   telegram.say(7, 'one')
   telegram.say(7, 'two')
-  await until(() => heard.length === 2)
-  expect(heard).toMatchObject([{ text: 'one' }, { text: 'two' }])
+  await until(() => received.length === 2)
+  expect(received).toMatchObject([{ text: 'one' }, { text: 'two' }])
   const info = await api.getWebhookInfo()
   expect(info).toMatchObject({ url })
   expect(info.last_error_message).toBeUndefined()
 })
 
 test('a replay is accepted and does nothing', async () => {
-  const { channel, heard } = await open()
+  const { channel, received } = await open()
   expect(await channel.webhook(request(said(1, 'one')))).toEqual({ status: 200 })
   expect(await channel.webhook(request(said(1, 'one')))).toEqual({ status: 200 })
-  expect(heard).toHaveLength(1)
+  expect(received).toHaveLength(1)
 })
 
 describe('refused', () => {
@@ -69,13 +69,13 @@ describe('refused', () => {
     ['no update', request({ message: {} }), 400],
     ['too many bytes', request(said(1, 'x'.repeat(2000))), 413],
   ])('%s', async (_, given, status) => {
-    const { channel, heard } = await open(1000)
+    const { channel, received } = await open(1000)
     expect(await channel.webhook(given)).toEqual({ status })
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test('over HTTP too, before the body is read', async () => {
-    const { url, heard } = await open(1000)
+    const { url, received } = await open(1000)
     const headers = { 'x-telegram-bot-api-secret-token': secretToken }
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
     expect(await send({ method: 'GET' })).toBe(405)
@@ -83,7 +83,7 @@ describe('refused', () => {
     expect(await send({ method: 'POST', headers, body: 'x'.repeat(100_000) })).toBe(413)
     expect(await send({ method: 'POST', headers, body: '[]' })).toBe(400)
     expect(await send({ method: 'POST', headers, body: JSON.stringify(said(1, 'x')) })).toBe(200)
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 })
 

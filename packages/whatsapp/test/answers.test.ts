@@ -20,7 +20,7 @@ async function host(jid: string, from = lid) {
   const given: string[] = []
   let asks: readonly PermissionAsk[] = [asked('per_1', 'npm test'), asked('per_2', 'rm -rf dist')]
   let sink: Sink | undefined
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const tell = (): void => {
     const reply: Reply = replyWith([], { phase: 'blocked', asks })
     sink?.phaseChanged?.({ type: 'phaseChanged', before: 'working', phase: reply.phase, reply })
@@ -42,7 +42,7 @@ async function host(jid: string, from = lid) {
   const channel = baileysChannel({
     clock,
     onInbound: async (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       if ((await answer(inbound)) || sink) return
       sink = channel.sinkFor(inbound)
       sink.replyStarted?.({ type: 'replyStarted', reply: replyWith([], { phase: 'blocked', asks }) })
@@ -56,7 +56,7 @@ async function host(jid: string, from = lid) {
   const ours = () => baileys.screen(jid).filter((one) => one.from === 'me')
   baileys.say(jid, 'Go', { from, alt: person })
   await pass(20_000)
-  return { baileys, given, heard, pass, ours, stop: async () => await sink?.stop() }
+  return { baileys, given, received, pass, ours, stop: async () => await sink?.stop() }
 }
 
 test('in a private chat one permission is shown at a time, and a bare word answers it', async () => {

@@ -146,28 +146,28 @@ describe('the port', () => {
 function listen(onInbound: (inbound: Inbound) => unknown = () => {}) {
   const clock = createHandClock()
   const baileys = createFakeBaileys({ clock })
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const channel = baileysChannel({
     clock,
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
     onError: (error) => errors.push(error),
   })
   channel.setSocket(baileys.connect())
-  return { clock, baileys, heard, errors, channel }
+  return { clock, baileys, received, errors, channel }
 }
 
 describe('the channel', () => {
   test('receives a text with its actor, chat and the message that it replies to', async () => {
-    const { baileys, heard } = listen()
+    const { baileys, received } = listen()
     const first = baileys.say(jid, 'Hi')
     baileys.say(group, '/stop', { from: '222@lid', name: 'Bob' })
     baileys.say(jid, 'And', { replyTo: first })
     await rest()
-    expect(heard).toMatchObject([
+    expect(received).toMatchObject([
       { type: 'text', chat: { id: jid }, actor: { id: jid, name: 'Ada' }, text: 'Hi', isCommand: false },
       { chat: { id: group }, actor: { id: '222@lid', name: 'Bob' }, text: '/stop', isCommand: true },
       { text: 'And', replyTo: { id: `${first}/${jid}` } },
@@ -175,20 +175,20 @@ describe('the channel', () => {
   })
 
   test('names a quoted message of its own as a sink named it', async () => {
-    const { clock, baileys, heard } = listen()
+    const { clock, baileys, received } = listen()
     const ref = await createBaileysPort({ socket: baileys.connect(), jid, clock }).post(bubble('Ask.'), posting)
     const { channel } = listen()
     channel.setSocket(undefined)
-    expect(heard).toEqual([])
-    const other = baileysChannel({ onInbound: (inbound) => heard.push(inbound), clock })
+    expect(received).toEqual([])
+    const other = baileysChannel({ onInbound: (inbound) => received.push(inbound), clock })
     other.setSocket(baileys.connect())
     baileys.say(jid, '1', { replyTo: ref.id })
     await rest()
-    expect(heard).toMatchObject([{ text: '1', replyTo: { id: ref.id } }])
+    expect(received).toMatchObject([{ text: '1', replyTo: { id: ref.id } }])
   })
 
   test('receives disappearing messages, but not its own, history, stories or channels', async () => {
-    const { baileys, heard, channel, errors } = listen()
+    const { baileys, received, channel, errors } = listen()
     baileys.say(jid, 'Soon gone', { isEphemeral: true })
     baileys.say(jid, 'Mine', { isMine: true })
     baileys.say('status@broadcast', 'A story', { from: jid })
@@ -197,12 +197,12 @@ describe('the channel', () => {
     baileys.say(jid, 'While nobody was there')
     channel.setSocket(baileys.connect())
     await rest()
-    expect(heard.map((one) => one.type === 'text' && one.text)).toEqual(['Soon gone'])
+    expect(received.map((one) => one.type === 'text' && one.text)).toEqual(['Soon gone'])
     expect(errors).toEqual([])
   })
 
   test('receives each message once, and none over a replaced or closed socket', async () => {
-    const { baileys, heard, channel } = listen()
+    const { baileys, received, channel } = listen()
     const told: unknown[] = []
     const first = baileys.connect()
     first.ev.on('messages.upsert', (upsert) => told.push(upsert))
@@ -210,22 +210,22 @@ describe('the channel', () => {
     channel.setSocket(first)
     baileys.say(jid, 'one')
     await rest()
-    expect([heard.length, told.length]).toEqual([1, 1])
+    expect([received.length, told.length]).toEqual([1, 1])
     await channel.stop()
     baileys.say(jid, 'two')
     await rest()
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   test('skips unreadable messages and reports them', async () => {
-    const { heard, errors, channel } = listen()
+    const { received, errors, channel } = listen()
     const { baileys } = listen()
     const socket = baileys.connect()
     const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
     channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })
     listeners[0]?.({ messages: [{ key: null }, 5], type: 'notify' })
     await rest()
-    expect([heard, errors.map(({ name, message }) => `${name} ${message}`)]).toEqual([
+    expect([received, errors.map(({ name, message }) => `${name} ${message}`)]).toEqual([
       [],
       Array(2).fill("WhatsAppError Skipped a message that can't be read."),
     ])

@@ -14,7 +14,7 @@ afterEach(() => {
 async function open(onInbound: (inbound: Inbound) => unknown = () => {}) {
   const begun = await start()
   const { whatsapp, client, clock } = begun
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const channel = whatsappChannel({
     client,
@@ -22,7 +22,7 @@ async function open(onInbound: (inbound: Inbound) => unknown = () => {}) {
     appSecret: whatsapp.appSecret,
     verifyToken: 'a-verify-token',
     onInbound: (inbound) => {
-      heard.push(inbound)
+      received.push(inbound)
       return onInbound(inbound)
     },
     onError: (error) => errors.push(error),
@@ -37,7 +37,7 @@ async function open(onInbound: (inbound: Inbound) => unknown = () => {}) {
   if (address === null || typeof address === 'string') throw new Error('no port')
   await whatsapp.setWebhook(`http://127.0.0.1:${address.port}/`, 'a-verify-token')
   const ours = (): readonly WhatsAppMessage[] => whatsapp.screen(person).filter(({ from }) => from === 'business')
-  return { ...begun, channel, heard, errors, ours }
+  return { ...begun, channel, received, errors, ours }
 }
 
 describe('an answer', () => {
@@ -71,13 +71,13 @@ describe('an answer', () => {
   })
 
   test('waits its turn, 6 s after the previous post', async () => {
-    const { whatsapp, clock, heard, ours } = await open((inbound) =>
+    const { whatsapp, clock, received, ours } = await open((inbound) =>
       inbound.type === 'text' ? inbound.answer(inbound.text) : 0,
     )
     whatsapp.say(person, 'one')
     await until(() => whatsapp.webhookCalls.length > 2 && whatsapp.webhookCalls.every(({ status }) => status === 200))
     whatsapp.say(person, 'two')
-    await until(() => heard.length === 2)
+    await until(() => received.length === 2)
     await clock.advance(5999)
     expect(ours()).toHaveLength(1)
     await clock.advance(1)
@@ -98,12 +98,12 @@ describe('an answer', () => {
 })
 
 test('a slow handler does not block the next message', async () => {
-  const { whatsapp, clock, heard } = await open(() => new Promise(() => {}))
+  const { whatsapp, clock, received } = await open(() => new Promise(() => {}))
   whatsapp.say(person, 'one')
-  await until(() => heard.length === 1)
+  await until(() => received.length === 1)
   whatsapp.say(person, 'two')
   await clock.advance(5000)
-  await until(() => heard.length === 2)
+  await until(() => received.length === 2)
 })
 
 const ask: Ask = {

@@ -10,42 +10,42 @@ const group = '120363000000000000@g.us'
 function listen(options: BaileysOptions = {}, change: (socket: BaileysSocket) => BaileysSocket = (socket) => socket) {
   const clock = createHandClock()
   const baileys = createFakeBaileys({ clock, ...options })
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
-  const onInbound = (inbound: Inbound): unknown => heard.push(inbound)
+  const onInbound = (inbound: Inbound): unknown => received.push(inbound)
   const channel = baileysChannel({ clock, onInbound, onError: (error) => errors.push(error) })
   channel.setSocket(change(baileys.connect()))
-  const texts = (count: number) => until(() => heard.length === count)
-  return { clock, baileys, heard, errors, channel, texts }
+  const texts = (count: number) => until(() => received.length === count)
+  return { clock, baileys, received, errors, channel, texts }
 }
 
-const idsOf = (heard: readonly Inbound[]) => heard.map(({ chat, actor }) => [chat.id, actor.id])
+const idsOf = (received: readonly Inbound[]) => received.map(({ chat, actor }) => [chat.id, actor.id])
 
 describe('a person has one id', () => {
   test('in a group, whether WhatsApp uses their LID or their number', async () => {
-    const { baileys, heard, texts } = listen()
+    const { baileys, received, texts } = listen()
     baileys.say(group, 'one', { from: lid, alt: number })
     baileys.say(group, 'two', { from: number, alt: lid })
     baileys.say(group, 'three', { from: `${number.replace('@', ':12@')}` })
     baileys.say(group, 'four', { from: lid })
     await texts(4)
-    expect(idsOf(heard)).toEqual(Array(4).fill([group, number]))
+    expect(idsOf(received)).toEqual(Array(4).fill([group, number]))
   })
 
   test('in a private chat, whose id is the same', async () => {
-    const { baileys, heard, texts } = listen()
+    const { baileys, received, texts } = listen()
     baileys.say(lid, 'one', { alt: number })
     baileys.say(number, 'two', { alt: lid })
     baileys.say(lid, 'three')
     await texts(3)
-    expect(idsOf(heard)).toEqual(Array(3).fill([number, number]))
+    expect(idsOf(received)).toEqual(Array(3).fill([number, number]))
   })
 
   test('from the login if the message lacks the number', async () => {
-    const { baileys, heard, texts } = listen({ numbers: { [lid]: '4917000000002:0@s.whatsapp.net' } })
+    const { baileys, received, texts } = listen({ numbers: { [lid]: '4917000000002:0@s.whatsapp.net' } })
     baileys.say(group, 'one', { from: lid })
     await texts(1)
-    expect(idsOf(heard)).toEqual([[group, number]])
+    expect(idsOf(received)).toEqual([[group, number]])
   })
 
   test.each<[string, Partial<BaileysSocket>]>([
@@ -56,11 +56,11 @@ describe('a person has one id', () => {
       { signalRepository: { lidMapping: { getPNForLID: () => Promise.reject(new Error('Connection Closed')) } } },
     ],
   ])('which is the LID if the socket %s', async (_, more) => {
-    const { baileys, heard, errors, texts } = listen({}, (socket) => ({ ...socket, ...more }))
+    const { baileys, received, errors, texts } = listen({}, (socket) => ({ ...socket, ...more }))
     baileys.say(group, 'one', { from: lid })
     baileys.say(lid, 'two')
     await texts(2)
-    expect([idsOf(heard), errors]).toEqual([
+    expect([idsOf(received), errors]).toEqual([
       [
         [group, lid],
         [lid, lid],
@@ -70,18 +70,18 @@ describe('a person has one id', () => {
   })
 
   test('and another person with a hidden number has another one', async () => {
-    const { baileys, heard, texts } = listen()
+    const { baileys, received, texts } = listen()
     baileys.say(group, 'one', { from: lid, alt: number })
     baileys.say(group, 'two', { from: '333333333333333@lid', name: 'Ada' })
     await texts(2)
-    expect(heard.map(({ actor }) => actor)).toEqual([
+    expect(received.map(({ actor }) => actor)).toEqual([
       { id: number, name: 'Ada' },
       { id: '333333333333333@lid', name: 'Ada' },
     ])
   })
 
   test('but quotes use the id that WhatsApp used', async () => {
-    const { clock, baileys, channel, heard, texts } = listen()
+    const { clock, baileys, channel, received, texts } = listen()
     const id = baileys.say(lid, 'Hi', { alt: number })
     await texts(1)
     const quoted: unknown[] = []
@@ -93,8 +93,8 @@ describe('a person has one id', () => {
         return await socket.sendMessage(to, content, options)
       },
     })
-    const [first] = heard
-    if (first?.type !== 'text') throw new Error('nothing was heard')
+    const [first] = received
+    if (first?.type !== 'text') throw new Error('nothing was received')
     const answered = first.answer('Hello.')
     await clock.advance(3000)
     await answered
@@ -104,7 +104,7 @@ describe('a person has one id', () => {
 })
 
 test('a group message without a participant has an anonymous actor', async () => {
-  const { clock, heard, channel, texts } = listen()
+  const { clock, received, channel, texts } = listen()
   const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
   const { baileys } = listen()
   const socket = baileys.connect()
@@ -114,24 +114,24 @@ test('a group message without a participant has an anonymous actor', async () =>
   const message = { key, message: { conversation: '1' }, messageTimestamp: { toString: () => String(seconds) } }
   listeners[0]?.({ messages: [message], type: 'notify' })
   await texts(1)
-  expect(heard).toMatchObject([{ actor: { isAnonymous: true }, messageRef: { postedAt: seconds * 1000 } }])
+  expect(received).toMatchObject([{ actor: { isAnonymous: true }, messageRef: { postedAt: seconds * 1000 } }])
 })
 
 test('chats with one person are private, groups are shared', async () => {
-  const { baileys, heard, texts } = listen()
+  const { baileys, received, texts } = listen()
   for (const jid of [number, lid, group]) baileys.say(jid, 'Hi', { from: lid })
   await texts(3)
-  expect(heard.map(({ chat }) => chat.kind)).toEqual(['private', 'private', 'shared'])
+  expect(received.map(({ chat }) => chat.kind)).toEqual(['private', 'private', 'shared'])
 })
 
 test('forwarded messages are marked, and bots are ignored', async () => {
-  const { baileys, heard, texts } = listen()
+  const { baileys, received, texts } = listen()
   baileys.say(number, '1', { isForwarded: true })
   baileys.say(group, '1', { from: '867051314767696@bot' })
   baileys.say(number, '2')
   await texts(2)
-  expect(heard).toMatchObject([{ text: '1', isForwarded: true }, { text: '2' }])
-  expect(heard.map((one) => 'isForwarded' in one)).toEqual([true, false])
+  expect(received).toMatchObject([{ text: '1', isForwarded: true }, { text: '2' }])
+  expect(received.map((one) => 'isForwarded' in one)).toEqual([true, false])
 })
 
 describe('a post has the time when it was accepted', () => {

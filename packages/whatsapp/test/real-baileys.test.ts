@@ -71,8 +71,8 @@ test('Baileys quotes received and posted messages, and those known only by their
 
 test("a channel reads messages in Baileys' own form", async () => {
   const { clock, fake, socket } = real()
-  const heard: Inbound[] = []
-  const channel = baileysChannel({ clock, onInbound: (inbound) => heard.push(inbound) })
+  const received: Inbound[] = []
+  const channel = baileysChannel({ clock, onInbound: (inbound) => received.push(inbound) })
   const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
   channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: fake.ev.off } })
   const quoted = { key: { remoteJid: group, fromMe: true, id: '3EB01' }, message: { conversation: 'Which?' } }
@@ -86,10 +86,10 @@ test("a channel reads messages in Baileys' own form", async () => {
       ephemeralExpiration: 86_400,
     },
   )
-  const received = { ...made, key: { ...made.key, fromMe: false, participant: '222@lid' }, pushName: 'Ada' }
-  listeners[0]?.({ messages: [received], type: 'notify' })
+  const arrived = { ...made, key: { ...made.key, fromMe: false, participant: '222@lid' }, pushName: 'Ada' }
+  listeners[0]?.({ messages: [arrived], type: 'notify' })
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
-  expect(heard).toMatchObject([
+  expect(received).toMatchObject([
     { chat: { id: group }, actor: { id: '222@lid', name: 'Ada' }, text: 'The first', replyTo: { id: '3EB01' } },
   ])
 })

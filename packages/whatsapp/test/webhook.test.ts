@@ -21,14 +21,14 @@ afterEach(() => {
 async function open(options: Partial<WhatsAppChannelOptions> = {}, started: Parameters<typeof start>[0] = {}) {
   const begun = await start(started)
   const { client, clock } = begun
-  const heard: Inbound[] = []
+  const received: Inbound[] = []
   const errors: Error[] = []
   const channel = whatsappChannel({
     client,
     clock,
     appSecret,
     verifyToken,
-    onInbound: (inbound) => heard.push(inbound),
+    onInbound: (inbound) => received.push(inbound),
     onError: (error) => errors.push(error),
     ...options,
   })
@@ -40,7 +40,7 @@ async function open(options: Partial<WhatsAppChannelOptions> = {}, started: Para
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  return { ...begun, channel, heard, errors, url: `http://127.0.0.1:${address.port}/whatsapp` }
+  return { ...begun, channel, received, errors, url: `http://127.0.0.1:${address.port}/whatsapp` }
 }
 
 type Opened = Awaited<ReturnType<typeof open>>
@@ -70,8 +70,8 @@ function signed({ whatsapp }: Opened, given: unknown, more: Partial<WebhookReque
   return { method: 'POST', headers: { 'x-hub-signature-256': whatsapp.sign(body) }, body, ...more }
 }
 
-const textsIn = (heard: readonly Inbound[]): readonly string[] =>
-  heard.map((one) => (one.type === 'text' ? one.text : one.type))
+const textsIn = (received: readonly Inbound[]): readonly string[] =>
+  received.map((one) => (one.type === 'text' ? one.text : one.type))
 
 describe('the verification', () => {
   test('returns the challenge over HTTP for the right token', async () => {
@@ -94,12 +94,12 @@ describe('the verification', () => {
 })
 
 test('messages over HTTP are passed on in order', async () => {
-  const { whatsapp, url, heard } = await open()
+  const { whatsapp, url, received } = await open()
   await whatsapp.setWebhook(url, verifyToken)
   whatsapp.say(person, 'one')
   whatsapp.say(person, '/two', { replyTo: 'wamid.x', name: 'Bob' })
-  await until(() => heard.length === 2)
-  expect(heard).toMatchObject([
+  await until(() => received.length === 2)
+  expect(received).toMatchObject([
     { type: 'text', chat: { id: person }, actor: { id: person, name: 'Ada' }, text: 'one', isCommand: false },
     { text: '/two', actor: { name: 'Bob' }, replyTo: { id: 'wamid.x' }, isCommand: true },
   ])
@@ -107,14 +107,14 @@ test('messages over HTTP are passed on in order', async () => {
 })
 
 test('a text has its forwarding mark, its time, and a private chat', async () => {
-  const { whatsapp, url, heard, clock } = await open()
+  const { whatsapp, url, received, clock } = await open()
   await whatsapp.setWebhook(url, verifyToken)
   for (const forwarded of ['once', 'often', undefined] as const)
     whatsapp.say(person, '1', forwarded === undefined ? {} : { forwarded })
-  await until(() => heard.length === 3)
+  await until(() => received.length === 3)
   const postedAt = Math.floor(clock.now() / 1000) * 1000
-  expect(heard).toMatchObject(Array(3).fill({ chat: { id: person, kind: 'private' }, messageRef: { postedAt } }))
-  expect(heard.map((one) => one.type === 'text' && one.isForwarded)).toEqual([true, true, undefined])
+  expect(received).toMatchObject(Array(3).fill({ chat: { id: person, kind: 'private' }, messageRef: { postedAt } }))
+  expect(received.map((one) => one.type === 'text' && one.isForwarded)).toEqual([true, true, undefined])
 })
 
 test('a replay is accepted and does nothing', async () => {
@@ -125,14 +125,14 @@ test('a replay is accepted and does nothing', async () => {
   expect(await opened.channel.webhook(signed(opened, bodyOf(value([text('one'), text('two')]))))).toEqual({
     status: 200,
   })
-  expect(textsIn(opened.heard)).toEqual(['one', 'two'])
+  expect(textsIn(opened.received)).toEqual(['one', 'two'])
 })
 
 test('one body may have several messages, changes and entries; those of other numbers are ignored', async () => {
   const opened = await open()
   const body = bodyOf(value([text('a'), text('b')]), value([text('x')], '999'), value([text('c')]))
   await opened.channel.webhook(signed(opened, body))
-  expect(textsIn(opened.heard)).toEqual(['a', 'b', 'c'])
+  expect(textsIn(opened.received)).toEqual(['a', 'b', 'c'])
 })
 
 test.each<[string, object, object | undefined]>([
@@ -168,7 +168,7 @@ test.each<[string, object, object | undefined]>([
   expect(
     await opened.channel.webhook(signed(opened, bodyOf(value([text('m', { text: undefined, ...more })])))),
   ).toEqual({ status: 200 })
-  expect(opened.heard).toMatchObject(expected ? [expected] : [])
+  expect(opened.received).toMatchObject(expected ? [expected] : [])
   expect(opened.errors).toEqual([])
 })
 
@@ -176,7 +176,7 @@ test('unreadable events are reported, and the others beside them are passed on',
   const opened = await open()
   const body = bodyOf(value([{ id: 1 }, text('b')]), { messages: [] })
   expect(await opened.channel.webhook(signed(opened, body))).toEqual({ status: 200 })
-  expect(textsIn(opened.heard)).toEqual(['b'])
+  expect(textsIn(opened.received)).toEqual(['b'])
   expect(opened.errors).toMatchObject([{ type: 'malformed' }, { type: 'malformed' }])
 })
 
@@ -184,7 +184,7 @@ test('messages older than a day are skipped and reported', async () => {
   const opened = await open()
   const old = text('old', { timestamp: String(now - 86_401) })
   expect(await opened.channel.webhook(signed(opened, bodyOf(value([old, text('new')]))))).toEqual({ status: 200 })
-  expect(textsIn(opened.heard)).toEqual(['new'])
+  expect(textsIn(opened.received)).toEqual(['new'])
   expect(opened.errors).toMatchObject([{ type: 'stale' }])
 })
 
@@ -216,20 +216,20 @@ describe('refused', () => {
   ])('%s', async (_, request, status) => {
     const opened = await open({ maxBytes: 2000 })
     expect(await opened.channel.webhook(request(opened))).toEqual({ status })
-    expect([opened.heard, opened.errors]).toEqual([[], []])
+    expect([opened.received, opened.errors]).toEqual([[], []])
   })
 
   test('over HTTP too, before an unsigned body is read', async () => {
-    const { url, whatsapp, heard } = await open({ maxBytes: 2000 })
+    const { url, whatsapp, received } = await open({ maxBytes: 2000 })
     const body = JSON.stringify(one)
     const send = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status
     const headers = { 'x-hub-signature-256': whatsapp.sign(body) }
     expect(await send({ method: 'POST', body: 'x'.repeat(100_000) })).toBe(401)
     expect(await send({ method: 'POST', headers, body: 'x'.repeat(100_000) })).toBe(413)
     expect(await send({ method: 'POST', headers, body: `${body} ` })).toBe(401)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     expect(await send({ method: 'POST', headers, body })).toBe(200)
-    expect(heard).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 })
 

@@ -29,12 +29,12 @@ async function resyncs(effort: Effort): Promise<number> {
     // Lost connections are intended; a failed resync never ends.
     onError: () => {},
   })
-  let heard = 0
+  let received = 0
   opencode.watch(
     { sessionID },
     {
       observe: (reply) => {
-        heard += reply.messages.length
+        received += reply.messages.length
         return [{ connectionChanged: ({ connection }) => void (connection === 'live' && told()) }]
       },
     },
@@ -52,6 +52,6 @@ async function resyncs(effort: Effort): Promise<number> {
     if (at >= 0) times.push((user + system) / 1000)
   }
   await opencode.close()
-  if (heard === 0) throw new Error('The running session was not read.')
+  if (received === 0) throw new Error('The running session was not read.')
   return median(times)
 }

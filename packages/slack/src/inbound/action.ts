@@ -33,19 +33,19 @@ const submitted = z.object({
 export function readAction(value: unknown): Read | undefined {
   const { type } = z.object({ type: z.string() }).safeParse(value).data ?? {}
   if (type === 'view_submission') return readSubmission(value)
-  if (type !== 'block_actions') return type === undefined ? undefined : { id: '', heard: undefined }
+  if (type !== 'block_actions') return type === undefined ? undefined : { id: '', received: undefined }
   const press = acted.safeParse(value)
   // An action in a dialog or a home tab: not one of this package's.
-  if (!press.success) return { id: '', heard: undefined }
+  if (!press.success) return { id: '', received: undefined }
   const { data } = press
   const [first] = data.actions
-  return { id: data.trigger_id, heard: first && pressOf(data, first) }
+  return { id: data.trigger_id, received: first && pressOf(data, first) }
 }
 
 function pressOf(
   data: z.infer<typeof acted>,
   { action_id, block_id, value, selected_option }: z.infer<typeof action>,
-): Read['heard'] {
+): Read['received'] {
   const { message, channel, user: by } = data
   const press = {
     // Must equal the chat of the sink that asked, which has no thread outside of threads.
@@ -68,11 +68,11 @@ function readSubmission(value: unknown): Read | undefined {
   const { view, user: by } = data
   const id = data.trigger_id ?? view.id
   const read = view.callback_id === 'reply.form' ? readMetadata(view.private_metadata) : undefined
-  if (!read) return { id, heard: undefined }
+  if (!read) return { id, received: undefined }
   const { token, form, place } = read
   return {
     id,
-    heard: {
+    received: {
       type: 'filled',
       chat: chatOf(place.channel, place.thread),
       actor: { id: by.id, name: by.name || by.username || by.id },

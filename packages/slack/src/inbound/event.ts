@@ -42,19 +42,19 @@ export function readEvent(value: unknown): Read | undefined {
     const stopped = stop.safeParse(event).data
     if (!stopped) return undefined
     const { channel, thread_ts, user } = stopped
-    return { id, heard: { type: 'stop', chat: chatOf(channel, thread_ts), actor: actorOf(user, undefined) } }
+    return { id, received: { type: 'stop', chat: chatOf(channel, thread_ts), actor: actorOf(user, undefined) } }
   }
-  if (event.type !== 'message' && event.type !== 'app_mention') return { id, heard: undefined }
+  if (event.type !== 'message' && event.type !== 'app_mention') return { id, received: undefined }
   const said = message.safeParse(event).data
   if (!said) return undefined
   const bot = data.authorizations?.[0]?.user_id
-  return { id: `${said.channel}/${said.ts}`, heard: heardIn(said, { bot, team: data.team_id, type: event.type }) }
+  return { id: `${said.channel}/${said.ts}`, received: receivedIn(said, { bot, team: data.team_id, type: event.type }) }
 }
 
-function heardIn(
+function receivedIn(
   said: z.infer<typeof message>,
   { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
-): Read['heard'] {
+): Read['received'] {
   const { user, text = '', channel, ts, thread_ts: thread } = said
   // Ignores messages from bots, including this one.
   if (user === undefined || user === bot || said.bot_id !== undefined || !spoken.has(said.subtype)) return undefined

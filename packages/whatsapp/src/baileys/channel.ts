@@ -1,8 +1,8 @@
 import type { Inbound, Sink } from '@reply/sink'
 import { placeOf, type SinkPlace, systemClock, telling } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
-import { createBaileysHearing } from './hear.ts'
-import { lineOf } from './line.ts'
+import { connectionOf } from './connection.ts'
+import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 
 /** The sink's options, and the inbound handler. */
@@ -46,15 +46,15 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const onError = telling(options.onError)
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
-  const ears = createBaileysHearing({ source, onInbound, onError, clock, handleMs })
-  const upsert = (told: BaileysEvents['messages.upsert']): void => ears.upsert(told, ownIds())
+  const receiver = createBaileysReceiver({ source, onInbound, onError, clock, handleMs })
+  const upsert = (told: BaileysEvents['messages.upsert']): void => receiver.upsert(told, ownIds())
   return { setSocket, sinkFor, stop }
 
   function setSocket(socket: BaileysSocket | undefined): void {
     leave()
     current = socket
     socket?.ev.on('messages.upsert', upsert)
-    socket?.ev.on('messages.update', ears.update)
+    socket?.ev.on('messages.update', receiver.update)
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
@@ -77,13 +77,13 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
 
   async function stop(): Promise<void> {
     leave()
-    lineOf(source).close()
-    await ears.rest()
+    connectionOf(source).close()
+    await receiver.rest()
   }
 
   function leave(): void {
     current?.ev.off('messages.upsert', upsert)
-    current?.ev.off('messages.update', ears.update)
+    current?.ev.off('messages.update', receiver.update)
   }
 
   /** The account's ids, without the device part that messages lack too. */

@@ -1,13 +1,13 @@
 import type { Inbound } from '@reply/sink'
 import * as z from 'zod'
 import type { BaileysQuoted } from './api.ts'
+import { chatOf, refOf } from './connection.ts'
 import { type Identities, isPerson, withoutDevice } from './identity.ts'
-import { chatOf, refOf } from './line.ts'
 
 type Text = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 
 /** A parsed text, without the `answer` function yet, with what quoting it needs. */
-export interface BaileysHeard extends Omit<Text, 'chat' | 'actor'> {
+export interface BaileysReceived extends Omit<Text, 'chat' | 'actor'> {
   readonly quoted: BaileysQuoted
   readonly jid: string
   readonly author: Author
@@ -82,13 +82,13 @@ const [noChat, bot] = [/@(?:broadcast|newsletter)$/, /@bot$/]
 
 /**
  * Reads a message of `messages.upsert`. `own`: the ids of this account. Returns undefined if it isn't a message, and no
- * `heard` for what a channel ignores: the account's own messages, bots, pictures without a caption, reactions, channels
+ * `received` for what a channel ignores: the account's own messages, bots, pictures without a caption, reactions, channels
  * and stories.
  */
-export function toHeard(
+export function toReceived(
   value: unknown,
   own: readonly string[],
-): { readonly id: string; readonly heard: BaileysHeard | undefined } | undefined {
+): { readonly id: string; readonly received: BaileysReceived | undefined } | undefined {
   const { data } = message.safeParse(value)
   if (!data) return undefined
   const { remoteJid: jid, id, participant, fromMe, participantAlt, remoteJidAlt } = data.key
@@ -96,7 +96,7 @@ export function toHeard(
   const said = saidIn(data.message)
   const author = participant || (isPerson(jid) ? jid : undefined)
   if (fromMe || noChat.test(jid) || bot.test(author ?? jid) || !said || said.text === '')
-    return { id: name, heard: undefined }
+    return { id: name, received: undefined }
   const quotedKey = { remoteJid: jid, fromMe: false, id, ...(participant && { participant }) }
   const { text } = said
   const { stanzaId, participant: of, isForwarded, forwardingScore } = said.contextInfo ?? {}
@@ -107,7 +107,7 @@ export function toHeard(
   const passedOn = isForwarded || (forwardingScore ?? 0) > 0 ? { isForwarded: true as const } : {}
   return {
     id: name,
-    heard: {
+    received: {
       type: 'text',
       jid,
       author: {
@@ -127,14 +127,14 @@ export function toHeard(
 
 /** Adds the chat and the actor, with one id per person. */
 export async function placed(
-  { jid, author, ...heard }: BaileysHeard,
+  { jid, author, ...received }: BaileysReceived,
   identities: Identities,
-): Promise<Text & Pick<BaileysHeard, 'quoted'>> {
+): Promise<Text & Pick<BaileysReceived, 'quoted'>> {
   // A group message without a participant has no known author.
   const person = author.jid === undefined ? undefined : await identities.personOf(author.jid, author.alt)
   const id = person ?? jid
   const actor = { id, name: author.name ?? id, ...(person === undefined && { isAnonymous: true as const }) }
-  return { ...heard, chat: chatOf(isPerson(jid) ? id : jid), actor }
+  return { ...received, chat: chatOf(isPerson(jid) ? id : jid), actor }
 }
 
 /**

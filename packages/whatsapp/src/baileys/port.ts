@@ -5,9 +5,9 @@ import { type Attachment, type Bubble, PortError, type PostOptions, systemClock 
 import { asWritten } from '../render.ts'
 import type { BaileysContent, BaileysQuoted, BaileysSource } from './api.ts'
 import { callSocket } from './call.ts'
+import { connectionOf, keyOf, quotableIn } from './connection.ts'
 import { toTime } from './inbound.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
-import { keyOf, lineOf, quotableIn } from './line.ts'
 
 /** Options of `createBaileysPort`. */
 export interface BaileysPortOptions {
@@ -25,7 +25,7 @@ export interface BaileysPortOptions {
 /** Platform adapter for one chat of a linked device. It never retries a call: the sink does. */
 export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   const { socket: source, jid, replyTo, timeoutMs = 60_000, clock = systemClock } = options
-  const line = lineOf(source)
+  const connection = connectionOf(source)
   let isRead = replyTo === undefined
   return { limits: baileysLimits, post, edit, remove, typing, upload, react }
 
@@ -38,18 +38,18 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     const text = textOf(bubble)
     refuseLate(ref)
     const key = ownKey(ref)
-    await call('edit', () => line.socket().sendMessage(jid, { text, linkPreview: null, edit: key }))
-    line.remember(ref.id, { key, message: { conversation: text } }, clock.now())
+    await call('edit', () => connection.socket().sendMessage(jid, { text, linkPreview: null, edit: key }))
+    connection.remember(ref.id, { key, message: { conversation: text } }, clock.now())
   }
 
   async function remove(ref: MessageRef): Promise<void> {
-    if (line.isGone(ref.id)) return
-    await call('remove', () => line.socket().sendMessage(jid, { delete: ownKey(ref) }))
+    if (connection.isGone(ref.id)) return
+    await call('remove', () => connection.socket().sendMessage(jid, { delete: ownKey(ref) }))
   }
 
   async function typing(on: boolean): Promise<void> {
     await call('typing', async () => {
-      const socket = line.socket()
+      const socket = connection.socket()
       if (!isRead && replyTo !== undefined) {
         isRead = true
         await socket.readMessages([quotedOf(replyTo).key])
@@ -70,7 +70,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
     const text = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
-    await call('react', () => line.socket().sendMessage(jid, { react: { text, key: quotedOf(ref.id).key } }))
+    await call('react', () => connection.socket().sendMessage(jid, { react: { text, key: quotedOf(ref.id).key } }))
   }
 
   async function send(
@@ -81,15 +81,15 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     const messageId = messageIdOf(jid, key)
     const quoted = answered && { quoted: quotableIn(jid, quotedOf(answered.id)) }
     const at = clock.now()
-    const sent = await call(verb, () => line.socket().sendMessage(jid, content, { messageId, ...quoted }))
+    const sent = await call(verb, () => connection.socket().sendMessage(jid, content, { messageId, ...quoted }))
     const ref = { id: messageId }
-    line.remember(ref.id, { key: ownKey(ref), message: { conversation: shown } }, at)
+    connection.remember(ref.id, { key: ownKey(ref), message: { conversation: shown } }, at)
     // Without an acknowledgement, falls back to the sent message's time, from the computer's clock.
-    return { ...ref, postedAt: (await line.takenAt(messageId, clock)) ?? toTime(sent) }
+    return { ...ref, postedAt: (await connection.takenAt(messageId, clock)) ?? toTime(sent) }
   }
 
   function quotedOf(ref: string): BaileysQuoted {
-    return line.recall(ref)?.message ?? { key: keyOf(ref, jid), message: { conversation: '' } }
+    return connection.recall(ref)?.message ?? { key: keyOf(ref, jid), message: { conversation: '' } }
   }
 
   function ownKey({ id }: MessageRef): BaileysQuoted['key'] {
@@ -98,8 +98,8 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   /** WhatsApp accepts edits that are too late, but doesn't show them. */
   function refuseLate({ id }: MessageRef): void {
-    if (line.isGone(id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
-    const known = line.recall(id)
+    if (connection.isGone(id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
+    const known = connection.recall(id)
     if (known && clock.now() - known.at >= editWindowMs)
       throw new PortError('fixed', `Message ${id} in chat ${jid} is older than ${editWindowMs} ms.`)
   }

@@ -11,7 +11,7 @@ import {
 import { pacerOf, systemClock } from '@reply/sink/channel'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSource } from './api.ts'
-import { chatOf } from './line.ts'
+import { chatOf } from './connection.ts'
 import { createBaileysPort } from './port.ts'
 
 /** Options of `baileysSink`. */

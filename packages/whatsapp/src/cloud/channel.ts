@@ -10,7 +10,7 @@ import {
   type WebhookRequest,
 } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
-import { createCloudHearing, type HearCloud } from './hear.ts'
+import { createCloudReceiver, type ReceiveCloud } from './receive.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 import { createCloudWebhook } from './webhook.ts'
 
@@ -71,15 +71,15 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
   const { phoneNumberId } = client
-  const hear = createCloudHearing({ client, onInbound, onError, clock, handleMs, maxAgeMs, timeoutMs: 30_000 })
+  const receive = createCloudReceiver({ client, onInbound, onError, clock, handleMs, maxAgeMs, timeoutMs: 30_000 })
   const busy = new Set<Promise<void>>()
   let isStopped = false
   const secrets = { appSecret, verifyToken, phoneNumberId }
-  const webhook = createCloudWebhook({ ...secrets, hear: hearing, isStopped: () => isStopped, maxBytes })
+  const webhook = createCloudWebhook({ ...secrets, receive: receiver, isStopped: () => isStopped, maxBytes })
   return { sinkFor, webhook: webhook.take, listener: webhook.listener, stop }
 
-  async function hearing(events: Parameters<HearCloud>[0]): Promise<void> {
-    const handled = hear(events)
+  async function receiver(events: Parameters<ReceiveCloud>[0]): Promise<void> {
+    const handled = receive(events)
     busy.add(handled)
     await handled
     busy.delete(handled)

@@ -2,14 +2,14 @@ import type { Actor, Inbound } from '@reply/sink'
 import * as z from 'zod'
 
 /** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
-export type CloudHeard =
+export type CloudReceived =
   | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly said: string })
 
 /** One event in a webhook request. */
 export type CloudEvent =
-  /** `heard` is undefined for what a channel ignores: pictures without a caption, voice messages, reactions, groups. */
-  | { readonly type: 'message'; readonly id: string; readonly at: number; readonly heard: CloudHeard | undefined }
+  /** `received` is undefined for what a channel ignores: pictures without a caption, voice messages, reactions, groups. */
+  | { readonly type: 'message'; readonly id: string; readonly at: number; readonly received: CloudReceived | undefined }
   /** A message that was accepted but can't be delivered. */
   | {
       readonly type: 'failed'
@@ -106,7 +106,7 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
     ...messages.map((value): CloudEvent => {
       const { data } = message.safeParse(value)
       if (!data) return { type: 'malformed' }
-      return { type: 'message', id: data.id, at: data.timestamp * 1000, heard: heardIn(data, contacts) }
+      return { type: 'message', id: data.id, at: data.timestamp * 1000, received: receivedIn(data, contacts) }
     }),
     ...statuses.flatMap((value): readonly CloudEvent[] => {
       const { data } = status.safeParse(value)
@@ -127,7 +127,10 @@ function failed(
   return { type: 'failed', id, to, code, text: [...words].join('. ') || 'no reason given' }
 }
 
-function heardIn(said: z.infer<typeof message>, contacts: readonly z.infer<typeof contact>[]): CloudHeard | undefined {
+function receivedIn(
+  said: z.infer<typeof message>,
+  contacts: readonly z.infer<typeof contact>[],
+): CloudReceived | undefined {
   const person = said.from ?? said.from_user_id
   if (person === undefined || said.group_id !== undefined) return undefined
   const { id, context, interactive, button } = said

@@ -6,14 +6,14 @@ import {
   type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
-import type { HearCloud } from './hear.ts'
 import { parseWebhook } from './inbound.ts'
+import type { ReceiveCloud } from './receive.ts'
 
 export interface CloudWebhookOptions {
   readonly appSecret: string
   readonly verifyToken: string
   readonly phoneNumberId: string
-  readonly hear: HearCloud
+  readonly receive: ReceiveCloud
   /** If true, refuses requests with 503: Meta redelivers them, maybe to the next process. */
   readonly isStopped: () => boolean
   /** Largest body, in bytes. */
@@ -27,7 +27,7 @@ export interface CloudWebhookOptions {
 const signatureHeader = 'x-hub-signature-256'
 
 export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
-  const { appSecret, verifyToken, phoneNumberId, hear, isStopped, maxBytes } = options
+  const { appSecret, verifyToken, phoneNumberId, receive, isStopped, maxBytes } = options
   const token = digest(verifyToken)
   return createWebhook({ refuse, take, maxBytes })
 
@@ -48,7 +48,7 @@ export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
     if (!given || !timingSafeEqual(given, right)) return { status: 401 }
     const events = parseWebhook(request.body, phoneNumberId)
     if (!events) return { status: 400 }
-    await hear(events)
+    await receive(events)
     return { status: 200 }
   }
 

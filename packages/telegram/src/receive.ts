@@ -1,13 +1,13 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createHear, inTurn, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, inTurn, pacerOf } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
-import type { Heard, Update } from './inbound.ts'
+import type { Received, Update } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
 
-export interface HearingOptions {
+export interface ReceiverOptions {
   readonly api: TelegramInboundApi
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: TelegramError) => void
@@ -17,15 +17,15 @@ export interface HearingOptions {
 }
 
 /** Passes an update to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
-export type HearUpdate = (update: Update) => Promise<void>
+export type ReceiveUpdate = (update: Update) => Promise<void>
 
 /** A pressed button shows a spinner for about 15 s; after that the press can't be answered. */
 const pressMs = 10_000
 
-export function createHearing(options: HearingOptions): HearUpdate {
+export function createReceiver(options: ReceiverOptions): ReceiveUpdate {
   const { onInbound, onError, clock, handleMs } = options
-  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
-  return async ({ id, heard }) => await hear(String(id), heard && inboundOf(heard, options))
+  const receive = createInboundReceiver({ onInbound, onFailure, clock, handleMs, pressMs })
+  return async ({ id, received }) => await receive(String(id), received && inboundOf(received, options))
 
   function onFailure({ type, chat }: Inbound, cause: unknown): void {
     const words = cause instanceof Error ? cause.message : String(cause)
@@ -33,12 +33,12 @@ export function createHearing(options: HearingOptions): HearUpdate {
   }
 }
 
-function inboundOf(heard: Heard, options: HearingOptions): Inbound {
+function inboundOf(received: Received, options: ReceiverOptions): Inbound {
   const { api, onError } = options
-  const { type, chat } = heard
-  if (heard.type === 'stop') return heard
-  if (heard.type === 'text') return { ...heard, answer: answerOnce((text) => say(heard, text, options), fail) }
-  const { queryID, ...press } = heard
+  const { type, chat } = received
+  if (received.type === 'stop') return received
+  if (received.type === 'text') return { ...received, answer: answerOnce((text) => say(received, text, options), fail) }
+  const { queryID, ...press } = received
   const notice = async (text: string | undefined): Promise<unknown> =>
     await api.answerCallbackQuery(queryID, text ? { text: shortened(text, noticeLength) } : {})
   return { ...press, answer: answerOnce(notice, fail) }
@@ -51,9 +51,9 @@ function inboundOf(heard: Heard, options: HearingOptions): Inbound {
 
 /** Waits for its turn: the chat has one rate budget. */
 async function say(
-  { chat, messageRef }: Extract<Heard, { type: 'text' }>,
+  { chat, messageRef }: Extract<Received, { type: 'text' }>,
   text: string | undefined,
-  { api, clock }: HearingOptions,
+  { api, clock }: ReceiverOptions,
 ): Promise<void> {
   if (!text) return
   const chatId = toChatId(chat.id)

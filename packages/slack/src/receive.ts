@@ -1,18 +1,18 @@
 import type { Clock } from '@reply/core'
 import type { Chat, Inbound, MessageRef, Words } from '@reply/sink'
-import { answerOnce, createHear, inTurn, PortError, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, inTurn, PortError, pacerOf } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { createCall } from './call.ts'
 import { SlackError } from './error.ts'
 import { toPortError } from './failure.ts'
 import { featuresOf, remember } from './features.ts'
 import { modalOf, valuesOf } from './form.ts'
-import { type Heard, readBody } from './inbound.ts'
+import { type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
 import { escapedTo } from './render.ts'
 import type { Threads } from './threads.ts'
 
-export interface HearingOptions {
+export interface ReceiverOptions {
   readonly api: SlackApi
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: SlackError) => void
@@ -26,49 +26,49 @@ export interface HearingOptions {
 }
 
 /** Passes a body's event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
-export type HearBody = (body: unknown) => Promise<void>
+export type ReceiveBody = (body: unknown) => Promise<void>
 
 /** Slack shows no spinner after a press, but an answer that comes much later makes no sense to the person. */
 const pressMs = 60_000
 
-type Opening = Extract<Heard, { type: 'open' }>
+type Opening = Extract<Received, { type: 'open' }>
 
-export function createHearing(options: HearingOptions): HearBody {
+export function createReceiver(options: ReceiverOptions): ReceiveBody {
   const { api, onInbound, onError, clock, handleMs, timeoutMs, words, threads } = options
   const features = featuresOf(api)
   const { forms } = features
   /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
-  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
+  const receive = createInboundReceiver({ onInbound, onFailure, clock, handleMs, pressMs })
   return async (body) => {
     const read = readBody(body)
     if (!read) return onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
-    const { id, heard } = read
-    if (!heard || !isForUs(heard)) return
-    if (heard.type === 'open') return await open(heard)
-    await hear(id, await inboundOf(heard))
+    const { id, received } = read
+    if (!received || !isForUs(received)) return
+    if (received.type === 'open') return await open(received)
+    await receive(id, await inboundOf(received))
   }
 
   /** In a channel only a mention counts, and then every message in that thread. */
-  function isForUs(heard: Heard): boolean {
-    if (heard.type !== 'text') return true
-    const { isAddressed, chat, actor, teamId } = heard
+  function isForUs(received: Received): boolean {
+    if (received.type !== 'text') return true
+    const { isAddressed, chat, actor, teamId } = received
     if (!isAddressed && !threads.has(chat)) return false
     if (teamId === undefined) threads.join(chat)
     else threads.spoke(chat, { userId: actor.id, teamId })
     return true
   }
 
-  async function inboundOf(heard: Exclude<Heard, Opening>): Promise<Inbound | undefined> {
-    if (heard.type === 'stop') return heard
-    if (heard.type === 'text') {
-      const { isAddressed: _, teamId: __, ...text } = heard
-      return { ...text, answer: answerOnce((words) => say(heard, words), failing(heard)) }
+  async function inboundOf(received: Exclude<Received, Opening>): Promise<Inbound | undefined> {
+    if (received.type === 'stop') return received
+    if (received.type === 'text') {
+      const { isAddressed: _, teamId: __, ...text } = received
+      return { ...text, answer: answerOnce((words) => say(received, words), failing(received)) }
     }
-    const answer = answerOnce((text) => whisper(heard, text), failing(heard))
-    if (heard.type === 'press') return { ...heard, answer }
-    const { state, form: carried, ...press } = heard
-    const form = carried ?? forms.get(heard.token)
+    const answer = answerOnce((text) => whisper(received, text), failing(received))
+    if (received.type === 'press') return { ...received, answer }
+    const { state, form: carried, ...press } = received
+    const form = carried ?? forms.get(received.token)
     if (form) return { ...press, type: 'press', values: valuesOf(form, state), answer }
     await answer(inWords)
     return undefined
@@ -117,7 +117,7 @@ export function createHearing(options: HearingOptions): HearBody {
     return await createCall({ api, channelId, timeoutMs, clock })(method, fields, { verb: 'answer', scope: 'chat' })
   }
 
-  function failing({ type, chat }: Pick<Heard, 'type' | 'chat'>): (error: unknown) => void {
+  function failing({ type, chat }: Pick<Received, 'type' | 'chat'>): (error: unknown) => void {
     return (error) => {
       const cause = toPortError(error, `answering a ${type} in ${chat.id}`)
       onError(new SlackError('answer', cause.message, { cause }))

@@ -9,7 +9,7 @@ import { toRevoked } from './inbound.ts'
  * One account's connection to WhatsApp, across sockets. It keeps what a new socket doesn't report again: messages that
  * can be quoted, when they were posted, and which were deleted.
  */
-export interface Line {
+export interface BaileysConnection {
   /** The current socket. Throws `unreachable` without one. */
   socket(): BaileysSocket
   /** Records a message that was posted or received at `at`, in ms since the epoch. */
@@ -36,16 +36,16 @@ const ackMs = 2000
 /** Baileys' event for acknowledgements. */
 const ackEvent = 'CB:ack,class:message'
 
-const lines = new WeakMap<object, Line>()
+const connections = new WeakMap<object, BaileysConnection>()
 
-/** The line of a source, shared by everything that uses the same source. */
-export function lineOf(source: BaileysSource): Line {
-  const line = lines.get(source) ?? createLine(source)
-  lines.set(source, line)
-  return line
+/** The connection of a source, shared by everything that uses the same source. */
+export function connectionOf(source: BaileysSource): BaileysConnection {
+  const connection = connections.get(source) ?? createConnection(source)
+  connections.set(source, connection)
+  return connection
 }
 
-function createLine(source: BaileysSource): Line {
+function createConnection(source: BaileysSource): BaileysConnection {
   const known = new Map<string, { readonly message: BaileysQuoted; readonly at: number }>()
   const gone = new Set<string>()
   const acks = new Map<string, number | undefined>()
@@ -71,9 +71,9 @@ function createLine(source: BaileysSource): Line {
 
   function listen(next: BaileysSocket | undefined): void {
     if (next === current) return
-    current?.ev.off('messages.update', hear)
+    current?.ev.off('messages.update', receive)
     current?.ws?.off(ackEvent, acknowledge)
-    next?.ev.on('messages.update', hear)
+    next?.ev.on('messages.update', receive)
     next?.ws?.on(ackEvent, acknowledge)
     current = next
   }
@@ -101,7 +101,7 @@ function createLine(source: BaileysSource): Line {
     })
   }
 
-  function hear(updates: BaileysEvents['messages.update']): void {
+  function receive(updates: BaileysEvents['messages.update']): void {
     for (const update of updates) {
       const id = toRevoked(update)
       if (id !== undefined) gone.add(id)

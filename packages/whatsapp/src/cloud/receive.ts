@@ -1,15 +1,15 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createHear, inTurn, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, inTurn, pacerOf } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { CloudClient } from './api.ts'
 import { cureOf, toCloudPortError } from './failure.ts'
-import type { CloudEvent, CloudHeard } from './inbound.ts'
+import type { CloudEvent, CloudReceived } from './inbound.ts'
 import { cloudLimits, textLength } from './limits.ts'
 import { recipientOf } from './port.ts'
 
-export interface CloudHearing {
+export interface CloudReceiverOptions {
   readonly client: CloudClient
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: WhatsAppError) => void
@@ -23,14 +23,14 @@ export interface CloudHearing {
  * Passes a webhook's events to the host, in order and once. Resolves when the host is done or `handleMs` is over. Never
  * rejects.
  */
-export type HearCloud = (events: readonly CloudEvent[]) => Promise<void>
+export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<void>
 
 /** A press is an ordinary message, without a deadline for its answer. */
 const pressMs = 86_400_000
 
-export function createCloudHearing(options: CloudHearing): HearCloud {
+export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud {
   const { onInbound, onError, clock, handleMs, maxAgeMs } = options
-  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
+  const receive = createInboundReceiver({ onInbound, onFailure, clock, handleMs, pressMs })
   return async (events) => {
     for (const event of events) await take(event)
   }
@@ -39,10 +39,13 @@ export function createCloudHearing(options: CloudHearing): HearCloud {
     switch (event.type) {
       case 'message': {
         const ageMs = clock.now() - event.at
-        if (!event.heard || ageMs <= maxAgeMs)
-          return await hear(event.id, event.heard && inboundOf(event.heard, options))
+        if (!event.received || ageMs <= maxAgeMs)
+          return await receive(event.id, event.received && inboundOf(event.received, options))
         return onError(
-          new WhatsAppError('stale', `Skipped a message from ${event.heard.actor.id} that arrived ${ageMs} ms late.`),
+          new WhatsAppError(
+            'stale',
+            `Skipped a message from ${event.received.actor.id} that arrived ${ageMs} ms late.`,
+          ),
         )
       }
       case 'failed': {
@@ -67,10 +70,11 @@ export function createCloudHearing(options: CloudHearing): HearCloud {
   }
 }
 
-function inboundOf(heard: CloudHeard, options: CloudHearing): Inbound {
-  const { chat, type } = heard
-  if (heard.type === 'text') return { ...heard, answer: answerOnce((text) => say(heard.messageRef.id, text), fail) }
-  const { said, ...press } = heard
+function inboundOf(received: CloudReceived, options: CloudReceiverOptions): Inbound {
+  const { chat, type } = received
+  if (received.type === 'text')
+    return { ...received, answer: answerOnce((text) => say(received.messageRef.id, text), fail) }
+  const { said, ...press } = received
   return { ...press, answer: answerOnce((text) => say(said, text), fail) }
 
   /** Waits for its turn: the chat has one rate budget. */

@@ -1,16 +1,16 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createHear, inTurn, PortError, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, inTurn, PortError, pacerOf } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
 import { callSocket } from './call.ts'
+import { connectionOf, quotableIn } from './connection.ts'
 import { toBaileysPortError } from './failure.ts'
-import { type BaileysHeard, placed, toFailed, toHeard } from './inbound.ts'
+import { type BaileysReceived, placed, toFailed, toReceived } from './inbound.ts'
 import { baileysLimits, textLength } from './limits.ts'
-import { lineOf, quotableIn } from './line.ts'
 
-export interface BaileysHearing {
+export interface BaileysReceiverOptions {
   readonly source: BaileysSource
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: WhatsAppError) => void
@@ -19,7 +19,7 @@ export interface BaileysHearing {
 }
 
 /** Handlers for a socket's events. They pass each message on once, in order, and never throw. */
-export interface BaileysEars {
+export interface BaileysReceiver {
   upsert(told: BaileysEvents['messages.upsert'], own: readonly string[]): void
   update(told: BaileysEvents['messages.update']): void
   /** Resolves when all received messages are handled, at most `handleMs` each. */
@@ -32,10 +32,10 @@ const timeoutMs = 60_000
 /** Unused in practice: linked devices have no buttons. */
 const pressMs = 86_400_000
 
-export function createBaileysHearing(options: BaileysHearing): BaileysEars {
+export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysReceiver {
   const { source, onInbound, onError, clock, handleMs } = options
-  const hear = createHear({ onInbound, onFailure, clock, handleMs, pressMs })
-  const line = lineOf(source)
+  const receive = createInboundReceiver({ onInbound, onFailure, clock, handleMs, pressMs })
+  const connection = connectionOf(source)
   let last = Promise.resolve()
   return { upsert, update, rest: async () => await last }
 
@@ -43,8 +43,8 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
     if (type !== 'notify') return
     for (const message of messages) {
-      const told = toHeard(message, own)
-      if (told) last = last.then(async () => await hear(told.id, told.heard && (await inboundOf(told.heard))))
+      const told = toReceived(message, own)
+      if (told) last = last.then(async () => await receive(told.id, told.received && (await inboundOf(told.received))))
       else onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
     }
   }
@@ -59,10 +59,10 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
     }
   }
 
-  async function inboundOf(given: BaileysHeard): Promise<Inbound> {
-    const { quoted, ...heard } = await placed(given, line.identities)
-    line.remember(heard.messageRef.id, quoted, clock.now())
-    const { chat } = heard
+  async function inboundOf(given: BaileysReceived): Promise<Inbound> {
+    const { quoted, ...received } = await placed(given, connection.identities)
+    connection.remember(received.messageRef.id, quoted, clock.now())
+    const { chat } = received
     /** Waits for its turn: the chat has one rate budget. */
     const say = async (text: string | undefined): Promise<void> => {
       if (!text) return
@@ -72,7 +72,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
       const about = { what: `answering a text in chat ${chat.id}`, timeoutMs, clock }
       try {
         await inTurn(pace, clock, () =>
-          callSocket(async () => await line.socket().sendMessage(chat.id, content, quoting), about),
+          callSocket(async () => await connection.socket().sendMessage(chat.id, content, quoting), about),
         )
       } catch (error) {
         // The account's sinks share the budget, so they must wait too.
@@ -84,7 +84,7 @@ export function createBaileysHearing(options: BaileysHearing): BaileysEars {
       const cause = toBaileysPortError(error, `answering a text in chat ${chat.id}`)
       onError(new WhatsAppError('answer', cause.message, { cause }))
     }
-    return { ...heard, answer: answerOnce(say, fail) }
+    return { ...received, answer: answerOnce(say, fail) }
   }
 
   function onFailure({ type, chat }: Inbound, cause: unknown): void {

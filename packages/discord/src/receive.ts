@@ -1,16 +1,16 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createHear, inTurn, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, inTurn, pacerOf } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
 import { toPortError } from './failure.ts'
-import type { Event, Heard, InteractionRef } from './inbound.ts'
+import type { Event, InteractionRef, Received } from './inbound.ts'
 import { discordLimits, nonceLength, tokenMs } from './limits.ts'
 import { oneMessage } from './render.ts'
 import { createRespond, type Respond } from './respond.ts'
 
-export interface HearingOptions {
+export interface ReceiverOptions {
   readonly rest: DiscordRest
   readonly onInbound: (inbound: Inbound) => unknown
   readonly onError: (error: DiscordError) => void
@@ -23,20 +23,20 @@ export interface HearingOptions {
  * Passes an event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. Returns
  * undefined for a repeat. `first` sends the first response to an interaction; without it, a call does.
  */
-export type HearEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void> | undefined
+export type ReceiveEvent = (event: Event, first?: (body: Body) => Promise<void>) => Promise<void> | undefined
 
-export function createHearing(options: HearingOptions): HearEvent {
+export function createReceiver(options: ReceiverOptions): ReceiveEvent {
   const { rest, onInbound, onError, clock, handleMs } = options
-  const hear = createHear({ onInbound: handle, onFailure, clock, handleMs, pressMs: tokenMs })
+  const receive = createInboundReceiver({ onInbound: handle, onFailure, clock, handleMs, pressMs: tokenMs })
   const seen = new Set<string>()
   /** Slash commands need a response, if only a confirmation. */
   const commands = new WeakSet<Inbound>()
-  return ({ id, heard }, first) => {
+  return ({ id, received }, first) => {
     // Checked before `inboundOf`, which starts the response timer: a repeat must not start one.
     if (seen.has(id)) return undefined
     seen.add(id)
     for (const oldest of [...seen].slice(0, -1000)) seen.delete(oldest)
-    return hear(id, heard && inboundOf(heard, first))
+    return receive(id, received && inboundOf(received, first))
   }
 
   async function handle(inbound: Inbound): Promise<void> {
@@ -52,12 +52,12 @@ export function createHearing(options: HearingOptions): HearEvent {
     onError(new DiscordError('inbound', `A ${type} in channel ${chat.id} failed: ${words}`, { cause }))
   }
 
-  function inboundOf(heard: Heard, first: ((body: Body) => Promise<void>) | undefined): Inbound {
-    if (heard.type === 'press') {
-      const { interaction, ...press } = heard
+  function inboundOf(received: Received, first: ((body: Body) => Promise<void>) | undefined): Inbound {
+    if (received.type === 'press') {
+      const { interaction, ...press } = received
       return { ...press, ...respond(interaction) }
     }
-    const { interaction, ...text } = heard
+    const { interaction, ...text } = received
     if (!interaction) return { ...text, answer: answerOnce((words) => say(text, words), fail) }
     const command = { ...text, answer: respond(interaction).answer }
     commands.add(command)
@@ -69,7 +69,7 @@ export function createHearing(options: HearingOptions): HearEvent {
     }
 
     function fail(error: unknown): void {
-      const cause = toPortError(error, `answering a ${heard.type} in channel ${heard.chat.id}`)
+      const cause = toPortError(error, `answering a ${received.type} in channel ${received.chat.id}`)
       onError(new DiscordError('answer', cause.message, { cause }))
     }
   }
@@ -80,7 +80,7 @@ export function createHearing(options: HearingOptions): HearEvent {
 
   /** Waits for its turn: the channel has one rate budget. */
   async function say(
-    { chat, messageRef }: Pick<Heard, 'chat' | 'messageRef'>,
+    { chat, messageRef }: Pick<Received, 'chat' | 'messageRef'>,
     text: string | undefined,
   ): Promise<void> {
     if (!text) return

@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Answering, Inbound } from './inbound.ts'
 
-export interface HearOptions {
+export interface InboundReceiverOptions {
   readonly onInbound: (inbound: Inbound) => unknown
   /** The host's handler failed. The inbound is not delivered again. */
   readonly onFailure: (inbound: Inbound, cause: unknown) => void
@@ -18,9 +18,9 @@ export interface HearOptions {
  * Delivers an inbound to the host, once per id. Resolves when the handler is done or has taken `handleMs`. Never
  * rejects.
  */
-export type Hear = (id: string, inbound: Inbound | undefined) => Promise<void>
+export type ReceiveInbound = (id: string, inbound: Inbound | undefined) => Promise<void>
 
-export function createHear(options: HearOptions): Hear {
+export function createInboundReceiver(options: InboundReceiverOptions): ReceiveInbound {
   const { onInbound, onFailure, clock, handleMs, pressMs, remembered = 1000 } = options
   const seen = new Set<string>()
   return async (id, inbound) => {

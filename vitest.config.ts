@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -8,7 +9,8 @@ const kind = process.env.REPLY_TESTS ?? 'test'
 if (!kinds.includes(kind)) throw new Error(`REPLY_TESTS is ${kind}. It must be one of ${kinds.join(', ')}.`)
 const testsOf = (name: string): string[] => [`packages/${name}/test/**/*.${kind}.ts`]
 
-const packages = ['reply', 'testing', 'console', 'sink', 'telegram', 'slack', 'discord', 'whatsapp']
+const root = fileURLToPath(new URL('./packages', import.meta.url))
+const packages = readdirSync(root).filter((name) => existsSync(`${root}/${name}/test`))
 
 export default defineConfig({
   resolve: {

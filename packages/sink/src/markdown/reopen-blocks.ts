@@ -37,6 +37,17 @@ const ROW = /^ {0,3}[^\s#>*+\-\d`~<]/
 /** What is open at the end of a text. Undefined: nothing. */
 export function carryOf(source: string): Carry | undefined {
   if (!OPEN.test(source)) return undefined
+  const inked = source.trimEnd()
+  const after = source.slice(inked.length)
+  if (inked.endsWith('>') || !/^\n*$/.test(after)) return openIn(source)
+  // The text without line feeds at its end is rendered too, so its tokens are cached.
+  const carry = openIn(inked)
+  const mayEnd = carry?.table !== undefined || carry?.containers.includes(QUOTE) === true
+  // A blank line ends only quotes and tables.
+  return after.length > 1 && mayEnd ? openIn(source) : carry
+}
+
+function openIn(source: string): Carry | undefined {
   const containers: Container[] = []
   let tokens: readonly Token[] = lex(source)
   for (;;) {

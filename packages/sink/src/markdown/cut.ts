@@ -1,4 +1,4 @@
-import { firstRow, nextRow, type Row } from './estimate.ts'
+import { nextRow, type Row, rowAt } from './estimate.ts'
 
 export interface CutWindow {
   /** Cuts come after this position. */
@@ -28,7 +28,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 export function cutOf(text: string, { first, last }: CutWindow): number {
   const low = Math.max(first, last - Math.min(BACK, (last - first) >> 1))
   const seen = text.slice(0, last + 1)
-  const rows = rowsIn(seen)
+  const rows = rowsIn(seen, low)
   const atRow = rowCut(seen, rows, { first: low, last })
   if (atRow !== undefined) return atRow
   const row = rows.at(-1)
@@ -52,10 +52,10 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
   )
 }
 
-/** The lines that begin in a text, ignoring its last unit. */
-function rowsIn(text: string): readonly Row[] {
+/** The line at a position and all lines after it. */
+function rowsIn(text: string, at: number): readonly Row[] {
   const rows: Row[] = []
-  for (let row: Row | undefined = firstRow(text); row !== undefined; row = nextRow(text, row)) rows.push(row)
+  for (let row: Row | undefined = rowAt(text, at); row !== undefined; row = nextRow(text, row)) rows.push(row)
   return rows
 }
 

@@ -20,6 +20,7 @@ export interface Reach {
 }
 
 const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
+const MARKER = /`{3}|~{3}/g
 const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
 /** UTF-16 units in which a number or a fence is looked for. Quotes and lists nested deeper are read as text. */
@@ -32,6 +33,33 @@ const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
 export function firstRow(text: string): Row {
   return { start: 0, end: endOf(text, 0), fence: undefined, afterBlank: false, inList: LIST.test(text) }
+}
+
+/**
+ * The line at a position. Its `afterBlank` and `inList` are not set. Reads only the lines before it that can change the
+ * fence.
+ */
+export function rowAt(text: string, at: number): Row {
+  const start = lineStart(text, at)
+  let row = firstRow(text)
+  while (row.start < start) {
+    // The end of a quote also ends its fence, so each line of that is read.
+    const marked = row.fence?.startsWith('>') ? row.start : lineStart(text, markerFrom(text, row.start))
+    const next = Math.min(marked, start)
+    const below = next > row.start ? { ...row, start: next, end: endOf(text, next) } : nextRow(text, row)
+    if (below === undefined) break
+    row = below
+  }
+  return row
+}
+
+function lineStart(text: string, at: number): number {
+  return at <= 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1
+}
+
+function markerFrom(text: string, start: number): number {
+  MARKER.lastIndex = start
+  return MARKER.exec(text)?.index ?? text.length
 }
 
 /** Undefined after the last. */
@@ -99,7 +127,7 @@ function endOf(text: string, start: number): number {
 }
 
 function fenceBelow(line: string, fence: string | undefined): string | undefined {
-  if (!line.includes('```') && !line.includes('~~~')) return fence
+  if (!mayBeFence(line)) return fence
   if (fence !== undefined) {
     const marker = /^[ \t>]*(`{3,}|~{3,})\s*$/.exec(line)?.[1]
     return marker?.startsWith(fence.replace('>', '')) ? undefined : fence
@@ -107,6 +135,10 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
   const [lead = '', marker] = FENCE.exec(line) ?? []
   if (marker === undefined || (marker.startsWith('`') && line.includes('`', lead.length))) return undefined
   return lead.includes('>') ? `>${marker}` : marker
+}
+
+function mayBeFence(line: string): boolean {
+  return line.includes('```') || line.includes('~~~')
 }
 
 const MARKS = new Set(' \t>|:-*+#`~0123456789')
@@ -124,7 +156,7 @@ function extra(line: string, swells: RegExp | undefined): number {
   if (!isMarked(line)) return 3 * tabs + swollen
   const lead = line.slice(0, LONGEST_LEAD)
   const number = NUMBER.exec(lead)?.[1]
-  const marker = FENCE.exec(lead)
+  const marker = mayBeFence(lead) ? FENCE.exec(lead) : null
   return (
     3 * tabs +
     swollen +

@@ -7,6 +7,9 @@ export const longBlock = 1200
 /** The fewest UTF-16 units of a piece. */
 const leastPiece = 400
 
+/** UTF-16 units that tell which list an item belongs to. */
+const longestMark = 20
+
 /** A block without a place to cut is cut after this many UTF-16 units: constructs across the cut become text. */
 const mostPiece = 4096
 
@@ -50,9 +53,9 @@ function pieceAt(
   const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
   PLACE.lastIndex = start + leastPiece
   const place = (PLACE.exec(block)?.index ?? block.length) + 1
-  if (place <= start + mostPiece && place < block.length - leastPiece) {
+  if (place <= start + mostPiece && place < block.length - longestMark) {
     const found = readTo(place)
-    const goesOn = goingOn(found, block.slice(place, place + 20))
+    const goesOn = goingOn(found, block.slice(place, place + longestMark))
     if (goesOn) return { end: place, found, goesOn }
   }
   const end = forcedEnd(block, start)

@@ -17,7 +17,12 @@ export function tableText({ header, rows, align }: Table): string {
   const widths = header.map((_, column) => columnWidth(all, column))
   const lines = all.map((row) =>
     widths
-      .map((width, column) => padded(row[column] ?? '', width, align[column]))
+      .map((width, column) => {
+        // Space at the end of a line is invisible.
+        const cell = row[column] ?? ''
+        const isAtEnd = column === widths.length - 1 && !align[column]
+        return isAtEnd ? cell : padded(cell, width, align[column])
+      })
       .join(' │ ')
       .trimEnd(),
   )

@@ -1,9 +1,8 @@
 /** Invisible: separates characters that would form a mark together. */
 export const gap = '\u200b'
 
+/** What else the message contains. */
 export interface Surroundings {
-  /** The text is at the start of a line. */
-  readonly isStart: boolean
   /** The message contains brackets that Discord could read as a link. */
   readonly hasBrackets: boolean
   /** Code or an address contains an underscore at the end of a word: one inside an earlier word could pair with it. */
@@ -18,15 +17,15 @@ export interface Written {
 
 /**
  * Escapes what Discord's client would read as markup, and nothing else, because each backslash counts towards the
- * length. Disables `@everyone`, `@here`, and mentions of people and roles.
+ * length. Disables `@everyone`, `@here`, and mentions of people and roles. `isStart`: the text begins a line.
  */
-export function literal(words: string, { isStart, ...around }: Surroundings): Written {
+export function literal(words: string, isStart: boolean, around: Surroundings): Written {
   let text = ''
   let plain = ''
   let isLineStart = isStart
   for (let at = 0; at < words.length; at++) {
     const letter = words.charAt(at)
-    const isMark = special.has(letter) && needsEscape(words, at, { isStart: isLineStart, ...around })
+    const isMark = special.has(letter) && needsEscape(words, at, isLineStart, around)
     const after = calls(words, at) ? gap : ''
     text += `${isMark ? '\\' : ''}${letter}${after}`
     plain += letter + after
@@ -37,7 +36,12 @@ export function literal(words: string, { isStart, ...around }: Surroundings): Wr
 
 const special: ReadonlySet<string> = new Set('\\*_~|`[<:#>-')
 
-function needsEscape(words: string, at: number, { isStart, hasBrackets, hasUnderscores }: Surroundings): boolean {
+function needsEscape(
+  words: string,
+  at: number,
+  isStart: boolean,
+  { hasBrackets, hasUnderscores }: Surroundings,
+): boolean {
   const [before, letter, after] = [words.charAt(at - 1), words.charAt(at), words.charAt(at + 1)]
   switch (letter) {
     case '\\':

@@ -54,6 +54,23 @@ export function unmarkFirst(content: string, kind: Kind): string {
   return lead + first.slice(start + 1, end) + first.slice(end + 1)
 }
 
+const borders = new RegExp(`[${open}${close}\n]`, 'g')
+
+/** The lines of marked text, each with the line feeds on both sides. A line feed inside a mark ends no line. */
+export function linesOf(marked: string): readonly string[] {
+  const lines: string[] = []
+  let [depth, start] = [0, 0]
+  for (const { 0: letter, index } of marked.matchAll(borders)) {
+    if (letter === open) depth++
+    else if (letter === close) depth--
+    else if (depth === 0) {
+      lines.push(marked.slice(start, index + 1))
+      start = index
+    }
+  }
+  return [...lines, marked.slice(start)]
+}
+
 /** Parses marked text into a tree. */
 export function nodesOf(marked: string): readonly Node[] {
   const root: Node[] = []

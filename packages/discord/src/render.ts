@@ -52,7 +52,7 @@ export const renderDiscord: Render = cachedRender((source) => {
 
 /** Escapes plain text, so that Discord shows it unchanged. */
 export function escapeDiscord(words: string): string {
-  return literal(words, { isStart: true, hasBrackets: true, hasUnderscores: true }).text
+  return literal(words, true, { hasBrackets: true, hasUnderscores: true }).text
 }
 
 /** Escapes plain text and cuts it to one message, never inside a surrogate pair or an escape. */

@@ -1,15 +1,14 @@
-import { gap, literal, type Written } from './escape.ts'
-import { type Element, type Node, nodesOf } from './mark.ts'
+import { cachedRender } from '@reply/sink/channel'
+import { gap, literal, type Surroundings, type Written } from './escape.ts'
+import { type Element, linesOf, type Node, nodesOf } from './mark.ts'
 
-interface Place {
+interface Place extends Surroundings {
   /** The last line of the preceding text, if a mark could still begin there. */
   readonly before: string
   /** The next character; empty at the end. */
   readonly next: string
   /** The enclosing marks. */
   readonly inside: readonly Element['kind'][]
-  readonly hasBrackets: boolean
-  readonly hasUnderscores: boolean
 }
 
 const nothing: Written = { text: '', plain: '' }
@@ -32,21 +31,50 @@ const marks = { strong: '**', em: '*', del: '~~' } as const
 
 /** Writes marked text in Discord's syntax, with its visible text. */
 export function write(marked: string): Written {
-  const nodes = nodesOf(marked)
-  const around = { hasBrackets: marked.includes(']('), hasUnderscores: nodes.some(endsInUnderscore) }
-  return all(nodes, { before: '', next: '', inside: [], ...around })
+  const hasBrackets = marked.includes('](')
+  const hasUnderscores = marked.includes('_') && nodesOf(marked).some(endsInUnderscore)
+  const one = hasUnderscores ? writers.underscores : writers.simple
+  const writeLine = hasBrackets ? (hasUnderscores ? writers.both : writers.brackets) : one
+  let text = ''
+  let plain = ''
+  for (const [index, line] of linesOf(marked).entries()) {
+    const written = writeLine(line)
+    // The line feed before a line belongs to the line above.
+    text += index === 0 ? written.text : written.text.slice(1)
+    plain += index === 0 ? written.plain : written.plain.slice(1)
+  }
+  return { text, plain }
+}
+
+const writers = {
+  simple: lineWriter({ hasBrackets: false, hasUnderscores: false }),
+  brackets: lineWriter({ hasBrackets: true, hasUnderscores: false }),
+  underscores: lineWriter({ hasBrackets: false, hasUnderscores: true }),
+  both: lineWriter({ hasBrackets: true, hasUnderscores: true }),
+}
+
+/** A growing text is written again for each added word, with most of its lines unchanged, so lines are cached. */
+function lineWriter(around: Surroundings): (line: string) => Written {
+  return cachedRender((line) => {
+    const { text, plain } = all(nodesOf(line), { before: '', next: '', inside: [], ...around })
+    return { text, plain, length: text.length }
+  })
 }
 
 function all(nodes: readonly Node[], place: Place): Written {
   let text = ''
   let plain = ''
-  for (const [index, node] of nodes.entries()) {
-    const at = { ...place, before: endOf(place.before, text), next: firstOf(nodes[index + 1]) ?? place.next }
-    const one = typeof node === 'string' ? literal(node, { ...at, isStart: isStart(at.before) }) : element(node, at)
-    const before = nodes[index - 1]
-    const isBeside = before !== undefined && typeof before !== 'string' && typeof node !== 'string'
+  for (let index = 0; index < nodes.length; index++) {
+    const node = nodes[index] ?? ''
+    const previous = nodes[index - 1]
+    const before = endOf(place.before, text)
+    const one =
+      typeof node === 'string'
+        ? literal(node, isStart(before), place)
+        : element(node, { ...place, before, next: firstOf(nodes[index + 1]) ?? place.next })
+    const isBeside = previous !== undefined && typeof previous !== 'string' && typeof node !== 'string'
     const apart = isBeside && clash(text, one.text) ? gap : ''
-    if (isBullet(before) && !/^\S/.test(one.text)) text = asLetter(text)
+    if (isBullet(previous) && !/^\S/.test(one.text)) text = asLetter(text)
     text += apart + one.text
     plain += apart + one.plain
   }
@@ -110,7 +138,7 @@ function codespan(given: string, place: Place): Written {
   const text = `${fence}${/^`/.test(plain) ? ' ' : ''}${plain}${/`$/.test(plain) ? ' ' : ''}${fence}`
   return plain.trim() !== '' && isRead('codespan', text)
     ? { text, plain }
-    : literal(given, { ...place, isStart: isStart(place.before) })
+    : literal(given, isStart(place.before), place)
 }
 
 /** A code block starts on its own line. */
@@ -140,7 +168,7 @@ function link({ nodes, attribute: href }: Element, place: Place): Written {
   const inner = all(nodes, { ...place, inside: [...place.inside, 'link'] })
   if (/^mailto:/i.test(href)) {
     const address = href.slice('mailto:'.length)
-    return inner.plain.includes(address) ? inner : beside(inner, literal(address, { ...place, isStart: false }))
+    return inner.plain.includes(address) ? inner : beside(inner, literal(address, false, place))
   }
   const url = addressOf(href)
   if (url === undefined) return inner

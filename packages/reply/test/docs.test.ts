@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const pages = [
+  ...['.', 'docs', 'examples', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)].flatMap(
+    pagesIn,
+  ),
+]
+
+/** Pages that guide through the repository: the paths they name must exist. */
+const guides = ['ARCHITECTURE.md', 'CONTRIBUTING.md']
+
+describe.each(pages)('%s', (page) => {
+  const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+
+  test('links to what is there', () => {
+    const targets = [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, target = '']) => target)
+    const broken = targets.filter((target) => !isThere(page, target))
+    expect(broken).toEqual([])
+  })
+})
+
+test.each(guides)('%s names only paths that exist', (page) => {
+  const text = readFileSync(join(root, page), 'utf8')
+  const paths = [...text.matchAll(/`((?:packages|examples|docs|\.ci|scripts)\/[^`*<> ]*)`/g)].map(
+    ([, path = '']) => path,
+  )
+  expect(paths.length).toBeGreaterThan(3)
+  // The version in the checklist is an example of one that does not exist yet.
+  expect(paths.filter((path) => !path.endsWith('1.19.0') && !existsSync(join(root, path)))).toEqual([])
+})
+
+function pagesIn(folder: string): readonly string[] {
+  if (!existsSync(join(root, folder))) return []
+  const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.md'))
+  return names.map((name) => join(folder, name))
+}
+
+/** Whether a link's file exists and, if the link names a heading, contains it. */
+function isThere(page: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? join(root, page) : join(root, dirname(page), path)
+  if (!existsSync(file)) return false
+  return anchor === undefined || anchorsOf(readFileSync(file, 'utf8')).has(anchor)
+}
+
+/** As GitHub makes them. */
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const headings = [...markdown.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}

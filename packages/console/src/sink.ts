@@ -13,6 +13,7 @@ import { compose } from './view/compose.ts'
 import { createDelays } from './view/delays.ts'
 import type { Above } from './view/layout.ts'
 
+/** Where a reply is shown, how, and who answers what it asks. All options may be left out. */
 export interface ConsoleSinkOptions {
   /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
   readonly stdout?: Output
@@ -64,6 +65,7 @@ export interface Delivery {
   readonly rateLimited: number
 }
 
+/** An observer that shows one reply in a terminal or pipe. */
 export type ConsoleSink = ReplyObserver & {
   /** Resolves when the reply has settled and all of it was written, or after `stop`. Never rejects. */
   settled(): Promise<Delivery>

@@ -1,20 +1,28 @@
 /** Options of a call, under their `@discordjs/rest` names. */
 export interface DiscordRequest {
+  /** The JSON body. */
   readonly body?: unknown
+  /** Files to upload beside it. */
   readonly files?: DiscordFile[]
   /** False for routes that contain their own token. */
   readonly auth?: boolean
+  /** Aborts the call. */
   readonly signal?: AbortSignal
 }
 
+/** A file to upload. */
 export interface DiscordFile {
+  /** The name that the chat shows. */
   readonly name: string
+  /** The content. */
   readonly data: Uint8Array
+  /** Its MIME type. Default: Discord guesses from the name. */
   readonly contentType?: string
 }
 
 /** The part of a response that a listener reads. */
 export interface DiscordResponse {
+  /** The response's headers, by lower-case name. */
   readonly headers: { get(name: string): string | null }
 }
 
@@ -23,9 +31,13 @@ export interface DiscordResponse {
  * `client.rest`.
  */
 export interface DiscordRest {
+  /** `POST`. Resolves with the parsed body. Rejects with the client's own errors. */
   post(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
+  /** `PUT`; as `post`. */
   put(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
+  /** `PATCH`; as `post`. */
   patch(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
+  /** `DELETE`; as `post`. */
   delete(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
   /** Emitted for every response, with its headers. */
   on(event: 'response', listener: (request: { readonly path: string }, response: DiscordResponse) => void): unknown
@@ -33,7 +45,9 @@ export interface DiscordRest {
 
 /** The part of a discord.js `Client` that receives events. `raw` has each event exactly as Discord sent it. */
 export interface DiscordClient {
+  /** Starts to listen. */
   on(event: 'raw', listener: (packet: unknown) => void): unknown
+  /** Stops the listener. */
   off(event: 'raw', listener: (packet: unknown) => void): unknown
 }
 

@@ -15,6 +15,7 @@ import { createReceiver, type ReceiveEvent } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 import { createDiscordWebhook } from './webhook.ts'
 
+/** How to reach Discord, what to do with what people write, and the defaults of the channel's sinks. */
 export interface DiscordChannelOptions
   extends Omit<DiscordSinkOptions, 'channelId' | 'kind' | 'replyTo' | 'thread' | 'onError'> {
   /**

@@ -11,6 +11,7 @@ import { refOf } from './place.ts'
 import { oneMessage } from './render.ts'
 import { createTarget, type DiscordThread } from './thread.ts'
 
+/** The channel or thread to write in, and how. */
 export interface DiscordPortOptions {
   /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. */
   readonly rest: DiscordRest
@@ -20,6 +21,7 @@ export interface DiscordPortOptions {
   readonly thread?: DiscordThread | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

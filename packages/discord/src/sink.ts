@@ -18,6 +18,7 @@ import { chatOf } from './place.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
+/** The channel or thread to show replies in, and how. */
 export interface DiscordSinkOptions {
   /**
    * `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one
@@ -38,6 +39,7 @@ export interface DiscordSinkOptions {
   readonly thread?: boolean | string | undefined
   /** Default: the sink's, but with an immediate status. */
   readonly policy?: Partial<Policy> | undefined
+  /** Words to use in place of the English ones. Fields left out stay English. */
   readonly words?: Partial<Words> | undefined
   /**
    * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct
@@ -50,6 +52,7 @@ export interface DiscordSinkOptions {
   readonly store?: LedgerStore | undefined
   /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

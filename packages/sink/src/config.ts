@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { words as defaultWords } from './english.ts'
 import { SinkError } from './error.ts'
-import { words as defaultWords, type Words } from './words.ts'
+import type { Words } from './words.ts'
 
 const ms = z.number().int().nonnegative()
 

@@ -12,6 +12,7 @@ export type SinkErrorType = 'invalid' | 'store' | 'port' | 'may-answer'
  */
 export class SinkError extends Error {
   override readonly name = 'SinkError'
+  /** What went wrong. */
   readonly type: SinkErrorType
 
   constructor(type: SinkErrorType, message: string, options?: ErrorOptions) {

@@ -5,29 +5,59 @@ import type { LostReason, Outcome, Todo } from '@reply/core'
  * language.
  */
 export interface Words {
+  /** Status: the model reasons. */
   thinking: string
+  /** Status: the model writes text. */
   writing: string
+  /** Status: a run is at work, with nothing else to tell of it. */
   working: string
+  /** Status: the prompt was sent, and nothing has come yet. */
   waiting: string
+  /** Status: the server compacts the context. `tokens` is its size in short: `195k`; undefined if unknown. */
   compacting: (tokens: string | undefined) => string
+  /** Status: which call of the model this is, from 2. */
   step: (count: number) => string
+  /** Status: how full the context is, from 60 percent on. */
   context: (percent: number) => string
+  /** Status: nothing has come for the driver's `stalledAfterMs`. */
   stalled: string
+  /** Status: the driver lost the event stream and connects again. */
   lostConnection: string
+  /** Status: the provider failed with `message` (one line), and the server tries again. `attempt` counts from 1. */
   retrying: (retry: { message: string; inSeconds: number | undefined; attempt: number | undefined }) => string
+  /** After the name of a failed tool call, as Markdown. `error` is one line, already escaped. */
   toolFailed: (error: string) => string
+  /** After the name of a tool call that a person or a rule rejected, as Markdown. */
   toolDenied: string
+  /**
+   * A message after `Policy.heartbeatMs` of silence, in a chat whose messages can't be edited. `activity` is one of the
+   * status words or a tool call.
+   */
   heartbeat: (activity: string, elapsed: string) => string
+  /**
+   * A message: the context was compacted. `tokens` is its size before, in short: `195k`; undefined if unknown.
+   * `duration` is undefined below a second.
+   */
   compacted: (facts: { tokens: string | undefined; duration: string | undefined }) => string
+  /** A note below an answer whose context is 60 to 79 percent full. */
   contextWarning: (percent: number) => string
+  /** A note below an answer whose context is 80 percent full or more. */
   contextUrgent: (percent: number) => string
+  /** The title of the checklist. */
   todos: string
+  /** One line of the checklist, as Markdown. The item's `content` is already escaped. */
   todo: (todo: Todo) => string
+  /** The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. */
   done: (elapsed: string) => string
+  /** How a stopped, aborted or timed-out reply ended. For a failed one, see `failed` below. */
   endings: Readonly<Record<Exclude<Outcome, 'completed' | 'lost'>, string>>
+  /** How a reply ended that is lost, by the reason. */
   lost: Readonly<Record<LostReason, string>>
+  /** A reply failed. `reason` is one line and ends like a sentence. */
   failed: (reason: string) => string
+  /** Added to `lost` if some text was shown. */
   arrived: string
+  /** What to do about a failure, added to `failed`. */
   cures: {
     credentials: string
     context: string
@@ -35,160 +65,97 @@ export interface Words {
     provider: string
     again: string
   }
+  /** Below an answer that ended at the model's output limit. */
   cutOff: string
+  /**
+   * Takes the place of an answer without text. `tools` and `agents` are numbers of calls and sub-agents; `thought`:
+   * there was reasoning.
+   */
   noText: (facts: { tools: number; thought: boolean; compacted: boolean; agents: number }) => string
+  /** Above the part of an answer that continues below other messages. */
   continued: string
+  /** Above an answer that is posted once more, as the first post is wrong and can't be edited. */
   correction: string
+  /** The text of a message that is no longer wanted, where it can't be removed. */
   removed: string
+  /** The caption of a file with that many lines. */
   file: (name: string, lines: number) => string
+  /** The first line of a permission. `title` is one line, such as `bash: npm test`. */
   permission: (title: string) => string
+  /** A button, and how an answered permission reads. */
   allowOnce: string
+  /** A button, and how an answered permission reads. */
   allowAlways: string
+  /** The button that rejects a permission. */
   reject: string
+  /** Below a question's buttons, if it takes free text. */
   other: string
+  /** Below the buttons of a question that takes several options, and in answer to `pickDone` without any. */
   pickSeveral: string
+  /** The button that ends the choice of several options. */
   pickDone: string
+  /** The button that opens a form. */
   fillIn: string
+  /**
+   * How to answer a question by text: after it where there are no buttons, and in answer to a text that doesn't fit.
+   * `options` is their number.
+   */
   replyWith: (facts: { options: number; multiple: boolean; custom: boolean }) => string
+  /**
+   * How to answer a permission by text: below it where there are no buttons, and in answer to a text that is unclear.
+   * `always`: that answer is offered.
+   */
   replyPermission: (always: boolean) => string
+  /** How to reject by text, after a sentence that says why no more is possible. */
   replyReject: string
+  /** Heading of the patterns that the answer "always" would allow. */
   alwaysCovers: string
+  /** Heading of a permission's title, if that is too long for the first line. */
   title: string
+  /** Heading of what a permission asks for, if what it would run is unknown. */
   patterns: string
+  /** Heading of what the tool tells of its call, if what it would run is unknown. */
   metadata: string
+  /** Heading of a permission's detail that continues in another message. `isMidLine`: the cut is within a line. */
   goesOn: (label: string, isMidLine: boolean) => string
+  /** In a permission with a file: the request includes it. */
   inFile: (name: string) => string
+  /** The end of a permission's messages, once another version of it took their place. */
   superseded: string
+  /** The end of an answered ask. `by` is the person's name; undefined if another client answered. */
   answered: (answer: string, by: string | undefined) => string
+  /** The end of a rejected ask. `by` as in `answered`. */
   refused: (by: string | undefined) => string
+  /** The end of an ask that closed without an answer. */
   withdrawn: string
+  /** In answer to a text that is none of the question's options. */
   notAnOption: (given: string, options: readonly string[]) => string
+  /** In answer to several options where one may be picked. */
   oneOnly: string
+  /** In answer to a press or text for an ask that is closed. */
   alreadyResolved: string
+  /** In answer to a person who may not answer. */
   notForYou: string
+  /** In answer to an actor without an identity; see `Actor.isAnonymous`. */
   anonymous: string
+  /** In answer to a press or text in another chat than the ask's. */
   notHere: string
+  /** In answer to a text from before all of the ask was shown. */
   notShownYet: string
+  /** In answer to a text that fits several asks. */
   whichOne: string
+  /** In answer to a bare text in a shared chat, where it answers nothing. */
   pressOrReply: string
+  /** In answer to "always" where the permission doesn't offer it. */
   alwaysNotOffered: string
+  /** Why a permission can only be rejected: nothing says who may answer in this shared chat. */
   notAllowedHere: string
+  /** The same in short, once the chat has read the long form. */
   rejectOnly: string
+  /** Why a permission can only be rejected for now: what it would run is unknown. */
   waitingForInput: string
+  /** Why a permission can only be rejected: the chat couldn't show all of it. */
   notAllShown: string
+  /** A duration, given in ms. */
   elapsed: (ms: number) => string
-}
-
-const by = (name: string | undefined): string => (name === undefined ? '' : ` · ${name}`)
-
-/** The default words, in English. */
-export const words: Words = {
-  thinking: 'Thinking',
-  writing: 'Writing',
-  working: 'Working',
-  waiting: 'Starting',
-  compacting: (tokens) => (tokens === undefined ? 'Compacting the context' : `Compacting ${tokens} tokens`),
-  step: (count) => `step ${count}`,
-  context: (percent) => `context ${percent} %`,
-  stalled: 'no progress for a while',
-  lostConnection: 'connection lost, reconnecting',
-  retrying: ({ message, inSeconds, attempt }) => {
-    const when = inSeconds === undefined ? 'retrying' : `retrying in ${inSeconds} s`
-    return `${message}, ${when}${attempt === undefined ? '' : ` (attempt ${attempt})`}`
-  },
-  toolFailed: (error) => `failed: ${error}`,
-  toolDenied: 'denied',
-  heartbeat: (activity, elapsed) => `Still working: ${activity} (${elapsed})`,
-  compacted: ({ tokens, duration }) =>
-    ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),
-  contextWarning: (percent) => `The context is ${percent} % full: consider compacting it.`,
-  contextUrgent: (percent) => `The context is ${percent} % full: it will be compacted soon.`,
-  todos: 'To do',
-  todo: ({ content, status }) => {
-    if (status === 'completed') return `✅ ${content}`
-    if (status === 'cancelled') return `✖️ ${content}`
-    return status === 'in_progress' ? `▶️ ${content}` : `▫️ ${content}`
-  },
-  done: (elapsed) => `Done in ${elapsed}.`,
-  endings: {
-    stopped: 'Stopped before the end. Send another message to continue.',
-    aborted: 'Aborted.',
-    failed: 'Failed.',
-    'timed-out': 'Timed out: aborted after too long without progress.',
-  },
-  lost: {
-    'session-removed': 'The session was deleted.',
-    closed: 'The connection to the agent was closed. The agent may still be working.',
-    unreachable: 'Lost the connection before the reply finished. The agent may still be working.',
-    'not-stopped': 'Could not stop the agent: it may still be working. Try again.',
-    'end-not-seen': 'Lost the connection before the reply finished.',
-  },
-  failed: (reason) => `Failed: ${reason}`,
-  arrived: 'What arrived is above.',
-  cures: {
-    credentials: "The provider rejected the API key: renew it with 'opencode auth login'.",
-    context: 'The context is full: compact the session or start a new one.',
-    rate: 'The provider is limiting the request rate: wait, then try again.',
-    provider: 'The provider failed: try again later.',
-    again: 'Trying again may help.',
-  },
-  cutOff: "It was cut off at the model's output limit.",
-  noText: ({ tools, thought, compacted, agents }) => {
-    if (tools > 0) return `Done, without text: ${tools} tool ${tools === 1 ? 'call' : 'calls'} ran.`
-    if (compacted) return 'Done, without text: the context was compacted.'
-    if (agents > 0) return 'Done, without text: sub-agents ran.'
-    return thought ? 'No answer: the model only reasoned. Try again.' : 'No answer. Try again.'
-  },
-  continued: '(continued)',
-  correction: 'Corrected:',
-  removed: '…',
-  file: (name, lines) => `📄 ${name}, ${lines} lines`,
-  permission: (title) => `Allow this? ${title}`,
-  allowOnce: 'Allow once',
-  allowAlways: 'Always',
-  reject: 'Reject',
-  other: 'Or answer in your own words.',
-  pickSeveral: 'Pick one or more.',
-  pickDone: 'Done',
-  fillIn: 'Answer …',
-  replyWith: ({ options, multiple, custom }) => {
-    if (options === 0) return 'Reply with your answer.'
-    const how = multiple ? 'the numbers, as in 1, 3' : 'a number'
-    return `Reply with ${how}${custom ? ', or in your own words' : ''}.`
-  },
-  replyPermission: (always) =>
-    `Reply 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write "reject" and a reason.`,
-  replyReject: 'Reply 3 to reject it.',
-  alwaysCovers: '"Always" allows from now on',
-  title: 'Title',
-  patterns: 'Patterns',
-  metadata: 'Metadata',
-  goesOn: (label, isMidLine) => `${label} (${isMidLine ? 'same line, continued' : 'continued'})`,
-  inFile: (name) => `The file above, ${name}, is part of this request. Read it before you answer.`,
-  superseded: 'This request is no longer valid.',
-  answered: (answer, name) => `✅ ${answer}${by(name)}`,
-  refused: (name) => `🚫 Rejected${by(name)}`,
-  withdrawn: 'No longer needed.',
-  notAnOption: (given, options) => `"${given}" is not an option. Options: ${options.join(', ')}.`,
-  oneOnly: 'Only one answer is allowed here.',
-  alreadyResolved: 'This was already resolved.',
-  notForYou: 'You are not allowed to answer this.',
-  anonymous: 'Answer as yourself, not as a channel or an anonymous administrator.',
-  notHere: 'This was asked in another chat. Answer it there.',
-  notShownYet: 'You answered before all of this was shown. Read it, then answer again.',
-  whichOne: 'Several requests are waiting for an answer. Press a button, or reply to the one you mean.',
-  pressOrReply: 'In a shared chat, press a button, or reply to the request.',
-  alwaysNotOffered: '"Always" is not offered here. Reply 1 to allow it once, or 3 to reject it.',
-  notAllowedHere:
-    'This cannot be allowed here: the chat is shared, and the bot has no list of people who may answer. You can only reject it.',
-  rejectOnly: 'This cannot be allowed here. You can only reject it.',
-  waitingForInput: 'Waiting for details of what it would run. Until then, you can only reject it.',
-  notAllShown: 'This could not be shown in full here, so you can only reject it. To allow it, answer in the terminal.',
-  elapsed: (ms) => {
-    const seconds = Math.floor(ms / 1000)
-    if (seconds < 60) return `${seconds} s`
-    const minutes = Math.floor(seconds / 60)
-    if (minutes < 60) return `${minutes} min ${seconds % 60} s`
-    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-  },
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { words } from '../src/words.ts'
+import { words } from '../src/english.ts'
 import { asks, questionOf, replyWith } from './make.ts'
 import { createScene } from './scene.ts'
 

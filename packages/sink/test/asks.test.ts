@@ -1,9 +1,9 @@
 import type { Ask } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { type AskInput, type Taken, takeAsk } from '../src/asks/asks.ts'
+import { words } from '../src/english.ts'
 import type { AskState } from '../src/ledger/card.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
-import { words } from '../src/words.ts'
 import { asks, permits, questionOf, replyWith, saidIn, viewOf } from './make.ts'
 
 const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }

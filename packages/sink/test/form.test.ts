@@ -1,13 +1,13 @@
 import type { Ask } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { type AskInput, type Taken, takeAsk } from '../src/asks/asks.ts'
+import { words } from '../src/english.ts'
 import { answerWith } from '../src/inbound/answer.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { AskState } from '../src/ledger/card.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import type { Form } from '../src/port/port.ts'
-import { words } from '../src/words.ts'
 import { asks, questionOf, replyWith, viewOf } from './make.ts'
 
 const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }

@@ -1,9 +1,9 @@
 import { askDetails, type PermissionAsk, type Reply, visible } from '@reply/core'
 import { randomBy } from '@reply/testing'
 import { expect, test } from 'vitest'
+import { words } from '../src/english.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
 import { literal } from '../src/view/format.ts'
-import { words } from '../src/words.ts'
 import { permits, replyWith } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { heal } from '../src/markdown/close-markdown.ts'
@@ -13,7 +14,6 @@ import { split } from '../src/markdown/split.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import { createTextCache } from '../src/text-cache.ts'
-import { words } from '../src/words.ts'
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 const list = (count: number): string =>

@@ -10,10 +10,10 @@ import {
   type ToolState,
 } from '@reply/core'
 import { type Policy, toPolicy } from '../src/config.ts'
+import { words } from '../src/english.ts'
 import type { Card } from '../src/ledger/card.ts'
 import { emptyLedger, type Ledger, shownOf } from '../src/ledger/ledger.ts'
 import { type View, type ViewOptions, view } from '../src/view/view.ts'
-import { words } from '../src/words.ts'
 import { beginning } from './timeline.ts'
 
 /** Short builders for replies and views. All times start at `beginning`. */

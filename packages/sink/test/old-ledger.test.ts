@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Ask } from '@reply/core'
 import { expect, test } from 'vitest'
+import { words } from '../src/english.ts'
 import { type FakeMessage, fakeRender } from '../src/testing/fake.ts'
-import { words } from '../src/words.ts'
 import { asks, permits, replyWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 

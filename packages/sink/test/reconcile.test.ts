@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Operation, type ReconcileOptions, reconcile } from '../src/deliver/reconcile.ts'
+import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { Slot } from '../src/layout/slot.ts'
 import type { Card } from '../src/ledger/card.ts'
@@ -7,7 +8,6 @@ import { type Entry, emptyLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import type { Mode } from '../src/view/view.ts'
-import { words } from '../src/words.ts'
 import { beginning } from './timeline.ts'
 
 const live: ReconcileOptions = { isSettled: false, canEdit: true, canRemove: true, isPreviewing: false }

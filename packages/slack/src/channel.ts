@@ -17,6 +17,7 @@ import { createListening } from './socket.ts'
 import { createThreads } from './threads.ts'
 import { createSlackWebhook } from './webhook.ts'
 
+/** How to reach Slack, what to do with what people write, and the defaults of the channel's sinks. */
 export interface SlackChannelOptions
   extends Omit<SlackSinkOptions, 'channelId' | 'threadTs' | 'replyTo' | 'recipient' | 'onError'> {
   /**

@@ -12,6 +12,7 @@ export type SlackErrorType = 'invalid' | 'client' | 'unauthorized' | 'updates' |
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class SlackError extends Error {
   override readonly name = 'SlackError'
+  /** What went wrong. */
   readonly type: SlackErrorType
 
   constructor(type: SlackErrorType, message: string, options?: ErrorOptions) {

@@ -19,6 +19,7 @@ import { createStatus } from './status.ts'
 import { createStream, type SlackRecipient } from './stream.ts'
 import { upload } from './upload.ts'
 
+/** The channel or thread to write in, and how. */
 export interface SlackPortOptions {
   /** A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. */
   readonly api: SlackApi
@@ -30,6 +31,7 @@ export interface SlackPortOptions {
   readonly recipient?: SlackRecipient | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

@@ -16,6 +16,7 @@ import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
+/** The channel or thread to show replies in, and how. */
 export interface SlackSinkOptions {
   /**
    * A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client
@@ -32,6 +33,7 @@ export interface SlackSinkOptions {
   readonly recipient?: SlackRecipient | undefined
   /** Default for `delivery`: `native` in a thread, else `edit`. */
   readonly policy?: Partial<Policy> | undefined
+  /** Words to use in place of the English ones. Fields left out stay English. */
   readonly words?: Partial<Words> | undefined
   /**
    * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct
@@ -44,6 +46,7 @@ export interface SlackSinkOptions {
   readonly store?: LedgerStore | undefined
   /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
   /** Call timeout in ms. Default 30,000. */
   readonly timeoutMs?: number | undefined

@@ -10,7 +10,9 @@ import { clipped, quieted } from './render.ts'
 
 /** The person that a stream is shown to. Slack requires it outside of direct messages. */
 export interface SlackRecipient {
+  /** The user's id: `U…` or `W…`. */
   readonly userId: string
+  /** The id of the user's workspace: `T…`. */
   readonly teamId: string
 }
 

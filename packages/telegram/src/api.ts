@@ -5,11 +5,13 @@ export type TelegramFields = Readonly<Record<string, unknown>>
 
 /** Aborts a call. At run time a real `AbortSignal`; grammY's types name another package's, which isn't assignable. */
 export interface TelegramSignal {
+  /** Whether the call was given up. */
   readonly aborted: boolean
 }
 
 /** The fields used from a posted message. */
 export interface TelegramPosted {
+  /** The message's id, unique in its chat. */
   readonly message_id: number
   /** Unix time in seconds. https://core.telegram.org/bots/api#message */
   readonly date?: number | undefined
@@ -21,19 +23,23 @@ type ChatId = number | string
  * The writing part of grammY's `Api`. Use `bot.api` or `new Api(token)`, not `ctx.api`, which is new with each update.
  */
 export interface TelegramApi {
+  /** Posts a text of at most 4,096 UTF-16 units. https://core.telegram.org/bots/api#sendmessage */
   sendMessage(chatId: ChatId, text: string, other?: TelegramFields, signal?: TelegramSignal): Promise<TelegramPosted>
+  /** Posts Markdown of at most 32,768 code points. https://core.telegram.org/bots/api#rich-messages */
   sendRichMessage(
     chatId: ChatId,
     message: { readonly markdown: string },
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<TelegramPosted>
+  /** Posts a file. https://core.telegram.org/bots/api#senddocument */
   sendDocument(
     chatId: ChatId,
     document: string | TelegramFile,
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<TelegramPosted>
+  /** Replaces the text and buttons of a message. https://core.telegram.org/bots/api#editmessagetext */
   editMessageText(
     chatId: ChatId,
     messageId: number,
@@ -41,8 +47,11 @@ export interface TelegramApi {
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>
+  /** Removes a message. https://core.telegram.org/bots/api#deletemessage */
   deleteMessage(chatId: ChatId, messageId: number, signal?: TelegramSignal): Promise<unknown>
+  /** Shows "typing" for a few seconds. https://core.telegram.org/bots/api#sendchataction */
   sendChatAction(chatId: ChatId, action: 'typing', other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
+  /** Replaces the bot's reactions; an empty list removes them. https://core.telegram.org/bots/api#setmessagereaction */
   setMessageReaction(
     chatId: ChatId,
     messageId: number,
@@ -50,6 +59,7 @@ export interface TelegramApi {
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>
+  /** Shows a preview of a text in a private chat. https://core.telegram.org/bots/api#sendmessagedraft */
   sendMessageDraft(
     chatId: number,
     draftId: number,
@@ -57,6 +67,7 @@ export interface TelegramApi {
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>
+  /** The same for Markdown. https://core.telegram.org/bots/api#sendrichmessagedraft */
   sendRichMessageDraft(
     chatId: number,
     draftId: number,
@@ -68,17 +79,22 @@ export interface TelegramApi {
 
 /** The same, with the methods that receive updates. */
 export interface TelegramInboundApi extends TelegramApi {
+  /** Waits for updates and returns them, oldest first. https://core.telegram.org/bots/api#getupdates */
   getUpdates(other?: TelegramFields, signal?: TelegramSignal): Promise<readonly unknown[]>
+  /** Answers a press of a button. https://core.telegram.org/bots/api#answercallbackquery */
   answerCallbackQuery(queryId: string, other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
 }
 
+/** A reaction that the bot gives: 👀 for seen, 👍 for done. */
 export interface TelegramReaction {
   readonly type: 'emoji'
+  /** One of the emoji that Telegram allows as a reaction. https://core.telegram.org/bots/api#reactiontypeemoji */
   readonly emoji: '👀' | '👍'
 }
 
 /** grammY's `InputFile`. */
 export interface TelegramFile {
+  /** The name that the chat shows. */
   readonly filename?: string | undefined
 }
 

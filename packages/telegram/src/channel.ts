@@ -17,6 +17,7 @@ import { createReceiver, type ReceiverOptions } from './receive.ts'
 import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
 import { createTelegramWebhook } from './webhook.ts'
 
+/** How to reach Telegram, what to do with what people write, and the defaults of the channel's sinks. */
 export interface TelegramChannelOptions
   extends Omit<TelegramSinkOptions, 'api' | 'chatId' | 'threadId' | 'replyTo' | 'onError'> {
   /** grammY's: `bot.api`, or `new Api(token)`. */

@@ -2,6 +2,7 @@ import type { Chat } from '@reply/sink'
 import type { Limits } from '@reply/sink/channel'
 import { toChatId } from './api.ts'
 
+/** `private`: a person's chat with the bot. `group`: every other chat, channels included. */
 export type TelegramChatKind = 'private' | 'group'
 
 /** UTF-16 units of a message after entities parsing. https://core.telegram.org/bots/api#sendmessage */

@@ -22,9 +22,11 @@ import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
 import { renderHtml, renderRich } from './render.ts'
 
+/** The chat to write in, and how. */
 export interface TelegramPortOptions {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramApi
+  /** The chat's id, as a number or its digits, or the `@name` of a public group or channel. */
   readonly chatId: number | string
   /** The topic in a forum or a private chat. */
   readonly threadId?: number | undefined
@@ -34,6 +36,7 @@ export interface TelegramPortOptions {
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

@@ -14,15 +14,19 @@ import { TelegramError } from './error.ts'
 import { chatOf } from './limits.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
+/** The chat to show replies in, and how. */
 export interface TelegramSinkOptions {
   /** grammY's `bot.api` or `new Api(token)`. Sinks on one client share its rate limits. */
   readonly api: TelegramApi
+  /** The chat's id, as a number or its digits, or the `@name` of a public group or channel. */
   readonly chatId: number | string
   /** The topic in a forum or a private chat. */
   readonly threadId?: number | undefined
   /** Id of the message to reply to: the prompt. */
   readonly replyTo?: number | undefined
+  /** How replies are shown. Fields left out have the defaults of `Policy`. */
   readonly policy?: Partial<Policy> | undefined
+  /** Words to use in place of the English ones. Fields left out stay English. */
   readonly words?: Partial<Words> | undefined
   /**
    * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a private
@@ -35,6 +39,7 @@ export interface TelegramSinkOptions {
   readonly store?: LedgerStore | undefined
   /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
   /** Sends rich messages while the server supports them. Default true. */
   readonly rich?: boolean | undefined

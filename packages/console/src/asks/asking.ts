@@ -8,7 +8,9 @@ import { askLines, inputLines } from './panel.ts'
 
 /** Where answers go. The result of `connect()` fits. */
 export interface AskPort {
+  /** Answers a question, or allows a permission. A rejection is shown below the ask. */
   answer(ask: Ask, answer: readonly (readonly string[])[] | 'once' | 'always'): Promise<unknown>
+  /** Rejects an ask. Only permissions take a message. */
   reject(ask: Ask, message?: string): Promise<unknown>
 }
 

@@ -4,7 +4,9 @@ import { type Key, keysOf } from './key.ts'
 
 /** A stream to read keys from. `process.stdin` is one. */
 export interface Input extends Readable {
+  /** Whether it is a terminal. Default: it isn't. */
   readonly isTTY?: boolean
+  /** Turns echo and line editing off or on. A terminal has it. */
   setRawMode?(on: boolean): unknown
 }
 

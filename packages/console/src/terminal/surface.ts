@@ -5,8 +5,11 @@ import { createScreen } from './screen.ts'
 
 /** A stream to write to. The terminal's properties are optional. `process.stdout` is one. */
 export interface Output extends Writable {
+  /** Whether it is a terminal. Default: it isn't. */
   readonly isTTY?: boolean
+  /** The terminal's width, at least 20. Default 80. */
   readonly columns?: number
+  /** The terminal's height, at least 4. Default 24. */
   readonly rows?: number
 }
 
@@ -61,6 +64,7 @@ export function surfaceOf(stdout: Output, options: { live: boolean; env: Environ
   return surface
 }
 
+/** The environment variables that decide about colour and repainting: `NO_COLOR`, `CI`, `TERM`, … */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether to repaint and colour: a terminal, not `TERM=dumb`, not in CI, and without `NO_COLOR`. */

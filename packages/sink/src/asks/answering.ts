@@ -13,6 +13,7 @@ import { isIn, type Target, targetsOf } from './target.ts'
 
 /** The result of a person's input, and the ask that it was for. */
 export type TakenAsk = Taken & {
+  /** The ask, as it was when the input was read. */
   readonly ask: Ask
   /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
   readonly undo: () => void

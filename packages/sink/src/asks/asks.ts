@@ -20,17 +20,25 @@ export type AskInput = AskText | AskPress
 
 /** An inbound text. Absent fields mean the same as in `Inbound`. */
 export interface AskText {
+  /** What the person wrote. */
   readonly text: string
   /** Default: the sink's own chat. */
   readonly chat?: Chat | undefined
+  /** The person's own message. */
   readonly messageRef?: MessageRef | undefined
+  /** The message that the person replied to. */
   readonly replyTo?: MessageRef | undefined
+  /** The text was forwarded, so it answers nothing. */
   readonly isForwarded?: true | undefined
+  /** It begins with a command, so it answers nothing. */
   readonly isCommand?: boolean | undefined
 }
 
+/** A press of a button, or a submitted form. */
 export interface AskPress {
+  /** The `data` of the button, or the `token` of the form. */
   readonly token: string
+  /** Set for a form: for each of its questions, what was picked or written. */
   readonly values?: readonly (readonly string[])[] | undefined
   /** Where it was pressed. Default: the sink's own chat. */
   readonly chat?: Chat | undefined

@@ -5,6 +5,7 @@ import type { Priority } from './reconcile.ts'
 
 /** Decides when calls may be made. One per platform client, shared by all its sinks. */
 export interface Pacer {
+  /** The pace of a chat. Threads share that of their chat. */
   chat(chat: Chat, limits: Limits): ChatPace
 }
 
@@ -76,6 +77,7 @@ function newChat(): ChatCalls {
   return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), held: new Map(), told: new Set() }
 }
 
+/** Makes the pacer of one platform client. */
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const client: Calls = { times: [], frozenUntil: 0 }
   /** Calls in flight in all chats: they count against the budget before they are over. */

@@ -1,17 +1,22 @@
 import type { OpenCode, ReplyStream } from '@reply/core'
 import { pick, type TakenAsk } from '../asks/answering.ts'
 import type { AskInput } from '../asks/asks.ts'
+import { words as defaultWords } from '../english.ts'
 import type { Sink } from '../sink.ts'
-import { words as defaultWords, type Words } from '../words.ts'
+import type { Words } from '../words.ts'
 import type { Inbound } from './inbound.ts'
 
 /** A running reply and the sink that shows it. */
 export interface Running {
+  /** The sink that shows the reply; it finds the asks that an input may answer. */
   readonly sink: Pick<Sink, 'find'>
+  /** The reply as `prompt` or `command` returned it; Stop aborts it. */
   readonly stream: Pick<ReplyStream, 'abort'>
 }
 
+/** Where answers go, and what may be waiting for them. */
 export interface AnswerOptions {
+  /** The connection that the replies came from. */
   readonly opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'>
   /** What runs in the inbound's chat; each sink is asked in turn. */
   readonly running: (inbound: Inbound) => readonly Running[]

@@ -10,6 +10,7 @@ export type Inbound =
       readonly type: 'text'
       readonly chat: Chat
       readonly actor: Actor
+      /** What the person wrote; in Slack without the mention of the app. */
       readonly text: string
       /** With `postedAt` if the platform reports it: text answers only what was asked before it. */
       readonly messageRef: MessageRef
@@ -29,9 +30,11 @@ export type Inbound =
       readonly type: 'press'
       readonly chat: Chat
       readonly actor: Actor
+      /** The `data` of the button, or the `token` of the form. */
       readonly token: string
       /** Set for a form: for each of its questions, what was picked or written. */
       readonly values?: readonly (readonly string[])[] | undefined
+      /** The message with the button. */
       readonly messageRef: MessageRef
       /** The platform shows the press as the person's message, so only errors need a reply. */
       readonly isMessage?: true | undefined

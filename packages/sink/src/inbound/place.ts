@@ -3,10 +3,13 @@ import type { Inbound } from './inbound.ts'
 
 /** Where a sink writes, and the message that its answer replies to. */
 export interface SinkPlace {
+  /** The chat to write in. */
   readonly chat: Chat
+  /** The message to reply to. Absent: the answer replies to none. */
   readonly replyTo?: MessageRef | undefined
 }
 
+/** A place with the people who may answer there. */
 export interface BoundPlace extends SinkPlace {
   /** Ids of the only actors who may answer. Undefined if the place has no actor. */
   readonly answerers?: readonly string[] | undefined

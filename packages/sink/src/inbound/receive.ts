@@ -1,10 +1,13 @@
 import type { Clock } from '@reply/core'
 import type { Answering, Inbound } from './inbound.ts'
 
+/** Who handles what people do, and how long that may take. */
 export interface InboundReceiverOptions {
+  /** The host's handler. A promise that it returns is awaited. */
   readonly onInbound: (inbound: Inbound) => unknown
   /** The host's handler failed. The inbound is not delivered again. */
   readonly onFailure: (inbound: Inbound, cause: unknown) => void
+  /** Times the two limits below. */
   readonly clock: Clock
   /** How long the host may take before the next inbound is delivered, in ms. Its handler keeps running. */
   readonly handleMs: number
@@ -20,6 +23,7 @@ export interface InboundReceiverOptions {
  */
 export type ReceiveInbound = (id: string, inbound: Inbound | undefined) => Promise<void>
 
+/** Makes a receiver, which remembers the ids of the last inbounds. */
 export function createInboundReceiver(options: InboundReceiverOptions): ReceiveInbound {
   const { onInbound, onFailure, clock, handleMs, pressMs, remembered = 1000 } = options
   const seen = new Set<string>()

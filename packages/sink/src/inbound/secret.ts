@@ -1,3 +1,4 @@
+/** What a platform demands of a secret. */
 export interface SecretRule {
   /** Number of visible characters. Default 1. */
   readonly minLength?: number | undefined

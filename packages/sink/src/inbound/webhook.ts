@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** What is known of a request before its body is read. */
 export interface WebhookHead {
+  /** `GET`, `POST`, … in capitals. */
   readonly method: string
   /** Includes the query. */
   readonly url?: string | undefined
@@ -15,26 +16,33 @@ export interface WebhookRequest extends WebhookHead {
   readonly body: Uint8Array
 }
 
+/** The response to a webhook's request. */
 export interface WebhookAnswer {
+  /** The HTTP status. */
   readonly status: number
   /** With its content type. Undefined: no body. */
   readonly body?: { readonly type: string; readonly text: string } | undefined
 }
 
+/** The checks of a webhook, and what handles its requests. */
 export interface WebhookOptions {
   /** Refuses a request by its head alone, so that bodies of unauthenticated requests are never read. */
   readonly refuse: (head: WebhookHead) => WebhookAnswer | undefined
+  /** Handles a request that was not refused. */
   readonly take: (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>
   /** The most bytes of a body. Larger requests get 413. */
   readonly maxBytes: number
 }
 
+/** Takes a platform's requests, from any HTTP framework. */
 export interface Webhook {
+  /** Answers one request; a refused or too large one, too. */
   take(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
 }
 
+/** Makes a webhook that refuses requests by their head before it reads their body. */
 export function createWebhook({ refuse, take: accept, maxBytes }: WebhookOptions): Webhook {
   return { take, listener }
 

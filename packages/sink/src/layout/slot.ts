@@ -10,18 +10,25 @@ import type { Words } from '../words.ts'
 
 /** What one message should show, and the card it belongs to. */
 export interface Slot {
+  /** Identifies the message within its reply: the card's key, with `#` and a number if it takes several. */
   readonly key: string
+  /** The card that it shows, or shows a piece of. */
   readonly card: Card
+  /** What the message shows. */
   readonly bubble: Bubble
   /** Hashes of the bubble without its footer (`body`) and with it (`whole`). */
   readonly body: string
+  /** As `body`, with the footer. Equal to it without a footer. */
   readonly whole: string
+  /** Set for an answer: its slice of the text. */
   readonly piece?: Piece | undefined
   /** Set for a permission, once all of it is in its messages. */
   readonly part?: Part | undefined
   /** It has buttons that allow something. */
   readonly isAllowing?: true | undefined
+  /** It continues a text that has other messages below it, and says so above. */
   readonly isContinued?: true | undefined
+  /** Set for a file: posted in place of the bubble. */
   readonly file?: Attachment | undefined
   /** More text will be added to it. */
   readonly isGrowing: boolean
@@ -31,11 +38,17 @@ export interface Slot {
   readonly flow?: Flow | undefined
 }
 
+/** What messages may look like, and which of them were posted already. */
 export interface LayoutOptions {
+  /** Writes Markdown in the platform's markup. */
   readonly render: Render
+  /** What the platform allows. */
   readonly limits: Limits
+  /** How text reaches the chat. */
   readonly mode: Mode
+  /** The words for labels. */
   readonly words: Words
+  /** What the chat was shown so far. Posted messages keep their slices. */
   readonly ledger: Ledger
   /** Growing text is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined

@@ -3,7 +3,9 @@ import type { AskState, Break, CardType, Shown } from './card.ts'
 
 /** Where ledgers are kept: texts by key. A write must be atomic and visible to later reads. */
 export interface LedgerStore {
+  /** The text last written under the key. Undefined if there is none. */
   read(key: string): Promise<string | undefined>
+  /** Replaces the text under the key. A rejection is reported to `onError` as `store`. */
   write(key: string, text: string): Promise<void>
 }
 
@@ -19,19 +21,26 @@ export type EntryState = 'intent' | 'shown' | 'doubtful' | 'gone' | 'failed'
 
 /** One message that the sink posted or is about to post. */
 export interface Entry {
+  /** The `Slot.key` of what it shows. */
   readonly key: string
   /** The card that it shows, or shows a piece of. */
   readonly card: string
   readonly type: CardType
+  /** What is known of it on the platform. */
   readonly state: EntryState
   /** The same for each try of its post. */
   readonly id: string
+  /** How often its post was tried, from 1. */
   readonly tries: number
+  /** When its post was tried last, or confirmed, in ms since the epoch. */
   readonly at: number
+  /** Whether it was posted to notify. */
   readonly isLoud: boolean
+  /** The platform's reference. Absent until the post is confirmed. */
   readonly ref?: MessageRef | undefined
   /** Hashes of what it shows, without its footer (`body`) and with it (`whole`). Empty `whole`: unknown. */
   readonly body: string
+  /** As `body`, with its footer. */
   readonly whole: string
   /** Set for an answer: its slice of the text, and the hash of the text up to its end. */
   readonly piece?: Piece | undefined
@@ -51,6 +60,7 @@ export interface Entry {
   readonly isUnsure?: true | undefined
   /** Where its card stands in the text (ids of the parts before it), and the calls that it reports. */
   readonly before?: readonly string[] | undefined
+  /** Set for a notice: the tool calls that it reports, as `partID:status`. */
   readonly told?: readonly string[] | undefined
   /** Why it is not there. */
   readonly reason?: string | undefined
@@ -87,20 +97,29 @@ export interface Piece {
 
 /** Everything that one chat was shown of one reply. Serialisable as JSON. */
 export interface Ledger {
+  /** Of this format. */
   readonly version: 1
   /** In the order in which they were posted. */
   readonly entries: readonly Entry[]
+  /** Where posted cards that stay stand in the text, oldest first. */
   readonly breaks: readonly Break[]
+  /** What notices and streams reported of tool calls: `partID:status`, `task:partID:status`. */
   readonly told: readonly string[]
+  /** The progress of each ask in the chat, by its request id. */
   readonly asks: Readonly<Record<string, AskState>>
   /** Cards of asks that were open in a ledger read from a version without this field. */
   readonly outdated?: readonly string[] | undefined
+  /** When the last notice was posted, in ms since the epoch. Absent before the first. */
   readonly noticeAt?: number | undefined
+  /** How many notices were posted. */
   readonly notices: number
+  /** How many heartbeats were posted. */
   readonly heartbeats: number
   /** Posts that may be on the screen twice or not at all. */
   readonly doubtful: number
+  /** Calls to the port, of all kinds. */
   readonly calls: number
+  /** How many of them were rate-limited. */
   readonly rateLimited: number
   /** Cards whose markup was refused: shown as plain text. */
   readonly plain: readonly string[]
@@ -110,6 +129,7 @@ export interface Ledger {
   readonly ids: Readonly<Record<string, string>>
 }
 
+/** The ledger of a reply that the chat was shown nothing of. */
 export const emptyLedger: Ledger = {
   version: 1,
   entries: [],

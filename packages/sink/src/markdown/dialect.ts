@@ -1,9 +1,12 @@
+import { textOf } from './character-references.ts'
 import { known, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
 /** The position of a list item. */
 export interface ItemPlace {
+  /** Whether its list is numbered. */
   readonly ordered: boolean
+  /** Counted from the number of the list's first item; from 1 in a list without numbers. */
   readonly number: number
   /** 0 in a top-level list. */
   readonly depth: number
@@ -16,25 +19,37 @@ export interface ItemPlace {
  * `content` was already written by the dialect.
  */
 export interface Dialect {
+  /** Text without markup: escapes what the platform would read as markup. */
   text(text: string): string
+  /** Bold. */
   strong(content: string): string
+  /** Italics. */
   em(content: string): string
+  /** Crossed out. */
   del(content: string): string
+  /** Code within a line. */
   codespan(text: string): string
   /** `lang` is the first word of the fence's info string. */
   code(text: string, lang: string | undefined): string
   /** `href` is untrusted and may be any URL. */
   link(content: string, href: string): string
+  /** `text` is the alternative text. `href` is untrusted and may be any URL. */
   image(text: string, href: string): string
+  /** `depth` is 1 for the largest, up to 6. */
   heading(content: string, depth: number): string
+  /** A paragraph. It may have several lines. */
   paragraph(content: string): string
+  /** One item of a list, with its mark. */
   item(content: string, place: ItemPlace): string
+  /** A list of written items. `depth` is 0 for a top-level list. */
   list(items: readonly string[], depth: number): string
   /** `depth` is 0 for a top-level quote. */
   blockquote(content: string, depth: number): string
   /** Default: a code block with aligned columns. */
   table?(table: Table): string
+  /** A horizontal rule. */
   hr(): string
+  /** A forced line break within a paragraph. */
   br(): string
   /** A tag as it was written: show it as text, never pass it on. Default: as `text`. */
   html?(text: string): string
@@ -229,22 +244,4 @@ const line: Dialect = {
   blockquote: same,
   hr: () => '',
   br: () => ' ',
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
-
-/** A text without the indentation of its lines, with character references resolved. */
-function textOf(raw: string): string {
-  const text = raw.includes('\n') ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
-  if (!text.includes('&')) return text
-  return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
-    name === undefined
-      ? character(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
-      : (ENTITIES[name] ?? ''),
-  )
-}
-
-function character(code: number): string {
-  const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
-  return none ? '\ufffd' : String.fromCodePoint(code)
 }

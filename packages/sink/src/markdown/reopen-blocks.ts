@@ -4,11 +4,13 @@ import { type Fence, known, lex, openFence, type Token } from './markdown.ts'
 export interface Carry {
   /** Quotes and items of lists, from the outermost. */
   readonly containers: readonly Container[]
+  /** The open code block. Undefined: none. */
   readonly fence?: Fence | undefined
   /** The first two lines of a table. */
   readonly table?: string | undefined
 }
 
+/** A quote or item of a list that is open at the end of a slice. */
 export type Container =
   | { readonly type: 'quote' }
   | {

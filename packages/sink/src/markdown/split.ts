@@ -2,9 +2,11 @@ import { cutOf } from './cut.ts'
 import { firstRow, type Row, reach } from './estimate.ts'
 import { type Carry, carryOf, closing, opening } from './reopen-blocks.ts'
 
+/** One piece of a text, as one message shows it. */
 export interface Slice {
   /** `[from, to)` in the source, in UTF-16 units. */
   readonly from: number
+  /** The end, exclusive: the next slice begins here. */
   readonly to: number
   /** The slice, valid Markdown on its own: carried fences, items and quotes are reopened, an open fence is closed. */
   readonly source: string
@@ -12,6 +14,7 @@ export interface Slice {
   readonly carry: Carry | undefined
 }
 
+/** How long slices may be, and how to measure them. */
 export interface SplitOptions {
   /** The most that a slice may measure. */
   readonly maxLength: number
@@ -24,6 +27,7 @@ export interface SplitOptions {
   readonly swells?: RegExp | undefined
   /** Where to begin, and the open constructs there. Default: at the beginning, none. */
   readonly from?: number | undefined
+  /** What is open at `from`: the `carry` of the slice before it. */
   readonly carry?: Carry | undefined
 }
 

@@ -1,7 +1,10 @@
+/** A Markdown table. */
 export interface Table {
   /** The text of the cells, without markup. */
   readonly header: readonly string[]
+  /** The text of the cells below the header, row by row, without markup. */
   readonly rows: readonly (readonly string[])[]
+  /** The alignment of each column. `null`: none was given. */
   readonly align: readonly ('left' | 'right' | 'center' | null)[]
 }
 

@@ -42,12 +42,17 @@ export interface Limits {
 
 /** A number of calls per interval, in ms. */
 export interface Budget {
+  /** The most calls within any `perMs`. */
   readonly calls: number
+  /** In ms. */
   readonly perMs: number
 }
 
+/** What a platform allows of buttons. */
 export interface ButtonLimits {
+  /** The most buttons in a row. */
   readonly perRow: number
+  /** The most rows below a message. */
   readonly rows: number
   /** In UTF-16 units. */
   readonly label: number

@@ -2,7 +2,9 @@ import type { Limits } from './limits.ts'
 
 /** Where messages go: a chat, and a thread or topic within it where the platform has them. */
 export interface Chat {
+  /** The platform's own id of the chat. */
   readonly id: string
+  /** The platform's own id of a thread or topic in it. Absent: the chat itself. */
   readonly thread?: string | undefined
   /**
    * `private`: one person and the bot. `shared`: several people can write. Channels set it when the id or an inbound
@@ -11,16 +13,20 @@ export interface Chat {
   readonly kind?: ChatKind | undefined
 }
 
+/** How many people can write in a chat. */
 export type ChatKind = 'private' | 'shared'
 
 /** A message on the platform, as the channel identifies it. Serialisable as JSON. */
 export interface MessageRef {
+  /** The platform's own id, unique in its chat. */
   readonly id: string
   /** When it was posted, by the platform's clock, in ms since the epoch. Absent if the platform does not say. */
   readonly postedAt?: number | undefined
 }
 
+/** A button below a message. */
 export interface Button {
+  /** Plain text, at most `ButtonLimits.label` long. */
   readonly label: string
   /** Returned when the button is pressed: short and impossible to guess. */
   readonly data: string
@@ -39,10 +45,13 @@ export interface Form {
   readonly questions: readonly FormQuestion[]
 }
 
+/** One question of a form. */
 export interface FormQuestion {
   /** Plain text, without Markdown. May be empty. */
   readonly header: string
+  /** The whole question, plain text. */
   readonly question: string
+  /** In the order to show. Empty if only free text is expected. */
   readonly options: readonly { readonly label: string; readonly description: string }[]
   /** Several options may be picked. */
   readonly multiple: boolean
@@ -71,6 +80,7 @@ export interface Bubble extends Rendered {
   readonly source: string
   /** The platform refused its markup: `text` equals `plain` and is sent unformatted. */
   readonly isPlain: boolean
+  /** Rows of buttons, from the top. Empty if it has none. */
   readonly buttons: readonly (readonly Button[])[]
   /** Set where `Limits.forms` is true and buttons alone are not enough. */
   readonly form?: Form | undefined
@@ -80,26 +90,35 @@ export interface Bubble extends Rendered {
 export interface Attachment {
   /** From a sink: one dot and an extension that desktops open as text. */
   readonly name: string
+  /** The content of the file, UTF-8 once sent. */
   readonly text: string
   /** A line of text to show with the file. */
   readonly caption: string
 }
 
+/** Where and how to post a message. */
 export interface PostOptions {
+  /** The chat to post in. */
   readonly chat: Chat
+  /** The message to reply to. If that is gone, the port posts without it. */
   readonly replyTo?: MessageRef | undefined
   /** Posts without a notification. */
   readonly silent: boolean
   /** The same for each try of one post. Idempotent platforms take it as their key. At most 32 characters. */
   readonly key: string
+  /** Aborts the call, as the sink was stopped. */
   readonly signal: AbortSignal
 }
 
+/** Where the message to change is. */
 export interface EditOptions {
+  /** The chat of the message. */
   readonly chat: Chat
+  /** Aborts the call, as the sink was stopped. */
   readonly signal: AbortSignal
 }
 
+/** Where the agent is at work, and at what. */
 export interface TypingOptions extends EditOptions {
   /** What the agent is doing, for platforms whose typing notice can say so. */
   readonly doing?: string | undefined
@@ -110,7 +129,9 @@ export interface TypingOptions extends EditOptions {
  * All reject with a `PortError`, whose type decides how the sink handles the failure.
  */
 export interface ChannelPort {
+  /** What the platform allows. */
   readonly limits: Limits
+  /** Posts a message and resolves with its reference. */
   post(bubble: Bubble, options: PostOptions): Promise<MessageRef>
   /** "Not modified" counts as success. */
   edit?(ref: MessageRef, bubble: Bubble, options: EditOptions): Promise<void>
@@ -118,9 +139,11 @@ export interface ChannelPort {
   remove?(ref: MessageRef, options: EditOptions): Promise<void>
   /** `false` withdraws a notice on platforms where it does not expire; other ports ignore it. */
   typing?(on: boolean, options: TypingOptions): Promise<void>
+  /** Posts a file with its caption as one message. Without it, all text goes into messages. */
   upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
   /** A reaction to a person's message: seen or done. Undefined removes it. */
   react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
+  /** The platform's own way to show growing text. Used with `Policy.delivery` `native`. */
   readonly stream?: NativeStream | undefined
 }
 
@@ -132,6 +155,7 @@ export interface PreviewStream {
   readonly kind: 'preview'
   /** The preview disappears after this time, in ms. The sink rewrites it before that. */
   readonly renewMs: number
+  /** Shows the preview, or replaces its text. */
   write(bubble: Bubble, options: EditOptions): Promise<void>
 }
 
@@ -147,9 +171,13 @@ export interface AppendStream {
   readonly maxMs: number
   /** The most that one stream takes, in the unit of `measure`. A longer text must never measure less. */
   readonly maxLength: number
+  /** The length of a text, in the unit of `maxLength`. */
   measure(text: string): number
+  /** Posts a message as a stream, with its first text. */
   open(piece: StreamPiece, options: PostOptions): Promise<MessageRef>
+  /** Adds to an open stream. */
   append(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
+  /** Adds the last text and ends the stream. The message stays. */
   close(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
 }
 
@@ -165,8 +193,11 @@ export interface StreamPiece {
 
 /** A tool call. */
 export interface Task {
+  /** The id of the part with the call: the same each time the task is sent. */
   readonly id: string
+  /** One line, plain text. */
   readonly title: string
+  /** How far the call got. */
   readonly status: 'pending' | 'running' | 'done' | 'failed'
 }
 
@@ -191,6 +222,7 @@ export type PortErrorType =
   | 'unparsable'
   | 'ambiguous'
 
+/** When and what to try again after a failure. */
 export interface PortErrorOptions extends ErrorOptions {
   /** Set for `rate-limited`. */
   readonly retryAfterMs?: number | undefined
@@ -201,8 +233,11 @@ export interface PortErrorOptions extends ErrorOptions {
 /** A failed port call. Its message never contains a token. */
 export class PortError extends Error {
   override readonly name = 'PortError'
+  /** Decides how the sink handles the failure. */
   readonly type: PortErrorType
+  /** When to try again, in ms from now. Set for `rate-limited`, if the platform says so. */
   readonly retryAfterMs: number | undefined
+  /** What has to wait until then: this chat, or all chats of the client. */
   readonly scope: 'chat' | 'client'
 
   constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {

@@ -18,6 +18,7 @@ export interface Clause {
   run(): Promise<void>
 }
 
+/** The channel to test, and what it can't do. */
 export interface ContractOptions {
   /** The channel's name. */
   readonly name: string

@@ -4,19 +4,24 @@ import type { PortErrorType } from '../port/port.ts'
 
 /** A fault of one call. Calls of all verbs but typing are counted, from 1. */
 export interface FakeFault {
+  /** Which call it hits, from 1. */
   readonly call: number
   /**
    * An error type: the call fails without being executed. `done`: it is executed but fails as ambiguous. `deleted`: a
    * person first removes the newest message. `fixed` also closes open streams.
    */
   readonly type: PortErrorType | 'done' | 'deleted'
+  /** With `rate-limited`: the time to wait that the error names, in ms. Default 2,000. */
   readonly retryAfterMs?: number | undefined
 }
 
+/** What the chat allows, and what goes wrong in it. */
 export interface FakeOptions {
+  /** The time of the chat: limits, typing and streams count by it. */
   readonly clock: Clock
   /** Overrides for the default: a chat with edits, a call a second, 400 units each. */
   readonly limits?: Partial<Limits> | undefined
+  /** What goes wrong. Default: nothing. */
   readonly faults?: readonly FakeFault[] | undefined
   /** The kind of its native stream. Default `preview`. */
   readonly stream?: 'preview' | 'append' | undefined
@@ -24,6 +29,7 @@ export interface FakeOptions {
   readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
 }
 
+/** The limits of a chat by default: small, so that tests reach them soon. */
 export const fakeLimits: Limits = {
   maxLength: 400,
   edits: true,

@@ -17,13 +17,21 @@ import { type FakeFault, type FakeOptions, fakeLimits } from './fake-options.ts'
 
 /** A message as a person sees it. */
 export interface FakeMessage {
+  /** `1`, `2`, … in the order of posting. */
   readonly id: string
+  /** The chat that it was posted in. */
   readonly chat: Chat
+  /** The bubble's text in its latest version; for a file, its caption. */
   readonly text: string
+  /** Rows of buttons, from the top. Empty if it has none. */
   readonly buttons: Bubble['buttons']
+  /** The id of the message that it replies to. */
   readonly replyTo?: string | undefined
+  /** Whether it was posted without a notification. */
   readonly isSilent: boolean
+  /** How many edits were applied. */
   readonly edits: number
+  /** Set if it was uploaded. */
   readonly file?: Attachment | undefined
   /** An open stream, until this time. */
   readonly openUntil?: number | undefined
@@ -33,6 +41,7 @@ export interface FakeMessage {
 
 /** An in-memory chat that enforces its limits: for tests of sinks, and as an example of a port. */
 export interface Fake {
+  /** The port to give to a sink. */
   readonly port: ChannelPort
   /** The visible messages, oldest first. */
   screen(): readonly FakeMessage[]
@@ -40,6 +49,7 @@ export interface Fake {
   readonly posted: readonly FakeMessage[]
   /** The text of the current preview. */
   preview(): string | undefined
+  /** Whether the chat shows a typing notice now. */
   isTyping(): boolean
   /** How many messages notified. */
   readonly notifications: number
@@ -52,6 +62,7 @@ export interface Fake {
 /** Renders Markdown unchanged: its length is the source's length. */
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
+/** Makes an empty chat on the given clock. */
 export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream }: FakeOptions): Fake {
   const limits = { ...fakeLimits, ...given }
   const messages: FakeMessage[] = []

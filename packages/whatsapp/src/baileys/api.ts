@@ -2,6 +2,7 @@
 export interface BaileysQuoted {
   /** WhatsApp's message key. In groups it includes the author. */
   readonly key: { remoteJid: string; fromMe: boolean; id: string; participant?: string }
+  /** What the quote shows. */
   readonly message: { conversation: string }
 }
 
@@ -16,6 +17,7 @@ export type BaileysContent =
 export interface BaileysSendOptions {
   /** The message's id. Receivers ignore a second message with the same id. */
   messageId?: string
+  /** The message to reply to. */
   quoted?: BaileysQuoted
 }
 
@@ -37,9 +39,13 @@ export interface BaileysAck {
 
 /** The part of a Baileys socket, from `makeWASocket()`, that is used. A reconnect needs a new socket. */
 export interface BaileysSocket {
+  /** Sends to a person or group, by its JID. */
   sendMessage(jid: string, content: BaileysContent, options?: BaileysSendOptions): Promise<unknown>
+  /** Shows or withdraws "typing". */
   sendPresenceUpdate(type: 'composing' | 'paused', jid?: string): Promise<void>
+  /** Marks messages as read. */
   readMessages(keys: BaileysQuoted['key'][]): Promise<void>
+  /** The socket's events. */
   readonly ev: {
     on<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
     off<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
@@ -53,6 +59,7 @@ export interface BaileysSocket {
     | undefined
   /** The login's mapping of LIDs to phone numbers. Without it, only mappings found in messages are known. */
   readonly signalRepository?: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } } | undefined
+  /** The account that the socket is logged in with. Absent before the login. */
   readonly user?: { readonly id: string; readonly lid?: string } | undefined
 }
 

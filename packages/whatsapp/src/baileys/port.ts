@@ -19,6 +19,7 @@ export interface BaileysPortOptions {
   readonly replyTo?: string | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 60,000. */
   readonly timeoutMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

@@ -27,6 +27,7 @@ export interface BaileysSinkOptions {
    * The message to reply to, and to mark as read: its id, a slash and its author, as in an inbound's `messageRef.id`.
    */
   readonly replyTo?: string | undefined
+  /** How replies are shown. Fields left out have the defaults of `Policy`. */
   readonly policy?: Partial<Policy> | undefined
   /** Default: English. Questions name the numbers that answer them. */
   readonly words?: Partial<Words> | undefined
@@ -41,6 +42,7 @@ export interface BaileysSinkOptions {
   readonly store?: LedgerStore | undefined
   /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

@@ -3,8 +3,11 @@ export type CloudMessage = Readonly<Record<string, unknown>>
 
 /** A file to upload. */
 export interface CloudMedia {
+  /** The file's name. */
   readonly name: string
+  /** Its MIME type: `text/plain`. */
   readonly mediaType: string
+  /** Its content, UTF-8 once sent. */
   readonly text: string
 }
 

@@ -9,6 +9,7 @@ import { buttonsBodyLength, captionLength, cloudLimits, textLength } from './lim
 
 /** Options of `createCloudPort`. */
 export interface CloudPortOptions {
+  /** The client of the number to write from. */
   readonly client: CloudClient
   /** The person to write to, the chat id of an inbound: a number, or a business-scoped user id. */
   readonly to: string
@@ -18,6 +19,7 @@ export interface CloudPortOptions {
   readonly listLabel?: string | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

@@ -25,6 +25,7 @@ export interface WhatsAppSinkOptions {
    * Default: tool notices at most every 60 s, a heartbeat after 3 min, code of more than 2,000 UTF-16 units as a file.
    */
   readonly policy?: Partial<Policy> | undefined
+  /** Words to use in place of the English ones. Fields left out stay English. */
   readonly words?: Partial<Words> | undefined
   /**
    * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: the chat's
@@ -37,6 +38,7 @@ export interface WhatsAppSinkOptions {
   readonly store?: LedgerStore | undefined
   /** Default: errors are dropped. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 

@@ -1,5 +1,5 @@
 import { type PermissionAsk, systemClock, visible } from '@reply/core'
-import { words } from '../../words.ts'
+import { words } from '../../english.ts'
 import { acting, begin, go, patienceMs } from './acting.ts'
 import { numbered, type Permitting, permissionOf, replyOf } from './script.ts'
 import { type Demand, must, type Stage, textsOn, until } from './stage.ts'

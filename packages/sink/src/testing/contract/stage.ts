@@ -3,10 +3,13 @@ import { type Bubble, type ChannelPort, type Chat, type MessageRef, PortError, t
 
 /** A message as a person in the chat sees it. */
 export interface SeenMessage {
+  /** The platform's id, as in `MessageRef.id`. */
   readonly id: string
   /** The readable text, markup already applied. */
   readonly text: string
+  /** Whether it was posted without a notification. */
   readonly isSilent: boolean
+  /** Rows of buttons, from the top. Empty if it has none. */
   readonly buttons: readonly (readonly { readonly label: string; readonly data: string }[])[]
   /** The id of the message that it replies to. */
   readonly replyTo?: string | undefined
@@ -30,8 +33,11 @@ export type StageFault = 'rate-limited' | 'refused' | 'unreachable' | 'unanswere
 
 /** A port on its fake platform, with an empty chat. */
 export interface Stage {
+  /** The port to test. */
   readonly port: ChannelPort
+  /** The channel's renderer. */
   readonly render: Render
+  /** The chat that the port writes in. */
   readonly chat: Chat
   /** The clock of the port and its platform. Default: the system's. */
   readonly clock?: Clock | undefined
@@ -51,6 +57,7 @@ export interface Stage {
   notifications(): number
   /** Strings that no error may contain: tokens, keys, URLs with them. */
   readonly secrets?: readonly string[] | undefined
+  /** Stops the fake platform. Called at the end of each clause. */
   close(): Promise<void>
 }
 

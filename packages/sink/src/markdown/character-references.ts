@@ -1,0 +1,17 @@
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
+
+/** A text without the indentation of its lines, with character references resolved. */
+export function textOf(raw: string): string {
+  const text = raw.includes('\n') ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
+    name === undefined
+      ? character(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
+      : (ENTITIES[name] ?? ''),
+  )
+}
+
+function character(code: number): string {
+  const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
+  return none ? '\ufffd' : String.fromCodePoint(code)
+}

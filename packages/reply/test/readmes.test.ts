@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
@@ -13,15 +13,16 @@ const programs = readmes.flatMap((path) => {
     ([, text = '']) => text,
   )
   const whole = blocks.filter((text) => /^import \{[^}]*\bconnect\b/m.test(text))
-  return whole.map((text, at) => ({ name: `${path.replaceAll('/', '-')}-${at + 1}.ts`, text }))
+  return whole.map((text, at) => ({ home: dirname(path), name: `program-${at + 1}.ts`, text }))
 })
 
 test('every complete program in a README type-checks', () => {
-  // Inside the repository, so that imports resolve as they do for its packages.
-  const folder = mkdtempSync(join(root, 'node_modules/.readmes-'))
+  // Inside each package, so that imports resolve as they do for it.
+  const folders = new Map([...new Set(programs.map(({ home }) => home))].map((home) => [home, folderIn(home)]))
   try {
-    for (const { name, text } of programs) writeFileSync(join(folder, name), text)
-    const files = programs.map(({ name }) => name)
+    const files = programs.map(({ home, name }) => join(folders.get(home) ?? expect.fail(), name))
+    for (const [at, { text }] of programs.entries()) writeFileSync(files[at] ?? expect.fail(), text)
+    const folder = folders.get('.') ?? expect.fail()
     writeFileSync(
       join(folder, 'tsconfig.json'),
       JSON.stringify({ extends: join(root, 'tsconfig.test.json'), files, include: [] }),
@@ -35,6 +36,12 @@ test('every complete program in a README type-checks', () => {
     )
     expect([files.length > 8, stdout, status]).toEqual([true, '', 0])
   } finally {
-    rmSync(folder, { recursive: true })
+    for (const folder of folders.values()) rmSync(folder, { recursive: true })
   }
 })
+
+function folderIn(home: string): string {
+  const modules = join(root, home, 'node_modules')
+  mkdirSync(modules, { recursive: true })
+  return mkdtempSync(join(modules, '.readmes-'))
+}

@@ -24,7 +24,9 @@ export type Change =
   | {
       readonly type: 'partRemoved'
       readonly part: Part
+      /** Where it was. */
       readonly index: number
+      /** `removed`: by the server. `abandoned`: its step was retried. `reverted`: its message was undone. */
       readonly reason: 'removed' | 'abandoned' | 'reverted'
     }
   /**
@@ -35,7 +37,9 @@ export type Change =
       readonly type: 'toolProgressed'
       readonly part: ToolPart
       readonly index: number
+      /** The same as `part.state.status`. */
       readonly status: ToolStatus
+      /** `payload`: the status stayed, something else changed. */
       readonly changed: 'status' | 'payload'
     }
   | { readonly type: 'stepFinished'; readonly messageID: string; readonly cost: number; readonly tokens: Tokens }
@@ -45,7 +49,9 @@ export type Change =
   | {
       readonly type: 'questionReplied'
       readonly ask: QuestionAsk
+      /** One list per question, in order: labels or free text. */
       readonly answers: readonly (readonly string[])[]
+      /** In ms since the epoch. Absent if its asking was missed. */
       readonly askedAt?: number | undefined
     }
   | { readonly type: 'questionRejected'; readonly ask: QuestionAsk; readonly askedAt?: number | undefined }
@@ -55,6 +61,7 @@ export type Change =
       readonly ask: PermissionAsk
       /** Not named `reply`: an observer receives the whole reply under that name. */
       readonly answer: PermissionReply
+      /** In ms since the epoch. Absent if its asking was missed. */
       readonly askedAt?: number | undefined
     }
   /**
@@ -68,8 +75,11 @@ export type Change =
   | { readonly type: 'askWithdrawn'; readonly ask: Ask }
   | {
       readonly type: 'sessionRetried'
+      /** Counts the retries of this call, from 1. Absent if the server doesn't say. */
       readonly attempt?: number | undefined
+      /** Why the call failed, in the provider's words. May be empty. */
       readonly message: string
+      /** When the server tries again, in ms since the epoch. */
       readonly nextAt?: number | undefined
     }
   /** `text` is "Name: message". An error doesn't always end the reply; `replySettled` does. */

@@ -32,6 +32,7 @@ export type ReplyErrorType =
  * credential.
  */
 export class ReplyError extends Error {
+  /** What went wrong: decide by it, not by the message. */
   readonly type: ReplyErrorType
 
   constructor(type: ReplyErrorType, message: string, options?: { readonly cause?: unknown }) {

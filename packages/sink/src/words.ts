@@ -59,10 +59,15 @@ export interface Words {
   arrived: string
   /** What to do about a failure, added to `failed`. */
   cures: {
+    /** The provider refused the key: HTTP 401 or 403. */
     credentials: string
+    /** The context is full. */
     context: string
+    /** Too many calls: HTTP 429. */
     rate: string
+    /** The provider failed: HTTP 500 and above. */
     provider: string
+    /** Any other failure that the server calls retryable. */
     again: string
   }
   /** Below an answer that ended at the model's output limit. */

@@ -9,6 +9,7 @@ import { TestingError } from './error.ts'
 /** The repository's primary test version; `npm install` brings it on Linux x64. */
 export const defaultVersion = '1.18.33'
 
+/** Which OpenCode to run, and where to keep it. */
 export interface BinaryOptions {
   /** Default {@link defaultVersion}. */
   readonly version?: string
@@ -39,6 +40,7 @@ const isMusl = (): boolean => existsSync('/etc/alpine-release')
 
 const executable = process.platform === 'win32' ? 'opencode.exe' : 'opencode'
 
+/** Where versions other than the installed one are cached. */
 export const cacheFolder = (): string =>
   process.env.REPLY_OPENCODE_CACHE ??
   join(process.env.XDG_CACHE_HOME ?? process.env.LOCALAPPDATA ?? join(homedir(), '.cache'), 'reply', 'opencode')

@@ -2,12 +2,15 @@
 export interface OpencodeConfig {
   /** Per tool, or per tool and pattern; the last matching rule wins. */
   readonly permission?: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>>
+  /** The setting `agent`, by the agent's name. */
   readonly agent?: Readonly<Record<string, unknown>>
+  /** Slash commands by name, without the slash. `template` is the prompt. */
   readonly command?: Readonly<Record<string, Command>>
   /** Written only for servers from 1.18: older ones refuse the whole file. */
   readonly subagentDepth?: number
   /** The model's context window in tokens; default 200,000. */
   readonly contextLimit?: number
+  /** The model's output limit in tokens; default 8,000. */
   readonly outputLimit?: number
   /** Any other settings, unchanged. */
   readonly extra?: Readonly<Record<string, unknown>>

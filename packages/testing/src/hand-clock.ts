@@ -1,11 +1,14 @@
 /** A clock that only moves by hand. Fits every `clock` option of our packages. */
 export interface HandClock {
+  /** Ms since the epoch: what has passed, and the steps. */
   now(): number
+  /** Ms since the epoch without the steps. Never goes back. */
   monotonic(): number
   /**
    * Sets the wall clock forward, or back with a negative number. No time passes: timers and `monotonic` don't notice.
    */
   step(byMs: number): void
+  /** Calls `run` when `advance` reaches that time. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
   /** Lets time pass: runs due timers in order, and awaits `rest` between two so that the program can settle. */
   advance(durationMs: number, rest?: () => Promise<void>): Promise<void>

@@ -8,9 +8,11 @@ import { freePort } from './port.ts'
 import { createProject } from './project.ts'
 import { startServer } from './server.ts'
 
+/** The server to launch, and the project that it works in. */
 export interface LaunchOptions extends BinaryOptions {
   /** The model for the server, or its base URL. */
   readonly model: Pick<Model, 'url'> | string
+  /** Settings to add to the project's `opencode.json`. */
   readonly config?: OpencodeConfig
   /** Files of the throw-away project, committed before the server starts. */
   readonly files?: Readonly<Record<string, string>>
@@ -29,17 +31,23 @@ export interface LaunchOptions extends BinaryOptions {
   readonly warm?: boolean
 }
 
+/** A running OpenCode server in a throw-away home and project. */
 export interface Opencode {
+  /** The server's address: `http://127.0.0.1:…`. */
   readonly url: string
+  /** The server's version. */
   readonly version: string
   /** The project's directory, in the server's spelling. */
   readonly directory: string
   /** The throw-away folder that holds home and project. */
   readonly root: string
+  /** The throw-away home folder. */
   readonly home: string
+  /** The port that it listens on, also after `restart`. */
   readonly port: number
   /** The server's stdout and stderr, the last 64 KB. */
   output(): string
+  /** Writes files into the project, without committing them. */
   write(files: Readonly<Record<string, string>>): Promise<void>
   /** Kills the server, as a crash would; home and project stay. */
   kill(): Promise<void>

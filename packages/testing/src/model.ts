@@ -5,7 +5,9 @@ import { type Asked, readRequest } from './request.ts'
 import type { Pieces, Script, Scripts, Step } from './script.ts'
 import { speak } from './speak.ts'
 
+/** What the scripted model answers, and how it streams. */
 export interface ModelOptions {
+  /** The scripts by the name that a prompt gives in `[scenario:name]`. */
   readonly scripts: Scripts
   /** The script for prompts that name none; by default the answer says that a script is missing. */
   readonly fallback?: string
@@ -22,12 +24,15 @@ export interface ModelOptions {
   readonly port?: number
 }
 
+/** A request for an answer, with the script and step that it asks for. */
 export interface ModelRequest extends Asked {
   /** 0 for the first request of a step, 1 for its first repetition, … */
   readonly attempt: number
+  /** The request's JSON body, as the server sent it. */
   readonly body: unknown
 }
 
+/** A scripted model behind an HTTP server that speaks the OpenAI-compatible protocol. */
 export interface Model {
   /** The base URL for a provider, ending in `/v1`. */
   readonly url: string

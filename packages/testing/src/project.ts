@@ -4,14 +4,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
+/** A throw-away home and project. */
 export interface Project {
   /** The throw-away folder that contains everything below. */
   readonly root: string
+  /** The throw-away home folder, empty at first. */
   readonly home: string
   /** A git repository with one commit. */
   readonly directory: string
   /** Writes files into the project, e.g. `{ 'src/a.ts': '…' }`, without committing them. */
   write(files: Readonly<Record<string, string>>): Promise<void>
+  /** Removes `root` with everything in it. */
   remove(): Promise<void>
 }
 

@@ -6,9 +6,13 @@ import { TestingError } from './error.ts'
 
 /** What our client did, in order: answers to questions and permissions, aborts and prompts. */
 export interface Posted {
+  /** `POST`, `DELETE`, … in capitals. */
   readonly method: string
+  /** Without the query. */
   readonly path: string
+  /** The JSON body as sent. Absent if there was none. */
   readonly body?: unknown
+  /** The HTTP status of the response. */
   readonly status: number
 }
 
@@ -26,24 +30,35 @@ export interface SessionTruth {
   readonly status?: unknown
 }
 
+/** What the server says over REST at the end of a recording, to compare with what the stream told. */
 export interface Truth {
+  /** The server's version. */
   readonly version: string
+  /** The name of the scenario that was played. */
   readonly scenario: string
+  /** The project's directory as recordings write it: `/project`. */
   readonly directory: string
   /** The sessions that our client created, in order. */
   readonly roots: readonly string[]
+  /** The final state of every session, sub-agents' included, by id. */
   readonly sessions: Readonly<Record<string, SessionTruth>>
+  /** What our client posted, in order. */
   readonly posted: readonly Posted[]
 }
 
+/** Names one recording. */
 export interface RecordingName {
+  /** The server's version; see `recordedVersions`. */
   readonly version: string
+  /** The name of a scenario; see `scenarios`. */
   readonly scenario: string
 }
 
+/** The events of one scenario on one server, with the state that they led to. */
 export interface Recording extends RecordingName {
   /** Raw SSE bytes, from `server.connected` until the server was quiet. */
   readonly bytes: Uint8Array
+  /** The state at the end, over REST. */
   readonly truth: Truth
   /**
    * The replies that a live `watch` produced during the recording, in order of opening, filtered by `lasting`.

@@ -1,9 +1,14 @@
 /** What a recording must not reveal about the machine that made it. */
 export interface Machine {
+  /** The project's directory; written as `/project`. */
   readonly directory: string
+  /** The home folder; written as `/home/user`. */
   readonly home: string
+  /** The folder that contains both; written as `/tmp/reply`. */
   readonly root: string
+  /** The port of the OpenCode server; written as 4096. */
   readonly serverPort: number
+  /** The port of the scripted model; written as 4095. */
   readonly modelPort: number
 }
 

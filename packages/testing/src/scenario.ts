@@ -3,22 +3,29 @@ import { type Script, type Scripts, type Step, scenarioToken } from './script.ts
 
 /** A named situation: what the model says, and how the server is set up for it. */
 export interface Scenario {
+  /** Names the scenario and its first script. */
   readonly name: string
   /** One sentence: what a recording of it shows. */
   readonly shows: string
   /** By the name in the token; the script with the scenario's own name answers its first prompt. */
   readonly scripts: Scripts
+  /** Settings of the server. Default: none besides the scripted model. */
   readonly config?: OpencodeConfig
+  /** Files of the project, by path. Default: only its README. */
   readonly files?: Readonly<Record<string, string>>
+  /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   /** Whether the model keeps connections open between requests; default true. */
   readonly keepAlive?: boolean
 }
 
+/** What the model says in a scenario, and how the server is set up. */
 export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   /** Steps of the script with the scenario's own name. */
   readonly steps: readonly Step[]
+  /** The answer to a title request. */
   readonly title?: string
+  /** The answer to a summary request (compaction). */
   readonly summary?: Step
   /** Further scripts, by the name after `scenario/`. */
   readonly more?: Readonly<Record<string, readonly Step[]>>

@@ -22,6 +22,7 @@ export type Piece =
 
 type Headers = Readonly<Record<string, string>>
 
+/** One answer of the model, in order. */
 export type Pieces = readonly Piece[]
 
 /**
@@ -35,6 +36,7 @@ export type Step =
 
 /** The nth step answers the request that has n answered tool rounds since the message that names the script. */
 export interface Script {
+  /** By the number of the step. */
   readonly steps: readonly Step[]
   /** The answer to a title request. */
   readonly title?: string
@@ -42,16 +44,24 @@ export interface Script {
   readonly summary?: Step
 }
 
+/** Scripts by the name that a prompt gives. */
 export type Scripts = Readonly<Record<string, Script>>
 
+/** Visible text, in pieces of `chunk` code points. */
 export const text = (words: string, chunk?: number): Piece =>
   chunk === undefined ? { type: 'text', text: words } : { type: 'text', text: words, chunk }
+/** Thinking before an answer. */
 export const reasoning = (words: string): Piece => ({ type: 'reasoning', text: words })
+/** A call of the tool with that name. */
 export const tool = (name: string, input: unknown): Piece => ({ type: 'tool', tool: name, input })
+/** Waits until the test releases it; see `Model.release`. */
 export const hold = (name: string): Piece => ({ type: 'hold', name })
+/** Breaks the connection in mid-answer. */
 export const cut: Piece = { type: 'cut' }
+/** Answers with an HTTP error. */
 export const failure = (status: number, message: string, headers?: Headers): Piece =>
   headers === undefined ? { type: 'error', status, message } : { type: 'error', status, message, headers }
+/** The tokens to report for the answer. */
 export const usage = (input: number, output: number): Piece => ({ type: 'usage', input, output })
 
 const token = /\[scenario:([\w./-]+)\]/g

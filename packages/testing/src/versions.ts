@@ -1,9 +1,13 @@
 /** The servers of the recordings, oldest first. */
 export const recordedVersions = ['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'] as const
 
+/** A scenario that a server can't play. */
 export interface Unsupported {
+  /** The server's version. */
   readonly version: string
+  /** The name of the scenario. */
   readonly scenario: string
+  /** Why not, in one sentence. */
   readonly reason: string
 }
 

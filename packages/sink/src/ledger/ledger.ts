@@ -25,6 +25,7 @@ export interface Entry {
   readonly key: string
   /** The card that it shows, or shows a piece of. */
   readonly card: string
+  /** The type of that card. */
   readonly type: CardType
   /** What is known of it on the platform. */
   readonly state: EntryState

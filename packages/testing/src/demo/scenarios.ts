@@ -5,6 +5,7 @@ import { shopSteps } from './shop.ts'
 
 /** A scenario that needs only its prompt: it runs in the demo's sample project. */
 export interface DemoScenario extends Scenario {
+  /** The prompt to send, as a person would write it. */
   readonly prompt: string
 }
 

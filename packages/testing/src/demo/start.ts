@@ -5,6 +5,7 @@ import { startModel } from '../model.ts'
 import { demoFiles } from './project.ts'
 import { demoScenarios } from './scenarios.ts'
 
+/** What the demo plays, and how fast. */
 export interface DemoOptions extends BinaryOptions {
   /** A name of {@link demoScenarios}; default the first. */
   readonly scenario?: string
@@ -14,14 +15,17 @@ export interface DemoOptions extends BinaryOptions {
   readonly chunk?: number
 }
 
+/** A running demo. */
 export interface Demo {
   /** The OpenCode server's URL. */
   readonly url: string
   /** The sample project's directory, in the server's spelling. */
   readonly directory: string
+  /** The name of the scenario that it plays. */
   readonly scenario: string
   /** The prompt to send; any other prompt plays the scenario too. */
   readonly prompt: string
+  /** The version of the OpenCode server. */
   readonly version: string
   /** Stops server and model and removes the project. */
   stop(): Promise<void>

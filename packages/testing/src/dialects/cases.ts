@@ -59,6 +59,7 @@ export const markdownCases = {
   everything: '# T\n\ntext **b** `c`\n\n1. one\n   - two\n\n> q\n\n```py\nx = 1\n```\n\n| a |\n|---|\n| b |',
 } as const
 
+/** The name of a case. */
 export type MarkdownCase = keyof typeof markdownCases
 
 /** A channel's rendering of each case, as the text sent to the platform. */

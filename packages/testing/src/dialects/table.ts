@@ -7,6 +7,7 @@ import { whatsappRenderings } from './whatsapp.ts'
 /** The channels that render Markdown. A channel in this list must answer every case, or the code doesn't compile. */
 export type RenderingChannel = 'discord' | 'slack' | 'telegram' | 'whatsapp'
 
+/** How each channel renders each case. */
 export const renderings: Readonly<Record<RenderingChannel, Renderings>> = {
   discord: discordRenderings,
   slack: slackRenderings,

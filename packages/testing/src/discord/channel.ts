@@ -12,6 +12,7 @@ export interface DiscordChannel {
   readonly kind?: DiscordChannelKind
   /** For a thread: its parent channel. */
   readonly parentId?: string
+  /** The channel's name. Default: none. */
   readonly name?: string
   /** Whether the bot can see it but not write there. Default false. */
   readonly isClosed?: boolean
@@ -19,6 +20,7 @@ export interface DiscordChannel {
   readonly isArchived?: boolean
 }
 
+/** An account that writes or presses. */
 export interface DiscordUser {
   /** 17 to 19 digits. */
   readonly id: string
@@ -41,9 +43,13 @@ export type DiscordComponent =
       readonly max: number
     }
 
+/** One option of a select. */
 export interface DiscordOption {
+  /** What people see. */
   readonly label: string
+  /** What the bot receives when it is picked. */
   readonly value: string
+  /** A line below the label. Absent if there is none. */
   readonly description?: string
 }
 

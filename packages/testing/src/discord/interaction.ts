@@ -6,6 +6,7 @@ import { refusals } from './refusal.ts'
 
 /** A person's action that waits for an answer. It changes as the bot answers, or doesn't. */
 export interface DiscordInteraction {
+  /** The interaction's id, a snowflake. */
   readonly id: string
   /**
    * `waiting`: the person sees a spinner. `deferred`: acknowledged without content yet. `answered`: with a text, a

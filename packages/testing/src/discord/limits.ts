@@ -1,6 +1,8 @@
 /** A number of calls per time window; the window begins with its first call. */
 export interface DiscordAllowance {
+  /** The most calls in a window. */
   readonly count: number
+  /** The length of the window, in ms. */
   readonly perMs: number
 }
 
@@ -60,4 +62,5 @@ export const buckets = {
   followUp: { count: 5, perMs: 2000 },
 } as const satisfies Record<string, DiscordAllowance>
 
+/** A kind of call with an allowance of its own. */
 export type DiscordBucket = keyof typeof buckets

@@ -7,17 +7,25 @@ import { invalidForm, tooLong } from './refusal.ts'
 
 /** A dialog that is open for a person. */
 export interface DiscordModal {
+  /** The id that the bot gave it. */
   readonly customId: string
+  /** The dialog's headline. */
   readonly title: string
+  /** From the top. */
   readonly fields: readonly DiscordField[]
   /** Text between the fields. */
   readonly texts: readonly string[]
 }
 
+/** A field of a dialog: a text, or a select of `min` to `max` options. `most` is the longest text, in UTF-16 units. */
 export type DiscordField = {
+  /** The field's name. */
   readonly label: string
+  /** A line below the label. Absent if there is none. */
   readonly description?: string
+  /** The id that the bot gave it. */
   readonly customId: string
+  /** Whether it must be filled in. */
   readonly isRequired: boolean
 } & (
   | { readonly type: 'select'; readonly options: readonly DiscordOption[]; readonly min: number; readonly max: number }

@@ -7,6 +7,7 @@ import type { DiscordField, DiscordModal } from './modal.ts'
 import { channelOf, contextOf, gatewayFieldsOf, guildId, isOutside, messageOf, userOf } from './wire.ts'
 import { putPost, type World } from './world.ts'
 
+/** Which person acts. */
 export interface DiscordFrom {
   /** Default: the person 800000000000000001. */
   readonly from?: DiscordUser

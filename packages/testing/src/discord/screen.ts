@@ -3,7 +3,9 @@ import { readDiscord } from './markdown.ts'
 
 /** A message as a person sees it. */
 export interface DiscordMessage {
+  /** The message's id, a snowflake. */
   readonly messageId: string
+  /** `bot` for the bot under test; `user` for every other author. */
   readonly from: 'bot' | 'user'
   /** As a person reads it, with its markup applied. */
   readonly text: string
@@ -11,9 +13,13 @@ export interface DiscordMessage {
   readonly source: string
   /** Rows of buttons and selects. */
   readonly rows: readonly (readonly DiscordComponent[])[]
+  /** The attached files. Empty if there are none. */
   readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[]
+  /** The id of the message that it replies to. */
   readonly replyTo: string | undefined
+  /** Whether it was posted without a notification. */
   readonly isSilent: boolean
+  /** How often it was edited. */
   readonly editedTimes: number
   /** Emoji from the bot and from people. */
   readonly reactions: readonly string[]

@@ -9,15 +9,21 @@ import type { World } from './world.ts'
 
 /** A received call and its response. */
 export interface DiscordCall {
+  /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
+  /** The kind of call. */
   readonly name: DiscordCallName
+  /** The channel or thread that it is about. */
   readonly channelId: string
   /** The payload; for files, the names. */
   readonly body: Readonly<Record<string, unknown>>
+  /** The names of uploaded files. */
   readonly files: readonly string[]
+  /** The server's status, even if the client got another answer or none. Absent if the call was never taken. */
   readonly status?: number
   /** Discord's error code. */
   readonly code?: number
+  /** The fault that hit it. Absent if none did. */
   readonly fault?: DiscordFault['type']
 }
 

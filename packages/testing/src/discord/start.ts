@@ -12,6 +12,7 @@ import { type DiscordMessage, screenOf } from './screen.ts'
 import { createRest, type DiscordCall } from './server.ts'
 import { createWorld } from './world.ts'
 
+/** The bot, its channels, and what goes wrong. */
 export interface DiscordOptions {
   /** The bot's token. */
   readonly token: string
@@ -31,6 +32,7 @@ export interface DiscordOptions {
 export interface FakeDiscord extends Person {
   /** For `new REST({ api })`, and for a `Client`'s `rest`. */
   readonly url: string
+  /** The bot's token, as given. */
   readonly token: string
   /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly DiscordCall[]

@@ -3,6 +3,7 @@ import { freePort } from '../port.ts'
 import { type CarriedFrame, type Carrier, createCarrier, type Timer } from './carry.ts'
 import { type Fault, isStreamFault, type RequestFault, type StreamFault } from './fault.ts'
 
+/** The server behind the proxy, and what goes wrong on the way. */
 export interface ProxyOptions {
   /** The server behind it, such as "http://127.0.0.1:4096". */
   readonly target: string
@@ -14,6 +15,7 @@ export interface ProxyOptions {
   readonly clock?: Timer
 }
 
+/** A frame that went out to a client. */
 export interface PassedFrame extends CarriedFrame {
   /** The number of the event stream, from 1. */
   readonly connection: number
@@ -21,6 +23,7 @@ export interface PassedFrame extends CarriedFrame {
 
 /** A request as the proxy saw it. */
 export interface ProxiedRequest {
+  /** `GET`, `POST`, … in capitals. */
   readonly method: string
   /** Without the query. */
   readonly path: string
@@ -31,7 +34,9 @@ export interface ProxiedRequest {
   readonly status?: number
 }
 
+/** A proxy between a client and a server, which breaks things on request. */
 export interface FaultProxy {
+  /** Its address, to use in place of the server's. */
   readonly url: string
   /** How many event streams were opened. */
   readonly streams: number
@@ -54,6 +59,7 @@ export interface FaultProxy {
   refuse(): Promise<void>
   /** Resumes stalled streams, including everything held back, and accepts connections again. */
   resume(): Promise<void>
+  /** Breaks all connections and stops listening. */
   close(): Promise<void>
 }
 

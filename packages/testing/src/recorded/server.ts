@@ -1,6 +1,8 @@
 import { createFold, type Fold } from './fold.ts'
 import { type Frame, fieldsOf, framesOf, isRestart } from './frames.ts'
+import { type Asked, toAsked } from './request.ts'
 
+/** The recording to play, and how far REST is ahead of it. */
 export interface RecordedServerOptions {
   /** Raw server-sent events, as `readRecording` returns them. */
   readonly bytes: Uint8Array
@@ -46,12 +48,7 @@ export interface RecordedServer {
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
-interface Asked {
-  readonly method: string
-  readonly url: string
-  readonly signal?: AbortSignal | undefined
-}
-
+/** Makes a server that stands before the first event of a recording. */
 export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
   const { version = '1.18.33', ahead = 0 } = options
   const frames = framesOf(options.bytes)
@@ -221,13 +218,6 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
     return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
   }
-}
-
-/** The relevant fields of a request. Building a `Request` would cost more than everything else. */
-function toAsked(input: string | URL | Request, init: RequestInit = {}): Asked {
-  const request = input instanceof Request ? input : undefined
-  const method = init.method ?? request?.method ?? 'GET'
-  return { method, url: request?.url ?? String(input), signal: init.signal ?? request?.signal }
 }
 
 function isRepeatable({ type, data }: Frame): boolean {

@@ -4,8 +4,11 @@ import { Refusal } from './refusal.ts'
 
 /** A button, or a select, below a message. */
 export interface SlackControl {
+  /** What a person can do with it. */
   readonly type: 'button' | 'select'
+  /** The id that the app gave it; one made from the block's if it gave none. */
   readonly actionId: string
+  /** The id of its block; `b0`, `b1`, … if the app gave none. */
   readonly blockId: string
   /** The visible text. */
   readonly label: string
@@ -15,8 +18,11 @@ export interface SlackControl {
   readonly options: readonly SlackOption[]
 }
 
+/** One option of a select. */
 export interface SlackOption {
+  /** What people see. */
   readonly label: string
+  /** What the app receives when it is picked. */
   readonly value: string
 }
 

@@ -1,12 +1,15 @@
 import type { Shown } from './blocks.ts'
 import type { Stream } from './stream.ts'
 
+/** A person of the workspace. */
 export interface SlackPerson {
+  /** The user's id: `U…`. */
   readonly id: string
   /** Default: the id. */
   readonly name?: string
 }
 
+/** A channel that exists at the start. */
 export interface SlackChannelOptions {
   /** `D…` for a direct message, `C…` or `G…` for a channel. */
   readonly id: string
@@ -40,9 +43,13 @@ export interface Post {
 
 /** A message that only one person was shown. */
 export interface SlackWhisper {
+  /** The person who saw it: `U…`. */
   readonly user: string
+  /** The channel's id. */
   readonly channel: string
+  /** The `ts` of its thread's first message. Undefined outside of threads. */
   readonly threadTs: string | undefined
+  /** As sent. */
   readonly text: string
 }
 

@@ -8,12 +8,15 @@ import { type SlackView, stateOf } from './view.ts'
 import { actionBody, eventBody, submissionBody } from './wire.ts'
 import { putPost, replacePost, type World } from './world.ts'
 
+/** Which person acts. */
 export interface SlackFrom {
   /** Default the person U1. */
   readonly from?: SlackPerson
 }
 
+/** Which person writes, and how the message came about. */
 export interface SlackSay extends SlackFrom {
+  /** The `ts` of the thread's first message. Default: outside of threads. */
   readonly threadTs?: string
   /** Whether it begins with a mention of the bot. Default false. */
   readonly mention?: boolean

@@ -4,23 +4,31 @@ import { isLive, type SlackTask } from './stream.ts'
 
 /** A message as a person sees it. */
 export interface SlackMessage {
+  /** The message's id: Slack's timestamp. */
   readonly ts: string
+  /** `bot` for the app under test, else `user`. */
   readonly from: 'bot' | 'user'
   /** For Markdown its source; otherwise the text as displayed. */
   readonly text: string
+  /** How `text` is written. */
   readonly mode: 'markdown' | 'plain'
   /** The text in notifications and for screen readers. */
   readonly fallback: string
   /** Rows of buttons and selects. */
   readonly controls: readonly (readonly SlackControl[])[]
+  /** The attached file. Absent if there is none. */
   readonly file: { readonly name: string; readonly bytes: Uint8Array } | undefined
+  /** The `ts` of its thread's first message. Absent outside of threads. */
   readonly threadTs: string | undefined
+  /** How often it was edited. */
   readonly editedTimes: number
+  /** Names of the emoji below it, without colons. */
   readonly reactions: readonly string[]
   /** Whether text is still being added. */
   readonly isStreaming: boolean
   /** The steps that a stream shows, and their headline. */
   readonly tasks: readonly SlackTask[]
+  /** The headline above the steps. Empty if there is none. */
   readonly plan: string
 }
 

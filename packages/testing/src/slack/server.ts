@@ -7,8 +7,11 @@ import { freeze, spend, type World } from './world.ts'
 
 /** A call as the server saw it. */
 export interface SlackCall {
+  /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
+  /** The Web API's name of the method: `chat.postMessage`, … */
   readonly method: string
+  /** The channel that it is about. Undefined for methods without one. */
   readonly channel: string | undefined
   /** Whether it was done, even if the client got no answer. */
   readonly ok: boolean
@@ -16,6 +19,7 @@ export interface SlackCall {
   readonly status?: number
   /** The error of a refusal. */
   readonly error?: string
+  /** The fault that hit it. Absent if none did. */
   readonly fault?: SlackFault['type']
   /** Its fields as received: lists and objects as JSON. */
   readonly payload: Payload

@@ -11,6 +11,7 @@ import { createWebApi, type SlackCall } from './server.ts'
 import { createSockets } from './socket.ts'
 import { createWorld, type SlackFeatures } from './world.ts'
 
+/** The app, its channels, and what goes wrong. All options may be left out. */
 export interface SlackOptions {
   /** The bot's token. Default "xoxb-fake". */
   readonly token?: string
@@ -32,11 +33,15 @@ export interface SlackOptions {
 export interface FakeSlack extends SlackPeople {
   /** The `slackApiUrl` for a WebClient. */
   readonly url: string
+  /** The bot's token. */
   readonly token: string
+  /** The app's token, for Socket Mode. */
   readonly appToken: string
+  /** The secret that requests to the app are signed with. */
   readonly signingSecret: string
   /** The bot's own user, and the workspace. */
   readonly bot: string
+  /** The workspace's id: `T…`. */
   readonly team: string
   /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly SlackCall[]

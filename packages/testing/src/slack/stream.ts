@@ -3,14 +3,20 @@ import { limits } from './limits.ts'
 import { listIn, type Payload, textIn } from './payload.ts'
 import { Refusal } from './refusal.ts'
 
+/** Slack's own names. */
 export type SlackTaskStatus = 'pending' | 'in_progress' | 'complete' | 'error'
 
 /** A step that a stream shows. */
 export interface SlackTask {
+  /** The id that the app gave it. */
   readonly id: string
+  /** One line. */
   readonly title: string
+  /** How far it got. */
   readonly status: SlackTaskStatus
+  /** Text below the title. Empty if there is none. */
   readonly details: string
+  /** Its result. Empty if there is none. */
   readonly output: string
 }
 

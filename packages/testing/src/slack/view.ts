@@ -5,21 +5,31 @@ import { Refusal } from './refusal.ts'
 
 /** A field of a dialog. */
 export interface SlackField {
+  /** The id of its block; `b0`, `b1`, … if the app gave none. */
   readonly blockId: string
+  /** The id that the app gave its element. */
   readonly actionId: string
+  /** The field's name. */
   readonly label: string
+  /** What it takes: text, one option, or several. */
   readonly type: 'words' | 'one' | 'several'
   /** The element's own type, in Slack's terms. */
   readonly element: string
+  /** In order. Empty for `words`. */
   readonly options: readonly SlackOption[]
+  /** Whether it may stay empty. */
   readonly isOptional: boolean
 }
 
 /** A dialog that a person has open. */
 export interface SlackView {
+  /** The view's id. */
   readonly id: string
+  /** The person who has it open: `U…`. */
   readonly user: string
+  /** The dialog's headline. */
   readonly title: string
+  /** From the top. Empty if it only shows text. */
   readonly fields: readonly SlackField[]
   /** As the app sent it. */
   readonly source: Readonly<Record<string, unknown>>

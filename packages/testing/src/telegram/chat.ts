@@ -1,8 +1,11 @@
 import type { TelegramEntity, TelegramMode } from './formatted.ts'
 
+/** Telegram's own names. A `supergroup` can have topics. */
 export type TelegramChatType = 'private' | 'group' | 'supergroup'
 
+/** A chat that exists at the start. */
 export interface TelegramChat {
+  /** Above 0 for a person's chat, below for a group. */
   readonly id: number
   /** Default: "private" for an id above 0, "group" for one below. */
   readonly type?: TelegramChatType
@@ -14,7 +17,9 @@ export interface TelegramChat {
   readonly isBlocked?: boolean
 }
 
+/** An account that writes or presses. */
 export interface TelegramPerson {
+  /** Telegram's id of the person, above 0. */
   readonly id: number
   /** Default "Person". */
   readonly name?: string
@@ -22,13 +27,17 @@ export interface TelegramPerson {
   readonly isBot?: boolean
 }
 
+/** A button below a message. */
 export interface TelegramButton {
+  /** What people see. */
   readonly text: string
   /** Absent for a link. */
   readonly data?: string
+  /** Where a link leads. Absent for a button with data. */
   readonly url?: string
 }
 
+/** Rows of buttons, from the top. */
 export type TelegramRows = readonly (readonly TelegramButton[])[]
 
 export interface Content {

@@ -2,10 +2,15 @@ import { badRequest } from './refusal.ts'
 
 /** A range of text with a format or function. Offset and length count UTF-16 units. */
 export interface TelegramEntity {
+  /** The Bot API's name: `bold`, `pre`, `text_link`, `bot_command`, … */
   readonly type: string
+  /** Where it begins, in UTF-16 units of the text. */
   readonly offset: number
+  /** In UTF-16 units. */
   readonly length: number
+  /** Set for `text_link`: where it leads. */
   readonly url?: string
+  /** Set for `pre`, if the code names its language. */
   readonly language?: string
 }
 

@@ -6,11 +6,13 @@ import { liveDrafts } from './screen.ts'
 import { chatOf, messageOf, originOf, type TelegramOrigin, userOf } from './wire.ts'
 import { putPost, type World } from './world.ts'
 
+/** Which person acts. */
 export interface TelegramFrom {
   /** Default: the person of a private chat; in a group the person 1000. */
   readonly from?: TelegramPerson
 }
 
+/** Which person writes, and how the message came about. */
 export interface TelegramSay extends TelegramFrom, TelegramOrigin {}
 
 /** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */

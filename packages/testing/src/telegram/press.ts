@@ -4,7 +4,9 @@ import { badRequest } from './refusal.ts'
 
 /** A button that a person pressed. It changes as the bot answers, or doesn't. */
 export interface TelegramPress {
+  /** The callback query's id. */
   readonly id: string
+  /** The button's data. */
   readonly data: string
   /** While "waiting", the person sees a spinner on the button. */
   readonly status: 'waiting' | 'answered' | 'expired'

@@ -5,19 +5,27 @@ import type { TelegramEntity, TelegramMode } from './formatted.ts'
 export interface TelegramMessage {
   /** For a draft: its `draft_id`. */
   readonly messageId: number
+  /** `bot` for the bot under test; `user` for every other author. */
   readonly from: 'bot' | 'user'
   /** The text after parsing; for a rich message its Markdown, for a document its caption. */
   readonly text: string
+  /** Formats and functions of ranges of `text`. */
   readonly entities: readonly TelegramEntity[]
   /** The source as sent, and its markup. */
   readonly source: string
+  /** How `source` is marked up. */
   readonly mode: TelegramMode
   /** TelegramRows of buttons. */
   readonly buttons: TelegramRows
+  /** The attached file. Absent if there is none. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
+  /** The `messageId` of the message that it replies to. */
   readonly replyTo: number | undefined
+  /** The `message_thread_id` of its topic. Absent outside of topics. */
   readonly threadId: number | undefined
+  /** Whether it was posted without a notification. */
   readonly isSilent: boolean
+  /** How often it was edited. */
   readonly editedTimes: number
   /** Emoji from the bot and from people. */
   readonly reactions: readonly string[]

@@ -7,8 +7,11 @@ import { botScopeName, scopeName, typingScopeName, type World } from './world.ts
 
 /** A call as the server saw it. */
 export interface TelegramCall {
+  /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
+  /** The Bot API's name of the method: `sendMessage`, … */
   readonly method: string
+  /** The chat that it is about. Undefined for methods without one. */
   readonly chatId: number | undefined
   /** Whether it was done, even if the client got no answer. */
   readonly ok: boolean
@@ -19,6 +22,7 @@ export interface TelegramCall {
   readonly status?: number
   /** The description of a refusal. */
   readonly description?: string
+  /** The fault that hit it. Absent if none did. */
   readonly fault?: TelegramFault['type']
   /** Its fields as received; for a file, the name and size in bytes. */
   readonly payload: Readonly<Record<string, unknown>>

@@ -8,6 +8,7 @@ import { screenOf, type TelegramMessage } from './screen.ts'
 import { createBotApi, type TelegramCall } from './server.ts'
 import { createWorld, type TelegramFeatures } from './world.ts'
 
+/** The bot, its chats, and what goes wrong. */
 export interface TelegramOptions {
   /** The bot's token, such as "1234:abc": the number is the bot's id. */
   readonly token: string
@@ -25,6 +26,7 @@ export interface TelegramOptions {
 export interface FakeTelegram extends Person {
   /** The `apiRoot` for grammY. */
   readonly url: string
+  /** The bot's token, as given. */
   readonly token: string
   /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly TelegramCall[]

@@ -1,13 +1,18 @@
 /** A range of text with a format. Offset and length count UTF-16 units of the displayed text. */
 export interface WhatsAppEntity {
+  /** The format. */
   readonly type: 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'quote'
+  /** Where it begins, in UTF-16 units of the displayed text. */
   readonly offset: number
+  /** In UTF-16 units. */
   readonly length: number
 }
 
+/** A text as an app displays it. */
 export interface WhatsAppFormatted {
   /** The displayed text. */
   readonly text: string
+  /** The formats of ranges of `text`. Empty if there are none. */
   readonly entities: readonly WhatsAppEntity[]
 }
 

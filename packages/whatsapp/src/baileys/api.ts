@@ -25,6 +25,7 @@ export interface BaileysSendOptions {
 export interface BaileysEvents {
   /** `notify`: new messages. `append`: older ones, or the account's own. */
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: string }
+  /** Messages that changed: edited, revoked, or refused by WhatsApp. */
   'messages.update': readonly unknown[]
 }
 

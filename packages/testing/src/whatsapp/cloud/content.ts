@@ -4,9 +4,13 @@ import { invalid } from './refusal.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** A reply button, or a row of a list. */
 export interface WhatsAppButton {
+  /** What people see. */
   readonly label: string
+  /** A line below the label. Only rows have one. */
   readonly description?: string
+  /** The id that the webhook receives when it is picked. */
   readonly data: string
 }
 

@@ -7,7 +7,9 @@ import { titles } from './refusal.ts'
 
 /** One request to the webhook, as sent. */
 export interface WhatsAppWebhookCall {
+  /** The JSON body. */
   readonly body: string
+  /** The header `X-Hub-Signature-256`: `sha256=…`. */
   readonly signature: string
   /** The response status; absent until there is a response. */
   readonly status?: number

@@ -2,6 +2,7 @@ import { TestingError } from '../../error.ts'
 import type { CloudContent } from './content.ts'
 import type { CloudPost, CloudWorld } from './world.ts'
 
+/** How the message came about. */
 export interface WhatsAppSay {
   /** The name in their profile. Default "Ada". */
   readonly name?: string

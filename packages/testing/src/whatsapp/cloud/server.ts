@@ -8,14 +8,19 @@ import { type CloudWorld, refusal } from './world.ts'
 
 /** A call as the server saw it. */
 export interface WhatsAppCall {
+  /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
+  /** The kind of call. */
   readonly kind: CloudCallKind
+  /** The person that it is about. Undefined for calls without one. */
   readonly to: string | undefined
   /** The server's status, even if the client got no answer. Absent if the call was never taken. */
   readonly status?: number
   /** Meta's error code of a refusal. */
   readonly code?: number
+  /** The fault that hit it. Absent if none did. */
   readonly fault?: CloudFault['type']
+  /** Its fields as received. */
   readonly fields: Readonly<Record<string, unknown>>
 }
 

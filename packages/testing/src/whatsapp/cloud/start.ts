@@ -10,7 +10,9 @@ import { createCloudPerson, type WhatsAppPerson } from './person.ts'
 import { createCloudServer, type WhatsAppCall } from './server.ts'
 import { type CloudPost, createWorld } from './world.ts'
 
+/** The business's number, and what goes wrong. */
 export interface WhatsAppOptions {
+  /** The access token that calls must send. */
   readonly token: string
   /** Default "a-fake-app-secret". */
   readonly appSecret?: string
@@ -33,18 +35,25 @@ export interface WhatsAppOptions {
 
 /** A message as a person sees it. */
 export interface WhatsAppMessage {
+  /** The `wamid`. */
   readonly id: string
+  /** `business` for the number under test, else `person`. */
   readonly from: 'business' | 'person'
+  /** What the app shows it as. */
   readonly kind: 'text' | 'buttons' | 'list' | 'document'
   /** The text as displayed, with its marks applied. */
   readonly text: string
+  /** The formats of ranges of `text`. Empty if there are none. */
   readonly entities: readonly WhatsAppEntity[]
   /** As sent. */
   readonly source: string
   /** Reply buttons, or the rows of a list. They stay after a press. */
   readonly buttons: readonly WhatsAppButton[]
+  /** The attached file. Absent if there is none. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
+  /** The `wamid` of the message that it replies to. */
   readonly replyTo: string | undefined
+  /** The emoji below it. Absent if there is none. */
   readonly reaction: string | undefined
 }
 
@@ -55,16 +64,23 @@ export interface WhatsAppMessage {
 export interface FakeWhatsApp extends WhatsAppPerson {
   /** The `apiUrl` for a client, with its version. */
   readonly url: string
+  /** The access token, as given. */
   readonly token: string
+  /** The secret that webhook requests are signed with. */
   readonly appSecret: string
+  /** The id of the business's number. */
   readonly phoneNumberId: string
   /** Every call with the right token so far, in order of arrival, whatever the response. */
   readonly calls: readonly WhatsAppCall[]
+  /** The number of calls of this kind, whatever the response. */
   count(kind: WhatsAppCall['kind']): number
+  /** What the person sees in the chat now, oldest first. */
   screen(person: string): readonly WhatsAppMessage[]
   /** How many of the business's messages made a sound there: all do. */
   notifications(person: string): number
+  /** Whether the typing indicator shows there now. */
   typing(person: string): boolean
+  /** Adds a fault; it counts calls from now on. */
   inject(fault: CloudFault): void
   /** Calls the observer after each change of a person's chat. Returns a function that stops it. */
   observe(observer: (person: string) => void): () => void
@@ -74,6 +90,7 @@ export interface FakeWhatsApp extends WhatsAppPerson {
   setWebhook(url: string, verifyToken: string): Promise<void>
   /** `sha256=…`, as Meta signs these bytes. */
   sign(body: string | Uint8Array): string
+  /** Breaks open connections and stops listening. */
   close(): Promise<void>
 }
 

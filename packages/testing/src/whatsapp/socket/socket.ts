@@ -8,20 +8,27 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** A call as received by the socket. */
 export interface BaileysCall {
+  /** When it was made, in ms since the epoch by the fake's clock. */
   readonly at: number
+  /** The kind of call. */
   readonly kind: SocketCallKind
+  /** The person or group that it is about. */
   readonly jid: string
   /** The number of the connected socket, from 1. */
   readonly socket: number
   /** Whether it was done, even if the caller got no answer. */
   readonly ok: boolean
+  /** The fault that hit it. Absent if none did. */
   readonly fault?: SocketFault['type']
 }
 
 /** A socket's events, with Baileys' own names. */
 export interface FakeSocketEvents {
+  /** `notify`: new messages. `append`: those from before the connection, or the account's own. */
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: 'notify' | 'append' }
+  /** Messages that were revoked or refused. */
   'messages.update': readonly unknown[]
+  /** The socket opened, or closed for good. */
   'connection.update': {
     readonly connection: 'open' | 'close'
     readonly lastDisconnect?: { readonly error: Error; readonly date: Date }
@@ -43,7 +50,9 @@ const ackEvent = 'CB:ack,class:message'
 
 /** The part of `makeWASocket()`'s result that a channel uses. Once closed it stays closed; the host creates another. */
 export interface FakeSocket {
+  /** The account, with the number of this device. */
   readonly user: { readonly id: string; readonly lid: string }
+  /** The socket's events. */
   readonly ev: {
     on<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
     off<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
@@ -55,8 +64,11 @@ export interface FakeSocket {
   }
   /** The login's mapping of numbers and LIDs: `SignalRepositoryWithLIDStore` in Baileys' types. */
   readonly signalRepository: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } }
+  /** Sends, edits, removes or reacts, by the content's own fields. */
   sendMessage(jid: string, content: object, options?: object): Promise<unknown>
+  /** Shows or withdraws "typing". */
   sendPresenceUpdate(type: 'composing' | 'paused' | 'available' | 'unavailable', jid?: string): Promise<void>
+  /** Marks messages as read. */
   readMessages(keys: readonly object[]): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { createAccount, type SocketPost } from './account.ts'
 import { createSocketFaultPlan, type SocketFault } from './fault.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
+/** The account, and what goes wrong. */
 export interface BaileysOptions {
   /** The clock for edits, their window and typing. Default: the system's. */
   readonly clock?: Clock
@@ -21,6 +22,7 @@ export interface BaileysOptions {
   readonly numbers?: Readonly<Record<string, string>>
 }
 
+/** Which person writes, and how the message came about. */
 export interface BaileysSay {
   /** In a group: the author. Default "111111111111111@lid". */
   readonly from?: string
@@ -40,17 +42,25 @@ export interface BaileysSay {
 
 /** A message as a person sees it. */
 export interface BaileysMessage {
+  /** The id in its message key. */
   readonly id: string
   /** "me", or the author's jid. */
   readonly from: string
   /** The text as displayed, with its marks applied. */
   readonly text: string
+  /** The formats of ranges of `text`. Empty if there are none. */
   readonly entities: readonly WhatsAppEntity[]
+  /** As sent. */
   readonly source: string
+  /** How often it was edited. */
   readonly editedTimes: number
+  /** The id of the message that it replies to. */
   readonly replyTo: string | undefined
+  /** The attached file. Absent if there is none. */
   readonly document: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array } | undefined
+  /** The account's emoji below it. Absent if there is none. */
   readonly reaction: string | undefined
+  /** Whether the account marked it as read. */
   readonly isRead: boolean
 }
 
@@ -60,19 +70,25 @@ export interface FakeBaileys {
   connect(): FakeSocket
   /** Breaks the connection: every call of this socket fails from now on. */
   drop(): void
+  /** Whether the newest socket is open. */
   readonly isConnected: boolean
   /** How many listeners the current socket has. */
   readonly listening: number
+  /** Every call of any socket so far, in order. */
   readonly calls: readonly BaileysCall[]
+  /** The number of calls of this kind, whatever the result. */
   count(kind: BaileysCall['kind']): number
+  /** What people in that chat see now, oldest first. */
   screen(jid: string): readonly BaileysMessage[]
   /** How many of the account's messages made a sound there: all do, but edits don't. */
   notifications(jid: string): number
+  /** Whether the typing indicator shows there now. */
   typing(jid: string): boolean
   /** People mentioned in a message, who would be notified. */
   readonly mentioned: readonly string[]
   /** Messages edited after more than 15 min: accepted, but not displayed. */
   readonly lateEdits: readonly string[]
+  /** Adds a fault; it counts calls from now on. */
   inject(fault: SocketFault): void
   /** Calls the observer after each change of a chat. Returns a function that stops it. */
   observe(observer: (jid: string) => void): () => void
@@ -86,6 +102,7 @@ export interface FakeBaileys {
 
 const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid' }
 
+/** Makes an account without chats or sockets. */
 export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   const { clock = realClock, faults = [], acks = true, aheadMs = 0, numbers = {} } = options
   const calls: BaileysCall[] = []

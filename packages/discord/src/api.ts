@@ -16,13 +16,13 @@ export interface DiscordFile {
   readonly name: string
   /** The content. */
   readonly data: Uint8Array
-  /** Its MIME type. Default: Discord guesses from the name. */
+  /** Its MIME type. Default: what the client makes of the content. */
   readonly contentType?: string
 }
 
 /** The part of a response that a listener reads. */
 export interface DiscordResponse {
-  /** The response's headers, by lower-case name. */
+  /** The response's headers; names in any case. */
   readonly headers: { get(name: string): string | null }
 }
 

@@ -9,7 +9,7 @@ export type DiscordErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer'
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class DiscordError extends Error {
   override readonly name = 'DiscordError'
-  /** What went wrong. */
+  /** What went wrong: decide by it, not by the message. */
   readonly type: DiscordErrorType
 
   constructor(type: DiscordErrorType, message: string, options?: ErrorOptions) {

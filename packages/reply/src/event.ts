@@ -170,8 +170,11 @@ export type SessionScopedEvent =
   | (SessionFields & { readonly type: 'status'; readonly status: 'busy' | 'idle' })
   | (SessionFields & {
       readonly type: 'retry'
+      /** Counts the retries of this call, from 1. Absent if the server doesn't say. */
       readonly attempt?: number | undefined
+      /** Why the call failed, in the provider's words. May be empty. */
       readonly message: string
+      /** When the server tries again, in ms since the epoch. */
       readonly nextAt?: number | undefined
     })
   | (SessionFields & { readonly type: 'error'; readonly error: ReplyFailure })

@@ -12,7 +12,7 @@ export type SinkErrorType = 'invalid' | 'store' | 'port' | 'may-answer'
  */
 export class SinkError extends Error {
   override readonly name = 'SinkError'
-  /** What went wrong. */
+  /** What went wrong: decide by it, not by the message. */
   readonly type: SinkErrorType
 
   constructor(type: SinkErrorType, message: string, options?: ErrorOptions) {

@@ -12,7 +12,7 @@ export type SlackErrorType = 'invalid' | 'client' | 'unauthorized' | 'updates' |
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class SlackError extends Error {
   override readonly name = 'SlackError'
-  /** What went wrong. */
+  /** What went wrong: decide by it, not by the message. */
   readonly type: SlackErrorType
 
   constructor(type: SlackErrorType, message: string, options?: ErrorOptions) {

@@ -12,7 +12,7 @@ export type TelegramErrorType = 'invalid' | 'conflict' | 'unauthorized' | 'updat
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class TelegramError extends Error {
   override readonly name = 'TelegramError'
-  /** What went wrong. */
+  /** What went wrong: decide by it, not by the message. */
   readonly type: TelegramErrorType
 
   constructor(type: TelegramErrorType, message: string, options?: ErrorOptions) {

@@ -19,7 +19,7 @@ export interface WhatsAppErrorOptions extends ErrorOptions {
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class WhatsAppError extends Error {
   override readonly name = 'WhatsAppError'
-  /** What went wrong. */
+  /** What went wrong: decide by it, not by the message. */
   readonly type: WhatsAppErrorType
   /** With `delivery`: the undelivered message. */
   readonly messageRef: MessageRef | undefined

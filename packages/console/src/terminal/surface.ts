@@ -7,9 +7,9 @@ import { createScreen } from './screen.ts'
 export interface Output extends Writable {
   /** Whether it is a terminal. Default: it isn't. */
   readonly isTTY?: boolean
-  /** The terminal's width, at least 20. Default 80. */
+  /** The terminal's width in columns. Less than 20 counts as 20. Default 80. */
   readonly columns?: number
-  /** The terminal's height, at least 4. Default 24. */
+  /** The terminal's height in rows. Less than 4 counts as 4. Default 24. */
   readonly rows?: number
 }
 

@@ -8,7 +8,9 @@ export type Answering = (text?: string) => Promise<void>
 export type Inbound =
   | {
       readonly type: 'text'
+      /** Where it happened. */
       readonly chat: Chat
+      /** The person who did it. */
       readonly actor: Actor
       /** What the person wrote; in Slack without the mention of the app. */
       readonly text: string
@@ -28,7 +30,9 @@ export type Inbound =
     }
   | {
       readonly type: 'press'
+      /** Where it happened. */
       readonly chat: Chat
+      /** The person who did it. */
       readonly actor: Actor
       /** The `data` of the button, or the `token` of the form. */
       readonly token: string

@@ -10,7 +10,7 @@ import type { Words } from '../words.ts'
 
 /** What one message should show, and the card it belongs to. */
 export interface Slot {
-  /** Identifies the message within its reply: the card's key, with `#` and a number if it takes several. */
+  /** Identifies the message within its reply: the card's key, with `#` and a number where a card can take several. */
   readonly key: string
   /** The card that it shows, or shows a piece of. */
   readonly card: Card

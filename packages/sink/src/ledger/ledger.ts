@@ -130,7 +130,7 @@ export interface Ledger {
   readonly ids: Readonly<Record<string, string>>
 }
 
-/** The ledger of a reply that the chat was shown nothing of. */
+/** The ledger before anything of a reply was shown. */
 export const emptyLedger: Ledger = {
   version: 1,
   entries: [],

@@ -5,7 +5,7 @@ import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { resume } from './hold.ts'
 import { amendPast, isOpen, isOpenIn, open, step } from './open.ts'
-import { isBefore, roleIn, roleOf, withRole } from './roles.ts'
+import { goneRun, isBefore, roleIn, roleOf, withRole } from './roles.ts'
 import { isUnread } from './session.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
@@ -21,7 +21,7 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     const isLive = isOpenIn(draft, rootID, sessionID) || isStep(message)
     const isCopy = createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt
     const isBeforeRead = readFrom !== undefined && isBefore(message, readFrom)
-    if (!isLive && (isCopy || isBeforeRead || isOld(draft, event))) return remember(draft, event, -1)
+    if (!isLive && (isCopy || isBeforeRead || isOld(draft, event))) return remember(draft, event, goneRun)
     if (isAnswered(draft, rootID, event) || isAwaited(draft, rootID, event)) remember(draft, event, run)
     else {
       endUnseen(draft, rootID, event)
@@ -69,7 +69,7 @@ export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent):
   else amendPast(draft, rootID, role.run, event)
   if (event.type === 'part-removed') return
   const { id, roles } = getCell(draft, event.sessionID)
-  changeCell(draft, getCell(draft, id), { roles: withRole(roles, { ...role, run: -1 }) })
+  changeCell(draft, getCell(draft, id), { roles: withRole(roles, { ...role, run: goneRun }) })
 }
 
 type RemovalEvent = Extract<SessionScopedEvent, { type: 'message-removed' | 'part-removed' }>

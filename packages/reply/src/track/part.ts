@@ -4,6 +4,7 @@ import { messageAt } from '../reduce/part.ts'
 import { partAt } from '../reduce/parts.ts'
 import { reduce } from '../reduce.ts'
 import { cellOf, withCell } from './cells.ts'
+import { sessionOf } from './earlier-runs.ts'
 import { hold, resume } from './hold.ts'
 import { amendPast, isOpen, step } from './open.ts'
 import { roleIn, roleOfMessage } from './roles.ts'
@@ -55,6 +56,6 @@ export function placePart(draft: Draft, rootID: string, event: PartEvent): void 
 
 /** A task's part may name its session before the session's own event. */
 function learnChild(draft: Draft, { part, sessionID }: PartEvent): void {
-  const childID = part.type === 'tool' && part.tool === 'task' ? part.state.metadata?.sessionId : undefined
-  if (typeof childID === 'string' && childID !== sessionID) learn(draft, childID, { parentID: sessionID })
+  const childID = sessionOf(part)
+  if (childID !== undefined && childID !== sessionID) learn(draft, childID, { parentID: sessionID })
 }

@@ -1,7 +1,10 @@
 import type { MessageHead } from '../event.ts'
 import type { ReadFrom } from './state.ts'
 
-/** A message's role and run. The run is -1 if it is gone. */
+/** The run of a message that was removed, or is of an earlier run without a reply here. Its events are ignored. */
+export const goneRun = -1
+
+/** A message's role and run. */
 export interface MessageRole {
   readonly messageID: string
   readonly role: 'user' | 'assistant' | 'summary'
@@ -47,7 +50,7 @@ export function roleOfMessage(
 ): MessageRole | undefined {
   const known = roleIn(roles, messageID)
   if (known || !readFrom || !isBefore({ id: messageID }, readFrom)) return known
-  return { messageID, role: 'assistant', run: -1 }
+  return { messageID, role: 'assistant', run: goneRun }
 }
 
 /** Compares by the server's clock if known; else by the ids, which rise with it. */

@@ -1,0 +1,124 @@
+import type { SnapshotEvent } from '../event.ts'
+import { findReply } from '../reduce/child.ts'
+import { isFinished } from '../reduce/settle.ts'
+import type { Reply } from '../reply.ts'
+import { isOpen } from './open.ts'
+import { goneRun, roleIn } from './roles.ts'
+import { type Read, runStart, runStarts } from './runs.ts'
+import type { Cell } from './state.ts'
+
+/** What is known of a session when a read of it is placed. */
+export interface Known {
+  /** The sessions from the root down to this one. */
+  readonly path: readonly string[]
+  readonly rootID: string
+  readonly isRoot: boolean
+  readonly cell: Cell
+  /** The root's newest reply. */
+  readonly root: Reply | undefined
+  /** Whether the session's current run is open. */
+  readonly isOpen: boolean
+}
+
+/** Replaces what the stream has sent since the read began: it is newer than what was read. */
+export function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, read: SnapshotEvent): SnapshotEvent {
+  const { readAt, complete, status } = read
+  if (readAt === undefined || complete) return read
+  const newer = todosAt >= readAt ? { ...read, todos } : read
+  const isIdle = idle !== undefined
+  if (statusAt < readAt || isIdle === (status === 'idle')) return newer
+  if (!isIdle) return { ...newer, status: 'busy' }
+  const { retry: _, ...settled } = newer
+  return { ...settled, status: 'idle', asks: [] }
+}
+
+/** Whether the run goes on. Idle with an open step while sub-agents are still at work: the run is being ended. */
+export function isAtWork({ status, messages, children }: SnapshotEvent): boolean {
+  if (status !== 'idle') return true
+  const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
+  const isOpenStep = last !== undefined && last.completedAt === undefined && last.error === undefined
+  return isOpenStep && children.some((child) => child.status !== 'idle')
+}
+
+/**
+ * Messages of a sub-agent's settled run, without its session's next run: the stream will say which call that belongs
+ * to.
+ */
+export function untilNextRun({ roles, run }: Cell, messages: readonly Read[]): readonly Read[] {
+  const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
+  const next = known === -1 ? undefined : runStarts(messages).find((start) => start > known)
+  return next === undefined ? messages : messages.slice(0, next)
+}
+
+/** Whether a session without an open run has one, or had one, that the stream didn't report. */
+export function showsUnheardRun({ cell, isRoot, root }: Known, read: SnapshotEvent, isRunning: boolean): boolean {
+  if (isRunning && hasUnknown(cell, read)) return true
+  return isRoot ? missedStart(cell, read) !== undefined : isUnheardChild(cell, root)
+}
+
+/** A busy status alone opens nothing: it may be from a run that has ended on the stream since. */
+function hasUnknown({ roles, run, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
+  if (run === 0 || messages.some(({ head }) => !roleIn(roles, head.id))) return true
+  return asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
+}
+
+/** Whether it is a sub-agent of the current run without any events. */
+function isUnheardChild({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
+  const startedAt = root?.messages[0]?.createdAt
+  return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
+}
+
+/** Index of the current run's first message, which may be yet to come. Undefined if the read has nothing of the run. */
+export function runInRead({ cell, isOpen }: Known, read: SnapshotEvent, isRunning: boolean): number | undefined {
+  const known = knownStart(cell, read)
+  if (known !== undefined) return known
+  if (!isRunning && !isOpen && !hasUnheardPrompt(cell, read)) return undefined
+  const lastOfOthers = read.messages.findLastIndex(
+    ({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run,
+  )
+  return Math.max(missedStart(cell, read) ?? runStart(read.messages), lastOfOthers + 1)
+}
+
+/** Where the run begins according to its known messages, or to the prompt that the first of them answers. */
+function knownStart({ roles, run }: Cell, { messages }: SnapshotEvent): number | undefined {
+  const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
+  if (at === -1) return undefined
+  const [prompt, first] = [messages[at - 1]?.head, messages[at]?.head]
+  if (!prompt || first?.parentID !== prompt.id) return at
+  return (roleIn(roles, prompt.id)?.run ?? goneRun) === goneRun ? at - 1 : at
+}
+
+/** Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. */
+function missedStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
+  if (since === undefined) return undefined
+  const from = Math.max(since, createdAt - 1)
+  const missed = messages.findIndex(({ head }) => (head.createdAt ?? 0) > from && !roleIn(roles, head.id))
+  return runStarts(messages).findLast((start) => start <= missed)
+}
+
+/** Whether the last message is the prompt of a run whose error was its only event. */
+function hasUnheardPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
+  const last = messages.at(-1)?.head
+  if (!reply || last?.role !== 'user' || roleIn(roles, last.id)) return false
+  return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
+}
+
+/** Whether a sub-agent's run is over: it began, the session is idle, and every step of it has ended. */
+export function hasChildEnded(root: Reply | undefined, { sessionID, status }: SnapshotEvent): boolean {
+  const child = root && status === 'idle' ? findReply(root, sessionID) : undefined
+  return child !== undefined && child.phase !== 'waiting' && isFinished(child)
+}
+
+/**
+ * Whether the open run is over and the next run's prompt exists without anything else: stream events from now on belong
+ * to the next run.
+ */
+export function hasNextPrompt(
+  { reply, roles }: Cell,
+  { complete, status, messages, children }: SnapshotEvent,
+): boolean {
+  if (!complete || status !== 'idle' || children.some((child) => child.status !== 'idle')) return false
+  if (!isOpen(reply) || reply.phase === 'waiting' || !isFinished(reply)) return false
+  const last = messages.at(-1)?.head
+  return last?.role === 'user' && roleIn(roles, last.id) === undefined
+}

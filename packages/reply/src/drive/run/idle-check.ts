@@ -1,10 +1,12 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import { placeOf } from '../../place.ts'
 import { findReply } from '../../reduce/child.ts'
 import { isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
-import type { Idle } from '../../track/state.ts'
 import type { Clock } from '../clock.ts'
+import type { Engine } from '../store/engine.ts'
+import type { ReadSession } from '../sync/read-snapshot.ts'
 
 export interface IdleCheckOptions {
   readonly clock: Clock
@@ -13,20 +15,16 @@ export interface IdleCheckOptions {
   readonly graceMs: number
   /** Delay before checking a reply without events, in ms; doubles with each further check. */
   readonly waitMs: number
-  readonly read: (reply: Reply) => Promise<SnapshotEvent>
-  readonly apply: (events: readonly ReplyEvent[]) => void
-  readonly openReply: (sessionID: string) => Reply | undefined
-  readonly idleOf: (sessionID: string) => Idle | undefined
-  /** Whether a prompt was posted for it from here, so that something has to run. */
-  readonly isExpected: (sessionID: string) => boolean
+  readonly engine: Engine
+  readonly read: ReadSession
 }
 
 export interface IdleCheck {
   /**
-   * Checks whether the session's reply may have ended unnoticed, and starts to find out. Call it when the session's
-   * course may have changed.
+   * A prompt was posted for the session's newest reply from here, so something has to run for it: otherwise the reply
+   * fails.
    */
-  review(sessionID: string): void
+  expectRun(sessionID: string): void
   stop(): void
 }
 
@@ -49,20 +47,26 @@ const maxFailures = 10
  * gap, and a prompt for which nothing ever ran. Checks each over REST and settles it only if REST confirms.
  */
 export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
-  const { clock, graceMs, waitMs } = options
+  const { clock, graceMs, waitMs, engine } = options
   const cases = new Map<string, Case>()
-  return { review, stop }
+  const expected = new Set<string>()
+  engine.onStep(({ reply: { phase, sessionID }, run }) => {
+    if (phase === 'settled' && engine.replies.newest(sessionID)?.run === run) expected.delete(sessionID)
+  })
+  engine.onTurned(review)
+  return { expectRun: (sessionID) => expected.add(sessionID), stop }
 
+  /** Checks whether the session's reply may have ended unnoticed, and starts to find out. */
   function review(sessionID: string): void {
-    const reply = options.openReply(sessionID)
+    const reply = engine.openReply(sessionID)
     // The abort itself waits for the end.
     if (!reply || reply.aborting) return forget(sessionID)
     // A background sub-agent's end arrives on the stream.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     // Servers from 1.17 on report `connected` shortly before they are: events in between are lost.
-    const isUntold = options.isExpected(sessionID) && reply.promptIDs.length === 0
+    const isUntold = expected.has(sessionID) && reply.promptIDs.length === 0
     if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUntold)) begin(sessionID, 'waiting')
-    else if (options.idleOf(sessionID)) begin(sessionID, 'idle')
+    else if (engine.idleOf(sessionID)) begin(sessionID, 'idle')
     else forget(sessionID)
   }
 
@@ -76,27 +80,28 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
   }
 
   function schedule(sessionID: string, open: Case): void {
-    const isWaiting = options.openReply(sessionID)?.phase === 'waiting'
+    const isWaiting = engine.openReply(sessionID)?.phase === 'waiting'
     const delayMs = isWaiting || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
     open.stop = clock.after(delayMs, () => void look(sessionID, open))
   }
 
   async function look(sessionID: string, open: Case): Promise<void> {
     if (cases.get(sessionID) !== open) return
-    const reply = options.openReply(sessionID)
+    const reply = engine.openReply(sessionID)
     if (!reply) return forget(sessionID)
     open.looks += 1
     let snapshot: SnapshotEvent | undefined
     try {
-      snapshot = await options.read(reply)
+      // An open text that only REST reports at the end was missed on the stream.
+      snapshot = await options.read({ ...placeOf(reply), reply, gap: true })
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'gone') return retry(sessionID, open, error)
-      return options.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
+      return engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
     }
     if (cases.get(sessionID) !== open) return
-    options.apply([snapshot])
+    engine.apply([snapshot])
     if (cases.get(sessionID) !== open) return
-    const after = options.openReply(sessionID)
+    const after = engine.openReply(sessionID)
     if (!after) return forget(sessionID)
     if (snapshot.status !== 'idle') return forget(sessionID)
     decide(after, open, snapshot)
@@ -112,8 +117,8 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     if (cases.get(sessionID) !== open) return
     open.failures += 1
     // The stream said that the run is over, but how it ended can't be determined any more.
-    if (open.failures > maxFailures && options.idleOf(sessionID) === 'heard')
-      return options.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
+    if (open.failures > maxFailures && engine.idleOf(sessionID) === 'heard')
+      return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }
 
@@ -123,18 +128,18 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     const at = clock.now()
     // A server that has just been started may take seconds before it begins.
     if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
-    if (reply.phase === 'waiting' && options.isExpected(sessionID)) {
+    if (reply.phase === 'waiting' && expected.has(sessionID)) {
       const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
-      return options.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
+      return engine.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
     }
     // Requires two checks, a grace period apart: a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
-    const by = options.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
+    const by = engine.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
     const ended = endedBelow(reply, snapshot.children)
-    options.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
-    const after = options.openReply(sessionID)
+    engine.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
+    const after = engine.openReply(sessionID)
     if (!after || snapshot.children.some(isAtWork)) return forget(sessionID)
-    options.apply([{ type: 'settle', sessionID, at, by }])
+    engine.apply([{ type: 'settle', sessionID, at, by }])
   }
 
   function forget(sessionID: string): void {

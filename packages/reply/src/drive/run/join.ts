@@ -1,34 +1,23 @@
 import { ReplyError } from '../../error.ts'
-import type { Part } from '../../part.ts'
 import type { Place } from '../../place.ts'
-import type { Reply } from '../../reply.ts'
-import { type Clock, pause } from '../clock.ts'
-import type { Engine } from '../store/engine.ts'
+import { pause } from '../clock.ts'
 import type { LiveReply } from '../store/replies.ts'
-
-/** How a run got its reply. */
-export interface Start {
-  /** The first state that the run receives. */
-  readonly reply: Reply
-  /** Whether the reply was already running. */
-  readonly joined: boolean
-}
+import { recognizeByID, recognizeByText, type Start } from './recognize.ts'
+import type { RunServer } from './run-server.ts'
 
 export interface JoinOptions {
-  readonly engine: Engine
-  readonly clock: Clock
+  readonly server: RunServer
   readonly place: Place
+  /** The id of the prompt's message, if the server accepts one. */
+  readonly messageID: string | undefined
   /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */
-  readonly text?: string | undefined
-  /** The id of the prompt's message, if the server accepts one; then the id alone identifies the prompt. */
-  readonly messageID?: string | undefined
-  readonly over: AbortSignal
+  readonly text: string | undefined
   readonly post: () => Promise<void>
-  readonly refresh: (place: Place) => Promise<void>
-  readonly said: (place: Place, messageID: string) => Promise<string | undefined>
-  /** Registers a listener that is called once the reply must be aborted, possibly at once. */
-  readonly onUnwanted: (listener: () => void) => void
-  /** The reply that took the prompt. */
+  /** Aborts when the run must end, even if its reply was not found yet. */
+  readonly unwanted: AbortSignal
+  /** Aborts when the search is pointless. */
+  readonly over: AbortSignal
+  /** Called once, with the reply that took the prompt, within the step that shows it. */
   readonly found: (live: LiveReply, start: Start) => void
 }
 
@@ -36,102 +25,62 @@ export interface JoinOptions {
 const lookMs = 1000
 const maxLooks = 5
 
-/** A message is announced before its text is stored. */
-const storedMs = 100
-const maxStored = 5
-
 /**
- * Posts into a busy session. The running reply takes the prompt in, or ends before that; then the next reply is ours.
- * Others may prompt the session at the same moment, so ours is recognized by its id or its text. Rejects if nothing ran
- * for it.
+ * Posts into a busy session and finds the reply that takes the prompt: the running one, or the next if that ends
+ * before. Others may prompt the session at the same moment, so ours is recognized by its id or its text. Rejects if
+ * nothing ran for it.
  */
 export async function join(options: JoinOptions): Promise<void> {
-  const { engine, clock, place, messageID, over } = options
-  const { sessionID } = place
-  const current = engine.replies.newest(sessionID)
-  const known = new Set(current?.reply().promptIDs)
+  const { server, place, messageID, unwanted, over } = options
+  const current = server.engine.replies.newest(place.sessionID)
   let isFound = false
-  let isUnwanted = false
-  let checks: Promise<void> | undefined
-  const stops: ((() => void) | undefined)[] = [
-    engine.replies.onOpened((opened, reply) => {
-      if (opened.sessionID !== sessionID) return
-      if (messageID !== undefined) return void stops.push(opened.follow((step) => lookIn(opened, step.reply)))
-      if (!checks) return found(opened, { reply, joined: false })
-      void checks.then(() => found(opened, { reply: opened.reply(), joined: false }))
-    }),
-    current?.follow(({ reply }) => {
-      if (messageID !== undefined) return lookIn(current, reply)
-      const fresh = reply.promptIDs.filter((id) => !known.has(id))
-      for (const id of fresh) {
-        known.add(id)
-        if (options.text === undefined) found(current, { reply, joined: true })
-        else checks = check(current, id, checks)
-      }
-    }),
-  ]
+  const search = { server, place, over, found }
+  const recognizer = messageID === undefined ? recognizeByText(search, options.text) : recognizeByID(search, messageID)
   try {
-    await options.post()
-  } catch (error) {
-    if (!isUncertain(error)) {
-      release()
-      throw error
-    }
+    await post()
+    if (unwanted.aborted) takeCurrent()
+    else unwanted.addEventListener('abort', takeCurrent, { once: true })
+    await lookForEvents()
+  } finally {
+    unwanted.removeEventListener('abort', takeCurrent)
+    recognizer.stop()
   }
-  options.onUnwanted(() => {
-    isUnwanted = true
-    // Aborts the current reply, whether it contains our prompt already or ours follows it.
-    if (current && current.reply().phase !== 'settled') found(current, { reply: current.reply(), joined: true })
-  })
-  for (let look = 0; look < maxLooks && !isFound && !over.aborted; look++) {
-    await pause(clock, lookMs * 2 ** look, over)
-    if (!isFound && !over.aborted) await options.refresh(place)
-    await checks
-    if (isUnwanted) break
-  }
-  release()
-  if (!isFound && !isUnwanted)
+  if (!isFound && !unwanted.aborted)
     throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
 
-  function lookIn(live: LiveReply, reply: Reply): void {
-    const at = messageID === undefined ? -1 : reply.promptIDs.indexOf(messageID)
-    if (at !== -1) found(live, { reply, joined: live === current || at > 0 })
-  }
-
-  async function check(live: LiveReply, id: string, before: Promise<void> | undefined): Promise<void> {
-    await before
-    if (isFound || !(await isOurs(id))) return
-    found(live, { reply: live.reply(), joined: true })
-  }
-
-  async function isOurs(id: string): Promise<boolean> {
-    for (let look = 0; look < maxStored && !over.aborted; look++) {
-      const said = await options.said(place, id)
-      if (said === undefined) return true
-      if (said !== '') return said.includes(options.text?.trim() ?? '')
-      await pause(clock, storedMs * 2 ** look, over)
+  async function post(): Promise<void> {
+    try {
+      await options.post()
+    } catch (error) {
+      if (!isUncertain(error)) throw error
     }
-    return true
+  }
+
+  /** Reads the session until a reply has taken the prompt: its events may be on no stream. */
+  async function lookForEvents(): Promise<void> {
+    for (let look = 0; look < maxLooks && !isFound && !over.aborted; look++) {
+      await pause(server.clock, lookMs * 2 ** look, over)
+      if (!isFound && !over.aborted) await server.refresh(place)
+      await recognizer.settled()
+      if (unwanted.aborted) return
+    }
+  }
+
+  /** Takes the running reply, whether it contains our prompt already or ours follows it. */
+  function takeCurrent(): void {
+    const reply = current?.reply()
+    if (current && reply && reply.phase !== 'settled') found(current, { reply, joined: true })
   }
 
   function found(live: LiveReply, start: Start): void {
-    release()
+    recognizer.stop()
     if (isFound) return
     isFound = true
     options.found(live, start)
-  }
-
-  function release(): void {
-    for (const stop of stops) stop?.()
   }
 }
 
 /** Whether the failure of a post leaves open if the server took it. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'unreachable'
-}
-
-/** What a person typed, without the server's additions. */
-export function wordsOf(parts: readonly Part[]): string {
-  return parts.flatMap((part) => (part.type === 'text' && !part.synthetic ? [part.text] : [])).join('\n\n')
 }

@@ -12,10 +12,12 @@ export interface BaselineOptions {
   readonly onError: OnError
 }
 
-/** Reads once what a directory contains before its sessions are watched: existing content is not news. */
-export function createBaseline({ engine, rest, clock, onError }: BaselineOptions) {
+/** Reads once what a directory contains before its sessions are watched: existing content is not news. Never rejects. */
+export type Baseline = (directory: string | undefined) => Promise<void>
+
+export function createBaseline({ engine, rest, clock, onError }: BaselineOptions): Baseline {
   const listened = new Set<string | undefined>()
-  return async (directory: string | undefined): Promise<void> => {
+  return async (directory) => {
     if (listened.has(directory)) return
     try {
       const newest = newestOf(toReadSessions(await rest.newestSession(directory)))

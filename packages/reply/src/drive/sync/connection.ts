@@ -1,30 +1,26 @@
 import { toReadVersion } from '../../decode/rest.ts'
-import { ReplyError } from '../../error.ts'
-import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
+import type { ReplyError } from '../../error.ts'
+import type { ReplyEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
 import type { ConnectOptions, Settings } from '../options.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Address } from '../transport/address.ts'
-import { createEventStream, type EventStream, type EventStreamOptions } from '../transport/event-stream.ts'
+import { createEventStream, type EventStream, type StreamLoss } from '../transport/event-stream.ts'
 import type { Rest } from '../transport/rest.ts'
 import { silenceOf } from '../transport/version.ts'
-import { createBaseline } from './baseline.ts'
+import type { Baseline } from './baseline.ts'
+import type { Liveness } from './liveness.ts'
 import { createOrphans } from './orphans.ts'
-import type { ReadRequest } from './read-snapshot.ts'
-import { checkMs, createRecheck, maxTries } from './recheck.ts'
+import type { ReadRequest, ReadSession } from './read-snapshot.ts'
+import { createRecheck } from './recheck.ts'
+import { createRecheckDirectories } from './recheck-directories.ts'
 import { createResync } from './resync.ts'
 import { createSharedLists } from './shared-lists.ts'
 import type { Watching } from './watch.ts'
 
 export interface Connection {
-  readonly ready: Promise<void>
-  /** Resolves when the stream is up and missed events were read; rejects if that takes too long. */
-  whenLive(): Promise<void>
-  isLive(): boolean
   /** The server's version when the stream last came up. */
   version(): string | undefined
-  /** Reads what a directory contains before its sessions are watched. */
-  listen(directory: string | undefined): Promise<void>
   close(): void
 }
 
@@ -34,53 +30,36 @@ export interface ConnectionOptions {
   readonly settings: Settings
   readonly engine: Engine
   readonly rest: Rest
-  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly read: ReadSession
+  readonly liveness: Liveness
+  readonly baseline: Baseline
   readonly watching: Watching
 }
 
-/** The connection to the server: the event stream, the resync after each gap, and the connection state of the replies. */
-export function createConnection({
-  address,
-  options,
-  settings,
-  engine,
-  rest,
-  read,
-  watching,
-}: ConnectionOptions): Connection {
+/**
+ * The connection to the server, from one gap to the next:
+ *
+ * 1. The event stream opens (`event-stream.ts`). Its events are held back.
+ * 2. `listSessions` says what to read: every session that may have missed events in the gap. `resync.ts` reads them and
+ * applies the snapshots, then the events held back.
+ * 3. `onSynced`: the connection is up. Three checks read later what could not be read in time: `recheck.ts` sessions,
+ * `recheck-directories.ts` directories, and `orphans.ts` sessions that the stream names without introducing them.
+ * 4. `onLost`: the stream broke. The gap begins, and `event-stream.ts` tries again from 1. After `lostAfterMs` without
+ * a connection, open replies end as lost.
+ */
+export function createConnection(all: ConnectionOptions): Connection {
+  const { address, options, settings, engine, rest, read, liveness, baseline, watching } = all
   const { clock, onError, lostAfterMs } = settings
-  let isUp = false
   let version: string | undefined
-  let isClosed = false
-  let silenceMs = options.silenceMs ?? 75_000
-  let stopLost: (() => void) | undefined
-  /** The newest time received before the stream was lost, by the server's clock. */
-  let missedSince: number | undefined
-  /** Since when a directory could not be read. */
-  let blindSince: number | undefined
-  let stopBlind = (): void => {}
-  let stopReady: (() => void) | undefined
-  let lastReason: ReplyError | undefined
-  let waiting: { readonly resolve: () => void; readonly reject: (error: ReplyError) => void }[] = []
-  let settleReady: { resolve: () => void; reject: (error: ReplyError) => void } | undefined
-  const ready = new Promise<void>((resolve, reject) => {
-    settleReady = { resolve, reject }
-  })
-  // Awaiting `ready` is optional: prompts report a missing connection themselves.
-  ready.catch(() => {})
+  let silenceMs = options.silenceMs ?? silenceOf(undefined)
+  /** When the gap began: the newest time received before it, by the server's clock. Undefined while there is none. */
+  let gapSince: number | undefined
+  let stopGivingUp: (() => void) | undefined
 
-  const resync = createResync({
-    onError,
-    now: clock.now,
-    apply: engine.apply,
-    read,
-    sessions,
-    onFailed: (reason) => eventStream.reconnect(reason),
-    onSynced,
-  })
-  const listen = createBaseline({ engine, rest, clock, onError })
+  const resync = createResync({ engine, read, clock, onError, listSessions, onFailed: reconnect, onSynced })
   const recheck = createRecheck({ engine, read, clock, onError })
-  const orphans = createOrphans({ engine, read, clock, onError, isLive: () => isUp })
+  const recheckDirectories = createRecheckDirectories({ watching, recheck, clock })
+  const orphans = createOrphans({ engine, read, clock, onError, isLive: liveness.isLive })
   const eventStream: EventStream = createEventStream({
     ...settings,
     address,
@@ -90,78 +69,64 @@ export function createConnection({
     onLost,
     silenceMs: () => silenceMs,
   })
-  return { ready, whenLive, isLive: () => isUp, version: () => version, listen, close }
-
-  async function sessions(): Promise<readonly ReadRequest[]> {
-    version = toReadVersion(await rest.health().catch(() => undefined))
-    if (options.silenceMs === undefined) {
-      silenceMs = silenceOf(version)
-      eventStream.rearm()
-    }
-    await watching.spell()
-    await Promise.all(watching.directories().map(listen))
-    const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
-    const { requests: found, isWhole } = await watching.atWork(missedSince)
-    // Some directory could not be read, so it is read again later.
-    blindSince = isWhole ? undefined : (missedSince ?? engine.listeningFrom() ?? 0)
-    const all = [...found, ...open]
-    const requests = new Map(all.map((request) => [request.sessionID, request])).values()
-    const lists = createSharedLists(rest)
-    return [...requests].map((request) => ({ ...request, since: missedSince, lists, complete: true }))
-  }
-
-  function onSynced(unread: readonly ReadRequest[]): void {
-    isUp = true
-    missedSince = undefined
-    eventStream.succeed()
-    stopLost?.()
-    stopLost = undefined
-    tellReplies('live')
-    stopReady?.()
-    settleReady?.resolve()
-    for (const { resolve } of waiting) resolve()
-    waiting = []
-    orphans.review()
-    options.onConnection?.('live')
-    recheck.begin(unread)
-    if (blindSince !== undefined) lookAgain(blindSince, 0)
-  }
-
-  /** Reads again what happened in a directory that could not be read. */
-  function lookAgain(since: number, tries: number): void {
-    stopBlind = clock.after(checkMs * 2 ** tries, () => {
-      void watching.atWork(since).then(({ requests, isWhole }) => {
-        if (!isUp || blindSince !== since) return
-        recheck.add(requests)
-        if (isWhole) blindSince = undefined
-        else if (tries < maxTries) lookAgain(since, tries + 1)
-      })
-    })
-  }
+  return { version: () => version, close }
 
   function receive(events: readonly ReplyEvent[]): void {
     resync.receive(events)
     // The pending asks of a disposed instance are gone, without an event.
-    if (!events.some((event) => event.type === 'disposed')) return
-    recheck.again()
+    if (events.some((event) => event.type === 'disposed')) recheck.again()
   }
 
-  function onLost({ reason, brokeOff }: Parameters<EventStreamOptions['onLost']>[0]): void {
-    lastReason = reason
-    if (isUp) options.onConnection?.('lost', reason)
-    if (isUp) missedSince ??= blindSince ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
-    stopBlind()
-    isUp = false
+  async function listSessions(): Promise<readonly ReadRequest[]> {
+    await learnVersion()
+    await watching.spell()
+    await Promise.all(watching.directories().map(baseline))
+    const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
+    const { requests: watched, isWhole } = await watching.atWork(gapSince)
+    recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
+    const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
+    const lists = createSharedLists(rest)
+    return [...requests.values()].map((request) => ({ ...request, since: gapSince, lists, complete: true }))
+  }
+
+  async function learnVersion(): Promise<void> {
+    version = toReadVersion(await rest.health().catch(() => undefined))
+    if (options.silenceMs !== undefined) return
+    silenceMs = silenceOf(version)
+    eventStream.rearm()
+  }
+
+  function onSynced(unread: readonly ReadRequest[]): void {
+    gapSince = undefined
+    stopGivingUp?.()
+    stopGivingUp = undefined
+    eventStream.succeed()
+    liveness.up()
+    tellReplies('live')
+    orphans.review()
+    options.onConnection?.('live')
+    recheck.begin(unread)
+    recheckDirectories.begin()
+  }
+
+  function onLost(loss: StreamLoss): void {
+    const { reason } = loss
+    if (liveness.isLive()) {
+      options.onConnection?.('lost', reason)
+      // What was still to be read is part of the next gap.
+      gapSince ??= recheckDirectories.unreadSince() ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
+    }
+    liveness.lost(loss)
     resync.lost()
     recheck.stop()
-    // The server is there, so the next attempt may hold.
-    if (brokeOff) stopReady ??= clock.after(settings.connectTimeoutMs, () => settleReady?.reject(lastReason ?? reason))
-    else settleReady?.reject(reason)
-    // Waiting doesn't fix a wrong password.
-    if (reason.type === 'unauthorized') failWaiting(reason)
+    recheckDirectories.stop()
     onError(reason)
     tellReplies('lost')
-    stopLost ??= clock.after(lostAfterMs, giveUp)
+    stopGivingUp ??= clock.after(lostAfterMs, giveUp)
+  }
+
+  function reconnect(reason: ReplyError): void {
+    eventStream.reconnect(reason)
   }
 
   function tellReplies(connection: 'live' | 'lost'): void {
@@ -176,57 +141,13 @@ export function createConnection({
     engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
   }
 
-  function whenLive(): Promise<void> {
-    if (isUp) return Promise.resolve()
-    if (isClosed) return Promise.reject(closedError())
-    const { connectTimeoutMs } = settings
-    return new Promise((resolve, reject) => {
-      const stop = clock.after(connectTimeoutMs, () => {
-        waiting = waiting.filter((other) => other !== entry)
-        reject(
-          lastReason ??
-            new ReplyError(
-              'unreachable',
-              `No event stream within ${connectTimeoutMs} ms: is an OpenCode server running there?`,
-            ),
-        )
-      })
-      const entry = {
-        resolve: () => {
-          stop()
-          resolve()
-        },
-        reject: (error: ReplyError) => {
-          stop()
-          reject(error)
-        },
-      }
-      waiting.push(entry)
-    })
-  }
-
   function close(): void {
-    isUp = false
-    isClosed = true
+    stopGivingUp?.()
     eventStream.close()
     resync.lost()
-    orphans.stop()
-    stopLost?.()
-    stopBlind()
-    stopReady?.()
     recheck.stop()
-    const reason = closedError()
-    settleReady?.reject(reason)
-    failWaiting(reason)
+    recheckDirectories.stop()
+    orphans.stop()
+    liveness.close()
   }
-
-  function failWaiting(reason: ReplyError): void {
-    const failed = waiting
-    waiting = []
-    for (const { reject } of failed) reject(reason)
-  }
-}
-
-function closedError(): ReplyError {
-  return new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
 }

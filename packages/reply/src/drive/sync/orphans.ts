@@ -1,13 +1,12 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { SnapshotEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import type { Clock } from '../clock.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ReadRequest } from './read-snapshot.ts'
+import type { ReadSession } from './read-snapshot.ts'
 
 export interface OrphansOptions {
   readonly engine: Engine
-  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly read: ReadSession
   readonly clock: Clock
   readonly onError: OnError
   readonly isLive: () => boolean

@@ -34,6 +34,9 @@ export interface ReadRequest extends Place {
   readonly complete?: boolean | undefined
 }
 
+/** Reads a session. Rejects with a `ReplyError`, see `readSnapshot`. */
+export type ReadSession = (request: ReadRequest) => Promise<SnapshotEvent>
+
 /**
  * Reads a session and its descendants that are busy, asking, or open in our state, as one snapshot. Rejects with a
  * `ReplyError`, of type `gone` if the server doesn't know the session.

@@ -1,12 +1,11 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { SnapshotEvent } from '../../event.ts'
 import type { SteadyClock } from '../clock.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ReadRequest } from './read-snapshot.ts'
+import type { ReadRequest, ReadSession } from './read-snapshot.ts'
 
 export interface RecheckOptions {
   readonly engine: Engine
-  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly read: ReadSession
   readonly clock: SteadyClock
   readonly onError: OnError
 }

@@ -1,14 +1,16 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
-import type { ReadRequest } from './read-snapshot.ts'
+import type { ReplyEvent } from '../../event.ts'
+import type { Clock } from '../clock.ts'
+import type { Engine } from '../store/engine.ts'
+import type { ReadRequest, ReadSession } from './read-snapshot.ts'
 
 export interface ResyncOptions {
+  readonly engine: Pick<Engine, 'apply'>
+  readonly read: ReadSession
+  readonly clock: Clock
   readonly onError: OnError
-  readonly now: () => number
-  readonly apply: (events: readonly ReplyEvent[]) => void
-  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
   /** What to read after a gap: the sessions of open replies, and watched sessions that are at work. */
-  readonly sessions: () => Promise<readonly ReadRequest[]>
+  readonly listSessions: () => Promise<readonly ReadRequest[]>
   /** The snapshots could not be read: the connection is useless. */
   readonly onFailed: (reason: ReplyError) => void
   /** Missed events have been read and applied, except for sessions that could not be read. */
@@ -30,13 +32,14 @@ const maxKept = 500_000
  * applies the snapshots first and the held events after them. Events are idempotent, so what both contain counts once.
  */
 export function createResync(options: ResyncOptions): Resync {
+  const { engine, clock, onError } = options
   let kept: ReplyEvent[] | undefined = []
   let generation = 0
   return { receive, lost }
 
   function receive(events: readonly ReplyEvent[]): void {
     const start = events.findIndex((event) => event.type === 'connected')
-    if (!kept) options.apply(events)
+    if (!kept) engine.apply(events)
     else if (kept.length < maxKept) for (const event of events) kept.push(event)
     else
       options.onFailed(
@@ -47,20 +50,20 @@ export function createResync(options: ResyncOptions): Resync {
 
   async function sync(mine: number): Promise<void> {
     try {
-      const requests = await options.sessions()
+      const requests = await options.listSessions()
       const failures = new Map<ReadRequest, ReplyError>()
       const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
       // One unreadable session must not cost the others their connection. Without the server, the connection is
       // useless.
       const dead = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
       if (dead && failures.size === requests.length) throw dead
-      for (const failure of failures.values()) options.onError(failure)
+      for (const failure of failures.values()) onError(failure)
       if (mine !== generation) return
       const events = kept ?? []
       kept = undefined
       const [first, ...rest] = events
       const found = snapshots.filter((snapshot) => snapshot !== undefined)
-      options.apply([...(first ? [first] : []), ...found, ...rest])
+      engine.apply([...(first ? [first] : []), ...found, ...rest])
       options.onSynced([...failures.keys()])
     } catch (cause) {
       if (mine !== generation) return
@@ -87,7 +90,7 @@ export function createResync(options: ResyncOptions): Resync {
         failures.set(request, failure)
         return undefined
       }
-      return { type: 'session-removed', sessionID: request.sessionID, at: options.now(), by: 'rest' }
+      return { type: 'session-removed', sessionID: request.sessionID, at: clock.now(), by: 'rest' }
     }
   }
 

@@ -8,9 +8,11 @@ import type { Engine } from '../store/engine.ts'
 import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { Rest } from '../transport/rest.ts'
+import type { Baseline } from './baseline.ts'
 import { createOpenDirectories } from './open-directories.ts'
 import type { Places } from './places.ts'
 import type { ReadRequest } from './read-snapshot.ts'
+import type { SessionReader } from './session-reader.ts'
 
 /**
  * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
@@ -36,11 +38,6 @@ export interface Watching {
   spell(): Promise<void>
   /** The directories to ask after a gap. */
   directories(): readonly (string | undefined)[]
-  /**
-   * A session was read: reports an error if it is watched by its id but is a sub-agent's, which has no replies of its
-   * own.
-   */
-  note(snapshot: SnapshotEvent): void
   /** The watched sessions that are at work, or were since then, according to REST. */
   atWork(since?: number): Promise<AtWork>
 }
@@ -55,12 +52,12 @@ export interface WatchingOptions {
   readonly engine: Engine
   readonly rest: Rest
   readonly places: Places
-  readonly read: (request: ReadRequest) => Promise<SnapshotEvent>
+  readonly reader: SessionReader
   readonly onError: OnError
   readonly directory?: string | undefined
   /** How many settled replies are kept for late events. */
   readonly keepSettled: number
-  readonly listen: (directory: string | undefined) => Promise<void>
+  readonly baseline: Baseline
   /** Whether the stream is up and missed events have been read. */
   readonly isLive: () => boolean
 }
@@ -78,18 +75,20 @@ interface Watch {
 }
 
 export function createWatching(options: WatchingOptions): Watching {
-  const { engine, rest, places, onError } = options
+  const { engine, rest, places, reader, onError } = options
   const watches = new Set<Watch>()
   let home = options.directory
   const directories = createOpenDirectories({ engine, home: () => home, isLive: options.isLive })
-  return { watch, spell, directories: asked, note, atWork }
+  reader.onRead(reportSubAgent)
+  return { watch, spell, directories: asked, atWork }
 
   function asked(): readonly (string | undefined)[] {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
     return [...new Set([...directories.list(), ...targets])]
   }
 
-  function note({ sessionID, session: { parentID } }: SnapshotEvent): void {
+  /** Reports an error if a session is watched by its id but is a sub-agent's, which has no replies of its own. */
+  function reportSubAgent({ sessionID, session: { parentID } }: SnapshotEvent): void {
     if (parentID === undefined) return
     for (const watched of watches) {
       if (watched.target.sessionID !== sessionID || watched.isTold) continue
@@ -146,9 +145,9 @@ export function createWatching(options: WatchingOptions): Watching {
   async function attach(watched: Watch): Promise<void> {
     try {
       await spellOne(watched)
-      if (watched.directory !== undefined) await options.listen(watched.directory)
+      if (watched.directory !== undefined) await options.baseline(watched.directory)
       for (const request of (await working(watched)).requests) {
-        if (!engine.openReply(request.sessionID)) engine.apply([await options.read(request)])
+        if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
     } catch (error) {
       onError(

@@ -18,16 +18,19 @@ export interface EventStreamOptions {
   readonly onFrame?: ((data: string, at: number) => void) | undefined
   /** Events in the order of the wire. The first ones of a connection begin with `connected`. */
   readonly receive: (events: readonly ReplyEvent[]) => void
-  /**
-   * The stream ended, failed or fell silent; a reconnect follows. `brokeOff`: the server had opened the stream, then
-   * ended it.
-   */
-  readonly onLost: (loss: { readonly reason: ReplyError; readonly brokeOff: boolean }) => void
+  /** The stream ended, failed or fell silent; a reconnect follows. */
+  readonly onLost: (loss: StreamLoss) => void
   /** Without a first frame for this long, in ms, the attempt is given up. */
   readonly firstFrameMs: number
   /** Without a frame for this long, in ms, the connection is dead. Read anew for each connection. */
   readonly silenceMs: () => number
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
+}
+
+export interface StreamLoss {
+  readonly reason: ReplyError
+  /** Whether the server had opened the stream before it ended. */
+  readonly brokeOff: boolean
 }
 
 export interface EventStream {
@@ -84,7 +87,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /** Runs one connection to its end and returns why it ended. */
-  async function readOnce(abort: AbortController): Promise<{ reason: ReplyError; brokeOff: boolean }> {
+  async function readOnce(abort: AbortController): Promise<StreamLoss> {
     let stopSilence = watchSilence(abort, Math.min(options.firstFrameMs, options.silenceMs()))
     let isOpen = false
     rearm = () => {

@@ -1,0 +1,209 @@
+import { ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import { emptyReply } from '../../reduce/shape.ts'
+import type { Reply } from '../../reply.ts'
+import { observersOf } from '../store/observers.ts'
+import type { LiveReply } from '../store/replies.ts'
+import { isUncertain, join } from './join.ts'
+import type { Start } from './recognize.ts'
+import { createReplyStream, type ReplyStream } from './reply-stream.ts'
+import type { RunOptions } from './run-options.ts'
+import type { RunRequest, RunServer } from './run-server.ts'
+import { type StandInOptions, standIn, tellOnce, toFailure } from './stand-in.ts'
+
+/**
+ * Posts a prompt and follows the reply to it:
+ *
+ * 1. Prepare: waits for the connection, finds or creates the session. Nothing is posted yet, so a stop drops the prompt.
+ * 2. Post, exactly once. If the session is at rest, its next reply is opened first (`openReply`). If it is busy, the
+ * running reply takes the prompt, or the next one does (`join.ts`). A note may be posted in either case (`postNote`).
+ * 3. Attach: once the reply is found, the stream and the observers follow it to its end.
+ *
+ * If nothing runs for the prompt, a stand-in reply carries the reason (`endWith`).
+ *
+ * `abort` ends the run on the server in any case. A signal or a time-out ends only a run that this prompt began, and
+ * otherwise just leaves it.
+ */
+export function startRun(server: RunServer, request: RunRequest, options: RunOptions): ReplyStream {
+  const { engine, clock, onError } = server
+  const { kind } = request
+  const { signal, timeoutMs } = options
+  if (timeoutMs !== undefined && !(timeoutMs > 0))
+    throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}; give a number above 0.`)
+  /** The reply that took the prompt; undefined until it is found. */
+  let live: LiveReply | undefined
+  /** Undefined until the prompt is posted. */
+  let posting: Promise<unknown> | undefined
+  let messageID: string | undefined
+  let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
+  let hasStandIn = false
+  const unwanted = new AbortController()
+  const over = new AbortController()
+  const stopClosed = server.onClosed(() => {
+    over.abort()
+    fail(request.sessionID ?? '', new ReplyError('closed', 'The connection was closed before the reply began.'))
+  })
+  const source = createReplyStream({ abort })
+  signal?.addEventListener('abort', cancel, { once: true })
+  void source.stream.result.then(() => {
+    stopClosed()
+    over.abort()
+    signal?.removeEventListener('abort', cancel)
+  })
+  void start()
+  return source.stream
+
+  async function start(): Promise<void> {
+    let sessionID = request.sessionID ?? ''
+    try {
+      if (stopRequest) return drop(sessionID)
+      await server.whenReady(request.sessionID)
+      // Don't create a session for a prompt that is no longer wanted.
+      if (stopRequest) return drop(sessionID)
+      const place = await request.prepare()
+      sessionID = place.sessionID
+      if (stopRequest) return drop(sessionID)
+      messageID = server.nextMessageID()
+      if (kind === 'note') await postNote(place)
+      else if (engine.openReply(sessionID)) await postIntoRun(place)
+      else await postToOwnReply(place)
+    } catch (error) {
+      fail(sessionID, error)
+    }
+  }
+
+  async function postToOwnReply(place: Place): Promise<void> {
+    const { sessionID } = place
+    const opened = openReply(sessionID)
+    attach(opened, { reply: opened.reply(), joined: false })
+    server.expectRun(sessionID)
+    try {
+      await post(place)
+    } catch (error) {
+      // A later check finds out whether the server took it; it is never posted again.
+      if (!isUncertain(error) && isCurrent(opened)) failReply(sessionID, error)
+    }
+  }
+
+  async function postIntoRun(place: Place): Promise<void> {
+    await findReply(place, attach)
+    // An abort was requested, and the prompt was never seen.
+    if (!live) drop(place.sessionID)
+  }
+
+  /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
+  async function postNote(place: Place): Promise<void> {
+    const { sessionID } = place
+    const own = engine.openReply(sessionID) ? undefined : openReply(sessionID)
+    let holder: LiveReply | undefined
+    try {
+      holder = await new Promise<LiveReply | undefined>((resolve, reject) => {
+        findReply(place, resolve).then(() => resolve(undefined), reject)
+      })
+    } catch (error) {
+      if (own && isCurrent(own) && own.reply().phase === 'waiting') failReply(sessionID, error)
+      throw error
+    }
+    if (!holder || !isCurrent(holder) || !holdsOnlyANote(holder.reply()))
+      return endWith({ sessionID, end: { type: 'noted' } })
+    attach(holder, { reply: holder.reply(), joined: false })
+    engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
+  }
+
+  /** Opens the reply before its prompt is posted. */
+  function openReply(sessionID: string): LiveReply {
+    let opened: LiveReply | undefined
+    const stop = engine.replies.onOpened((next) => {
+      if (next.sessionID === sessionID) opened = next
+    })
+    engine.apply([{ type: 'opened', sessionID, text: request.text, at: clock.now() }])
+    stop()
+    if (!opened) throw new ReplyError('gone', `Session ${sessionID} was removed while the prompt was being sent.`)
+    return opened
+  }
+
+  async function findReply(place: Place, found: (live: LiveReply, start: Start) => void): Promise<void> {
+    const text = kind === 'command' || request.text?.trim() === '' ? undefined : request.text
+    const signals = { unwanted: unwanted.signal, over: over.signal }
+    await join({ server, place, messageID, text, post: () => post(place), ...signals, found })
+  }
+
+  async function post(place: Place): Promise<void> {
+    posting = request.post(place, messageID)
+    await posting
+  }
+
+  /** Whether this is still the session's open reply: a long call may answer after another reply has begun. */
+  function isCurrent(reply: LiveReply): boolean {
+    return reply.reply().phase !== 'settled' && engine.replies.newest(reply.sessionID) === reply
+  }
+
+  function failReply(sessionID: string, error: unknown): void {
+    engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
+  }
+
+  function attach(next: LiveReply, { reply, joined }: Start): void {
+    live = next
+    source.attach(next, joined)
+    next.observe(observersOf(options.observe, reply, onError))
+    // Deferred, because this runs within a step: the progress timer receives the reply right after it.
+    if (timeoutMs !== undefined)
+      queueMicrotask(() => server.limitStall(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) }))
+    if (stopRequest === 'abort') void server.abort(next.sessionID)
+    else if (stopRequest === 'leave') cancel()
+  }
+
+  /** Ends the run, even a joined one. A note has no run: once posted, it stays. */
+  async function abort(): Promise<void> {
+    stopRequest = 'abort'
+    if (!live && !posting) return drop(request.sessionID ?? '')
+    if (kind === 'note') return
+    // An abort that overtakes the post would leave the run going. A command's post lasts until its run is over.
+    const after = kind === 'command' ? undefined : posting
+    if (!live) await after?.catch(() => {})
+    if (live) await server.abort(live.sessionID, { after })
+    else unwanted.abort()
+  }
+
+  /** Handles the caller's signal. */
+  function cancel(): void {
+    stopRequest ??= 'leave'
+    if (!live && !posting) return drop(request.sessionID ?? '')
+    if (kind === 'note' || isShared()) return source.stream.leave()
+    // Until the run is found, its owner is unknown.
+    if (live) void abort()
+  }
+
+  function timeOut({ sessionID }: LiveReply): void {
+    if (isShared()) source.stream.leave()
+    else void server.abort(sessionID, { reason: 'timed-out' })
+  }
+
+  /** Whether another prompt began the run. */
+  function isShared(): boolean {
+    if (source.stream.joined) return true
+    const first = live?.reply().promptIDs[0]
+    return messageID !== undefined && first !== undefined && first !== messageID
+  }
+
+  function drop(sessionID: string): void {
+    endWith({ sessionID, end: { type: 'aborted' } })
+  }
+
+  function fail(sessionID: string, error: unknown): void {
+    endWith({ sessionID, end: { type: 'failed', error } })
+  }
+
+  /** Nothing runs on the server: a stand-in reply carries the reason. */
+  function endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void {
+    if (live || hasStandIn) return
+    hasStandIn = true
+    const step = standIn({ ...how, text: request.text, at: clock.now() })
+    source.fail(step)
+    tellOnce(observersOf(options.observe, emptyReply(how.sessionID), onError), step, onError)
+  }
+}
+
+function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
+  return phase === 'waiting' && promptIDs.length === 1
+}

@@ -1,0 +1,110 @@
+import { ReplyError } from '../../error.ts'
+import type { Clock } from '../clock.ts'
+import type { StreamLoss } from '../transport/event-stream.ts'
+
+export interface LivenessOptions {
+  readonly clock: Clock
+  /** How long a caller waits for the connection, and `ready` for a stream that keeps breaking off, in ms. */
+  readonly connectTimeoutMs: number
+}
+
+/** Whether the connection is up: the stream is open, and missed events were read. Callers wait for it here. */
+export interface Liveness {
+  /** Settles once: see `OpenCode.ready`. */
+  readonly ready: Promise<void>
+  isLive(): boolean
+  /** Resolves when the connection is up; rejects if that takes too long. */
+  whenLive(): Promise<void>
+  up(): void
+  lost(loss: StreamLoss): void
+  close(): void
+}
+
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (error: ReplyError) => void
+}
+
+export function createLiveness({ clock, connectTimeoutMs }: LivenessOptions): Liveness {
+  const first = promiseWithResolvers()
+  let isUp = false
+  let isClosed = false
+  let lastReason: ReplyError | undefined
+  let waiters: readonly Waiter[] = []
+  let stopTimer: (() => void) | undefined
+  // Awaiting `ready` is optional: prompts report a missing connection themselves.
+  first.promise.catch(() => {})
+  return { ready: first.promise, isLive: () => isUp, whenLive, up, lost, close }
+
+  function up(): void {
+    isUp = true
+    stopTimer?.()
+    first.resolve()
+    for (const { resolve } of takeWaiters()) resolve()
+  }
+
+  function lost({ reason, brokeOff }: StreamLoss): void {
+    isUp = false
+    lastReason = reason
+    // The server is there, so the next attempt may hold.
+    if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => first.reject(lastReason ?? reason))
+    else first.reject(reason)
+    // Waiting doesn't fix a wrong password.
+    if (reason.type === 'unauthorized') for (const { reject } of takeWaiters()) reject(reason)
+  }
+
+  function close(): void {
+    isUp = false
+    isClosed = true
+    stopTimer?.()
+    const reason = closedError()
+    first.reject(reason)
+    for (const { reject } of takeWaiters()) reject(reason)
+  }
+
+  function whenLive(): Promise<void> {
+    if (isUp) return Promise.resolve()
+    if (isClosed) return Promise.reject(closedError())
+    const { promise, resolve, reject } = promiseWithResolvers()
+    const stop = clock.after(connectTimeoutMs, () => {
+      waiters = waiters.filter((other) => other !== waiter)
+      reject(lastReason ?? noStream(connectTimeoutMs))
+    })
+    const waiter: Waiter = {
+      resolve: () => {
+        stop()
+        resolve()
+      },
+      reject: (error) => {
+        stop()
+        reject(error)
+      },
+    }
+    waiters = [...waiters, waiter]
+    return promise
+  }
+
+  function takeWaiters(): readonly Waiter[] {
+    const taken = waiters
+    waiters = []
+    return taken
+  }
+}
+
+function promiseWithResolvers(): Waiter & { readonly promise: Promise<void> } {
+  let resolve = (): void => {}
+  let reject = (_error: ReplyError): void => {}
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve
+    reject = onReject
+  })
+  return { promise, resolve, reject }
+}
+
+function noStream(limitMs: number): ReplyError {
+  return new ReplyError('unreachable', `No event stream within ${limitMs} ms: is an OpenCode server running there?`)
+}
+
+function closedError(): ReplyError {
+  return new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
+}

@@ -5,8 +5,8 @@ import type { ReplyEvent } from './event.ts'
 import type { ReplyObserver } from './observer.ts'
 import { createRecordingReader, type Recording } from './recording/read.ts'
 import type { Reply } from './reply.ts'
-import { trackOrSkip } from './track/skip.ts'
 import { emptyTrack, type TrackedStep } from './track/state.ts'
+import { trackOrSkip } from './track/track-or-skip.ts'
 import { repliesOf, unknownSessions } from './track.ts'
 
 /** How to play a recording: who observes it, and how fast. */

@@ -3,13 +3,13 @@ import type { ReplyEvent, SessionScopedEvent } from './event.ts'
 import { askAt } from './reduce/ask.ts'
 import type { Reply } from './reply.ts'
 import { cellOf, cellValues } from './track/cells.ts'
-import { sweep } from './track/forget.ts'
-import { giveUp, hold } from './track/hold.ts'
+import { forgetQuietSessions } from './track/forget.ts'
+import { dropHeld, hold } from './track/held-events.ts'
 import { placeMessage, placeRemoval } from './track/message.ts'
-import { isOpenIn, isWaitingIn, open, reopen, step } from './track/open.ts'
+import { isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './track/open-run.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
-import { isUnread, learn, placeSession, touch } from './track/session.ts'
-import { isTelling, placeSettle } from './track/settle.ts'
+import { isUnread, placeSession, recordSession, recordWork } from './track/session.ts'
+import { isFromAssistant, placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
 import {
   type Cell,
@@ -38,7 +38,7 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
   // Held events that can be placed now.
   for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
-  sweep(draft)
+  forgetQuietSessions(draft)
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
 
@@ -67,10 +67,10 @@ function firstUnknown(draft: Draft, id: string): string | undefined {
 function place(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
-    learn(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
+    recordSession(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
   // No later event will say where it belonged.
   if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known)
-    return void giveUp(draft, event.sessionID)
+    return void dropHeld(draft, event.sessionID)
   const path = pathOf(draft, event.sessionID)
   if (!path) return hold(draft, event)
   placeAt(draft, path, event)
@@ -78,13 +78,13 @@ function place(draft: Draft, event: SessionScopedEvent): void {
 
 function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const rootID = path[0] ?? event.sessionID
-  if (isWork(event)) touch(draft, event.sessionID)
+  if (isWork(event)) recordWork(draft, event.sessionID)
   switch (event.type) {
     case 'delta':
-      reopen(draft, path, event)
+      openForBackgroundWork(draft, path, event)
       return placeDelta(draft, rootID, event)
     case 'part':
-      reopen(draft, path, event)
+      openForBackgroundWork(draft, path, event)
       return placePart(draft, rootID, event)
     case 'message':
       return placeMessage(draft, path, event)
@@ -93,47 +93,60 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     case 'settle':
       return placeSettle(draft, rootID, event)
     case 'asked':
-      if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return step(draft, rootID, event)
+      if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return reduceReply(draft, rootID, event)
       // A repeated ask opens nothing.
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
-      if (isTrailing(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
-      open(draft, path, event.at)
-      return step(draft, rootID, event)
+      if (mayBeOver(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
+      openRun(draft, path, event.at)
+      return reduceReply(draft, rootID, event)
     case 'ask-closed':
-      return isOfPast(getCell(draft, rootID), event.requestID) ? undefined : step(draft, rootID, event)
+      return isOfPast(getCell(draft, rootID), event.requestID) ? undefined : reduceReply(draft, rootID, event)
     case 'opened':
-      open(draft, path, event.at)
-      return step(draft, rootID, event)
+      openRun(draft, path, event.at)
+      return reduceReply(draft, rootID, event)
     case 'retry':
-      if (!isTrailing(draft, event.sessionID)) open(draft, path, event.at)
-      return step(draft, rootID, event)
-    case 'status': {
-      const cell = getCell(draft, event.sessionID)
-      const idle = event.status === 'idle' ? 'heard' : undefined
-      changeCell(draft, cell, { idle, trailing: cell.trailing && !idle, statusAt: event.at })
-      if (!idle && !isTrailing(draft, event.sessionID)) open(draft, path, event.at)
-      if (!idle && cell.trailing && isWaitingIn(draft, rootID, event.sessionID)) return
-      // Held events may belong to this run: they are read before it ends.
-      return idle && event.sessionID === rootID && cell.held.some(isTelling) ? undefined : step(draft, rootID, event)
-    }
+      if (!mayBeOver(draft, event.sessionID)) openRun(draft, path, event.at)
+      return reduceReply(draft, rootID, event)
+    case 'status':
+      return event.status === 'idle' ? placeIdle(draft, rootID, event) : placeBusy(draft, path, event)
     case 'todos':
       changeCell(draft, getCell(draft, event.sessionID), { todos: event.todos, todosAt: event.at })
-      return step(draft, rootID, event)
+      return reduceReply(draft, rootID, event)
     case 'session-removed':
       if (event.by !== 'rest') changeCell(draft, getCell(draft, event.sessionID), { removed: true })
-      return step(draft, rootID, event)
+      return reduceReply(draft, rootID, event)
     case 'message-removed':
     case 'part-removed':
       return placeRemoval(draft, rootID, event)
     default:
-      return step(draft, rootID, event)
+      return reduceReply(draft, rootID, event)
   }
 }
 
-/** A lone status or ask opens nothing: it may be the last event of a run that is over. */
-function isTrailing(draft: Draft, sessionID: string): boolean {
+function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
+  const cell = getCell(draft, event.sessionID)
+  changeCell(draft, cell, { idle: 'heard', endedByRest: false, statusAt: event.at })
+  // Held events may belong to this run: they are read before it ends.
+  if (event.sessionID === rootID && cell.held.some(isFromAssistant)) return
+  reduceReply(draft, rootID, event)
+}
+
+function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): void {
+  const { sessionID, at } = event
+  const [rootID = sessionID] = path
   const cell = getCell(draft, sessionID)
-  return cell.trailing || isUnread(draft, cell)
+  changeCell(draft, cell, { idle: undefined, statusAt: at })
+  if (!mayBeOver(draft, sessionID)) openRun(draft, path, at)
+  if (cell.endedByRest && isWaitingIn(draft, rootID, sessionID)) return
+  reduceReply(draft, rootID, event)
+}
+
+type StatusEvent = Extract<SessionScopedEvent, { type: 'status' }>
+
+/** A lone status or ask opens nothing: it may be the last event of a run that is over. */
+function mayBeOver(draft: Draft, sessionID: string): boolean {
+  const cell = getCell(draft, sessionID)
+  return cell.endedByRest || isUnread(draft, cell)
 }
 
 /** Whether the ask is pending: it may be sent again with other content. */
@@ -160,7 +173,7 @@ export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
 }
 
 /** The retained replies of a root session, newest last. */
-export function heldReplies(state: TrackState, sessionID: string): readonly Reply[] {
+export function retainedReplies(state: TrackState, sessionID: string): readonly Reply[] {
   const cell = cellOf(state.cells, sessionID)
   const past = cell?.past.map(({ reply }) => reply) ?? []
   return cell?.reply ? [...past, cell.reply] : past

@@ -1,6 +1,6 @@
 import { answerOf, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { runStart } from '../src/track/runs.ts'
+import { runStart } from '../src/track/run-boundaries.ts'
 import { busy, ended, idle, message, root, run, session, text, user } from './make.ts'
 
 /** The server's clock stood at 9,000 and was set back to 400. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /** The repository's own TypeScript as text, for rules that a compiler doesn't have. */
 export interface SourceFile {
-  /** From the repository's root: `packages/reply/src/track/hold.ts`. */
+  /** From the repository's root: `packages/reply/src/track/held-events.ts`. */
   readonly path: string
   readonly package: string
   readonly text: string

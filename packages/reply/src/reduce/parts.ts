@@ -12,7 +12,7 @@ import {
   placeOf,
   toLongParts,
   withLongParts,
-} from './long.ts'
+} from './long-parts.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withParts } from './shape.ts'
 

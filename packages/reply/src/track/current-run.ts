@@ -2,9 +2,9 @@ import type { SnapshotEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
-import { isOpen } from './open.ts'
+import { isOpen } from './open-run.ts'
 import { goneRun, roleIn } from './roles.ts'
-import { type Read, runStart, runStarts } from './runs.ts'
+import { type Read, runStart, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
 /** What is known of a session when a read of it is placed. */

@@ -1,6 +1,6 @@
 import type { SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
-import { type Read, runStarts } from './runs.ts'
+import { type Read, runStarts } from './run-boundaries.ts'
 
 /** A sub-agent's run that was over before its session was reused, as read over REST. */
 export interface EarlierRun {

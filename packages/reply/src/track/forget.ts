@@ -1,10 +1,10 @@
 import type { Reply } from '../reply.ts'
 import { cellValues, withoutCell } from './cells.ts'
-import { giveUp } from './hold.ts'
+import { dropHeld } from './held-events.ts'
 import { type Cell, changeState, type Draft, getCell } from './state.ts'
 
 /** Called when a root's reply has settled. Drops the oldest settled replies beyond the limit. */
-export function retire(draft: Draft, rootID: string): void {
+export function retireReply(draft: Draft, rootID: string): void {
   const settled = [...draft.state.settled.filter((id) => id !== rootID), rootID]
   changeState(draft, { settled })
   while (draft.state.settled.length > draft.state.limits.keepSettled) {
@@ -17,7 +17,7 @@ export function retire(draft: Draft, rootID: string): void {
 /**
  * Drops sessions without a reply or held events once there are many. A session that becomes active again is read again.
  */
-export function sweep(draft: Draft): void {
+export function forgetQuietSessions(draft: Draft): void {
   const { cells, sweepAt, limits } = draft.state
   if (cells.size <= sweepAt) return
   const all = cellValues(cells)
@@ -33,7 +33,7 @@ function forgetRoot(draft: Draft, rootID: string): void {
 }
 
 function forget(draft: Draft, id: Cell['id']): void {
-  giveUp(draft, id)
+  dropHeld(draft, id)
   changeState(draft, { cells: withoutCell(draft.state.cells, id) })
 }
 

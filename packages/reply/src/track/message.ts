@@ -3,8 +3,8 @@ import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
-import { resume } from './hold.ts'
-import { amendPast, isOpen, isOpenIn, open, step } from './open.ts'
+import { requeueHeld } from './held-events.ts'
+import { amendPast, isOpen, isOpenIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, roleIn, roleOf, withRole } from './roles.ts'
 import { isUnread } from './session.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
@@ -25,14 +25,14 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     if (isAnswered(draft, rootID, event) || isAwaited(draft, rootID, event)) remember(draft, event, run)
     else {
       endUnseen(draft, rootID, event)
-      open(draft, path, event.at)
+      openRun(draft, path, event.at)
     }
   }
   const cell = getCell(draft, sessionID)
   if (known?.role !== roleOf(message)) remember(draft, event, cell.run)
-  if (!known && cell.trailing) changeCell(draft, getCell(draft, sessionID), { trailing: false })
-  step(draft, rootID, event)
-  if (cell.held.length > 0) resume(draft, sessionID, (held) => messageIDOf(held) === message.id)
+  if (!known && cell.endedByRest) changeCell(draft, getCell(draft, sessionID), { endedByRest: false })
+  reduceReply(draft, rootID, event)
+  if (cell.held.length > 0) requeueHeld(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }
 
 /** A prompt that arrives after its answer: it belongs to the answer's run. */
@@ -65,7 +65,7 @@ export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent):
   const cell = getCell(draft, event.sessionID)
   const role = roleIn(cell.roles, event.messageID)
   if (!role) return
-  if (role.run === cell.run) step(draft, rootID, event)
+  if (role.run === cell.run) reduceReply(draft, rootID, event)
   else amendPast(draft, rootID, role.run, event)
   if (event.type === 'part-removed') return
   const { id, roles } = getCell(draft, event.sessionID)
@@ -93,8 +93,8 @@ function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: Mes
     return
   }
   if (isFinished(reply)) {
-    if (idle) step(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
-  } else if (epoch !== draft.state.epoch) step(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
+    if (idle) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
+  } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }
 
 interface Lost {
@@ -112,14 +112,14 @@ function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
   const { roles, run } = getCell(draft, rootID)
   const parent = roleIn(roles, parentID)
   if (parent && (parent.run !== run || !reply.promptIDs.includes(parentID))) return
-  if (parent) step(draft, rootID, { type: 'message-removed', sessionID: rootID, messageID: parentID, at })
-  step(draft, rootID, { type: 'settle', sessionID: rootID, by: 'lost', at })
+  if (parent) reduceReply(draft, rootID, { type: 'message-removed', sessionID: rootID, messageID: parentID, at })
+  reduceReply(draft, rootID, { type: 'settle', sessionID: rootID, by: 'lost', at })
   if (!parent) return
-  open(draft, [rootID], at)
+  openRun(draft, [rootID], at)
   const cell = getCell(draft, rootID)
   changeCell(draft, cell, { roles: withRole(cell.roles, { ...parent, run: cell.run }) })
   const prompt = { id: parentID, role: 'user', summary: false, raw: undefined } as const
-  step(draft, rootID, { type: 'message', sessionID: rootID, message: prompt, at })
+  reduceReply(draft, rootID, { type: 'message', sessionID: rootID, message: prompt, at })
 }
 
 function hasEnded({ completedAt, error }: Reply['messages'][number]): boolean {

@@ -5,10 +5,10 @@ import { partAt } from '../reduce/parts.ts'
 import { reduce } from '../reduce.ts'
 import { cellOf, withCell } from './cells.ts'
 import { sessionOf } from './earlier-runs.ts'
-import { hold, resume } from './hold.ts'
-import { amendPast, isOpen, step } from './open.ts'
+import { hold, requeueHeld } from './held-events.ts'
+import { amendPast, isOpen, reduceReply } from './open-run.ts'
 import { roleIn, roleOfMessage } from './roles.ts'
-import { learn } from './session.ts'
+import { recordSession } from './session.ts'
 import { type Cell, type Draft, getCell, type Tracked, type TrackState, withCells, withReply } from './state.ts'
 
 /**
@@ -32,7 +32,7 @@ export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): voi
   if (!role) return hold(draft, event)
   if (role.run !== cell.run || role.role !== 'assistant') return
   const before = getCell(draft, rootID).reply
-  step(draft, rootID, event)
+  reduceReply(draft, rootID, event)
   if (before && before === getCell(draft, rootID).reply && isUntyped(before, event)) hold(draft, event)
 }
 
@@ -49,13 +49,13 @@ export function placePart(draft: Draft, rootID: string, event: PartEvent): void 
   if (!role) return hold(draft, event)
   if (role.role === 'summary') return
   if (role.run !== cell.run) return amendPast(draft, rootID, role.run, event)
-  step(draft, rootID, event)
+  reduceReply(draft, rootID, event)
   if (part.type === 'tool') learnChild(draft, event)
-  if (cell.held.length > 0) resume(draft, sessionID, (held) => held.type === 'delta' && held.partID === part.id)
+  if (cell.held.length > 0) requeueHeld(draft, sessionID, (held) => held.type === 'delta' && held.partID === part.id)
 }
 
 /** A task's part may name its session before the session's own event. */
 function learnChild(draft: Draft, { part, sessionID }: PartEvent): void {
   const childID = sessionOf(part)
-  if (childID !== undefined && childID !== sessionID) learn(draft, childID, { parentID: sessionID })
+  if (childID !== undefined && childID !== sessionID) recordSession(draft, childID, { parentID: sessionID })
 }

@@ -1,16 +1,16 @@
 import type { SessionEvent } from '../event.ts'
-import { resume } from './hold.ts'
-import { step } from './open.ts'
+import { requeueHeld } from './held-events.ts'
+import { reduceReply } from './open-run.ts'
 import { type Cell, changeCell, type Draft, getCell, pathOf } from './state.ts'
 
 export function placeSession(draft: Draft, event: SessionEvent): void {
-  learn(draft, event.sessionID, event)
+  recordSession(draft, event.sessionID, event)
   const path = pathOf(draft, event.sessionID)
-  if (path?.[0] !== undefined) step(draft, path[0], event)
+  if (path?.[0] !== undefined) reduceReply(draft, path[0], event)
 }
 
 /** Records a session's data and releases the events that waited for it. */
-export function learn(
+export function recordSession(
   draft: Draft,
   id: string,
   news: {
@@ -27,7 +27,7 @@ export function learn(
   changeCell(draft, cell, { known: true, parentID, title, directory, createdAt })
   if (cell.known) return
   for (const waiting of draft.state.waiting)
-    if (getCell(draft, waiting).known && pathOf(draft, waiting)) resume(draft, waiting, () => true)
+    if (getCell(draft, waiting).known && pathOf(draft, waiting)) requeueHeld(draft, waiting, () => true)
 }
 
 /** A session from before we listened that was never read: its events may belong to a run that is over. */
@@ -35,7 +35,7 @@ export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): 
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }
 
-export function touch(draft: Draft, sessionID: string): void {
+export function recordWork(draft: Draft, sessionID: string): void {
   const cell = getCell(draft, sessionID)
   if (cell.epoch !== draft.state.epoch) changeCell(draft, cell, { epoch: draft.state.epoch })
 }

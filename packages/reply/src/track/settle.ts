@@ -1,8 +1,8 @@
 import type { SessionScopedEvent, SettleEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import { messageIDOf } from '../reduce/message.ts'
-import { release } from './hold.ts'
-import { step } from './open.ts'
+import { takeHeld } from './held-events.ts'
+import { reduceReply } from './open-run.ts'
 import { roleIn } from './roles.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
@@ -18,14 +18,14 @@ export function placeSettle(draft: Draft, rootID: string, event: SettleEvent): v
   else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(again)
   else {
     changeCell(draft, getCell(draft, event.sessionID), {
-      trailing: event.by === 'rest' || event.by === 'time-out' || event.by === 'lost',
+      endedByRest: event.by === 'rest' || event.by === 'time-out' || event.by === 'lost',
     })
-    step(draft, rootID, { ...event, idle })
+    reduceReply(draft, rootID, { ...event, idle })
   }
 }
 
 /** Whether a held event can only belong to an assistant's message: a delta, or a part other than text. */
-export function isTelling(held: SessionScopedEvent): boolean {
+export function isFromAssistant(held: SessionScopedEvent): boolean {
   return held.type === 'delta' || (held.type === 'part' && held.part.type !== 'text')
 }
 
@@ -36,7 +36,7 @@ export function isTelling(held: SessionScopedEvent): boolean {
  */
 function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolean {
   const { held, roles } = getCell(draft, sessionID)
-  const ids = new Set(held.filter(isTelling).map(messageIDOf))
+  const ids = new Set(held.filter(isFromAssistant).map(messageIDOf))
   let found = false
   for (const id of ids) {
     if (id === undefined || roleIn(roles, id)) continue
@@ -53,7 +53,7 @@ function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolea
  */
 function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
   const { roles } = getCell(draft, sessionID)
-  const deltas = release(
+  const deltas = takeHeld(
     draft,
     sessionID,
     (held) => held.type === 'delta' && roleIn(roles, held.messageID) !== undefined,

@@ -11,11 +11,11 @@ import {
   withNewer,
 } from './current-run.ts'
 import { earlierRuns } from './earlier-runs.ts'
-import { resume } from './hold.ts'
+import { requeueHeld } from './held-events.ts'
 import { placeRemoval } from './message.ts'
-import { isOpen, isOpenIn, isWaitingIn, open, step } from './open.ts'
+import { isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, type MessageRoles, roleIn, roleOf, withRole } from './roles.ts'
-import { type RunEnd, runEnd, withoutUndecided } from './runs.ts'
+import { type RunEnd, runEnd, withoutUndecided } from './run-boundaries.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
 /**
@@ -78,7 +78,7 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   const isRunning = isAtWork(newest)
   const read = withoutUnclear(before, newest)
   if (before.cell.removed) changeCell(draft, before.cell, { removed: undefined })
-  if (!before.isOpen && showsUnheardRun(before, read, isRunning)) open(draft, path, at)
+  if (!before.isOpen && showsUnheardRun(before, read, isRunning)) openRun(draft, path, at)
 
   const known = knownOf(draft, path, sessionID)
   const start = runInRead(known, read, isRunning)
@@ -88,9 +88,9 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   record(draft, known, { read, isRunning, start })
   if (start !== undefined) placeEarlierRuns(draft, path, read)
   const messages = start === undefined ? [] : read.messages.slice(start)
-  step(draft, known.rootID, { ...read, messages, children: [] })
+  reduceReply(draft, known.rootID, { ...read, messages, children: [] })
   draft.queue.push(...read.children)
-  resume(draft, sessionID, () => true)
+  requeueHeld(draft, sessionID, () => true)
 }
 
 function knownOf(draft: Draft, path: readonly string[], sessionID: string): Known {
@@ -121,9 +121,9 @@ function endOfOpenRun({ isRoot, isOpen, cell }: Known, read: SnapshotEvent, star
 function placeRuns(draft: Draft, { path, rootID }: Known, read: SnapshotEvent, { next, by }: RunEnd): void {
   const { sessionID, at, messages } = read
   placeRead(draft, path, { ...read, messages: messages.slice(0, next), status: 'idle', asks: [], children: [] })
-  step(draft, rootID, { type: 'settle', sessionID, at, by })
+  reduceReply(draft, rootID, { type: 'settle', sessionID, at, by })
   // The next run gets its own reply even if it has ended by now.
-  if (!isOpenIn(draft, rootID, sessionID)) open(draft, path, at)
+  if (!isOpenIn(draft, rootID, sessionID)) openRun(draft, path, at)
   placeRead(draft, path, { ...read, messages: messages.slice(next) })
 }
 
@@ -144,7 +144,7 @@ function record(draft: Draft, known: Known, placing: Placing): void {
     roles: rolesAfter(known, placing),
     todos: read.todos,
     idle: isRunning ? undefined : (cell.idle ?? 'read'),
-    trailing: cell.trailing || isSeenOver,
+    endedByRest: cell.endedByRest || isSeenOver,
     read: true,
   })
 }
@@ -174,9 +174,9 @@ function placeEarlierRuns(draft: Draft, path: readonly string[], read: SnapshotE
     const { sessionID, at } = child
     const root = getCell(draft, rootID).reply
     if (root && findReply(root, sessionID)) continue
-    if (parent) step(draft, rootID, parent)
-    open(draft, [...path, sessionID], at)
+    if (parent) reduceReply(draft, rootID, parent)
+    openRun(draft, [...path, sessionID], at)
     placeRead(draft, [...path, sessionID], child)
-    step(draft, rootID, { type: 'settle', sessionID, at, by: 'rest' })
+    reduceReply(draft, rootID, { type: 'settle', sessionID, at, by: 'rest' })
   }
 }

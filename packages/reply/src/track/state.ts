@@ -41,7 +41,7 @@ export interface TrackLimits {
   readonly maxQuiet: number
 }
 
-/** One session. */
+/** What is known of one session. */
 export interface Cell {
   readonly id: string
   /** Whether its parent is known, or that it has none. Until then its events are held. */
@@ -63,11 +63,11 @@ export interface Cell {
   /** Set while its run is at rest: according to the stream, or to REST alone. */
   readonly idle?: Idle | undefined
   /**
-   * Whether its run was ended by a REST check, not by the stream, which may still send its last events: a lone busy
-   * opens nothing.
+   * Whether its run was ended by a read over REST, before the stream's last events of it: a lone busy after that opens
+   * nothing.
    */
-  readonly trailing: boolean
-  /** Counts the session's runs. */
+  readonly endedByRest: boolean
+  /** Counts the session's runs: the number of its current run. 0 before the first. */
   readonly run: number
   /** The role and run of each message. */
   readonly roles: MessageRoles
@@ -152,7 +152,7 @@ export function emptyCell(id: string): Cell {
     todosAt: undefined,
     statusAt: undefined,
     idle: undefined,
-    trailing: false,
+    endedByRest: false,
     run: 0,
     roles: [],
     held: [],
@@ -199,7 +199,7 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     todosAt: cell.todosAt,
     statusAt: cell.statusAt,
     idle: cell.idle,
-    trailing: cell.trailing,
+    endedByRest: cell.endedByRest,
     run: cell.run,
     roles: cell.roles,
     held: cell.held,

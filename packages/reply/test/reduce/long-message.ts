@@ -1,5 +1,5 @@
 import { emptyReply, type Message, type Reply, reduce, type SessionScopedEvent } from '@reply/core'
-import { longFrom } from '../../src/reduce/long.ts'
+import { longFrom } from '../../src/reduce/long-parts.ts'
 import { delta, root, stepFinish, text, tool } from '../make.ts'
 
 /** Events that make a message long, for the tests of how its parts are kept. */

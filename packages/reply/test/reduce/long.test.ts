@@ -2,7 +2,7 @@ import { type Message, type Reply, reduce, type SessionScopedEvent } from '@repl
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chunkLength } from '../../src/reduce/chunks.ts'
-import { longFrom, longPartsOf } from '../../src/reduce/long.ts'
+import { longFrom, longPartsOf } from '../../src/reduce/long-parts.ts'
 import {
   closed,
   delta,

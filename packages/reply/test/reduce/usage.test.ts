@@ -1,7 +1,7 @@
 import { type Change, type Message, type Reply, reduce, type SessionScopedEvent, type Usage } from '@reply/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { longFrom } from '../../src/reduce/long.ts'
+import { longFrom } from '../../src/reduce/long-parts.ts'
 import { message, part, root, running, stepFinish, text } from '../make.ts'
 import { fold } from './long-message.ts'
 

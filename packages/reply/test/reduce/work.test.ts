@@ -1,7 +1,7 @@
 import type { Part, SessionScopedEvent } from '@reply/core'
 import { describe, expect, test, vi } from 'vitest'
 import { chunkLength } from '../../src/reduce/chunks.ts'
-import { longPartsOf } from '../../src/reduce/long.ts'
+import { longPartsOf } from '../../src/reduce/long-parts.ts'
 import {
   closed,
   delta,

@@ -2,10 +2,10 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
-import { trackOrSkip } from '../../track/skip.ts'
 import type { Idle, TrackedStep } from '../../track/state.ts'
 import { emptyTrack } from '../../track/state.ts'
-import { directoryOf, heldReplies, idleOf, unknownSessions } from '../../track.ts'
+import { trackOrSkip } from '../../track/track-or-skip.ts'
+import { directoryOf, idleOf, retainedReplies, unknownSessions } from '../../track.ts'
 import { createReplies, type Replies } from './replies.ts'
 import { latest, timeOf } from './server-time.ts'
 
@@ -33,7 +33,7 @@ export interface Engine {
   /** Where the session lives, as far as known. */
   place(sessionID: string): Place
   /** The retained replies of a root session, newest last. */
-  held(sessionID: string): readonly Reply[]
+  retained(sessionID: string): readonly Reply[]
   /** The server's newest time when listening began, by its own clock. */
   listeningFrom(): number | undefined
   /** The newest time in any event, by the server's clock. */
@@ -69,7 +69,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     waiting: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
     place: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
-    held: (sessionID) => heldReplies(state, sessionID),
+    retained: (sessionID) => retainedReplies(state, sessionID),
     listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),

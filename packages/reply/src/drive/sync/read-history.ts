@@ -2,7 +2,7 @@ import { toReadMessages } from '../../decode/rest.ts'
 import type { OnError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import type { Place } from '../../place.ts'
-import { isRunStart } from '../../track/runs.ts'
+import { isRunStart } from '../../track/run-boundaries.ts'
 import type { Rest } from '../transport/rest.ts'
 
 /** How far back a reading has to go. */

@@ -5,7 +5,7 @@ import type { Place } from '../../place.ts'
 import { findReply } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
 import { sessionOf } from '../../track/earlier-runs.ts'
-import { runStart } from '../../track/runs.ts'
+import { runStart } from '../../track/run-boundaries.ts'
 import { maxDepth } from '../../track/state.ts'
 import type { Clock } from '../clock.ts'
 import type { Rest } from '../transport/rest.ts'
@@ -19,7 +19,7 @@ export interface ReadOptions {
   readonly clock: Clock
   readonly onError: OnError
   /** The retained replies of a root session, open or settled. */
-  readonly held: (sessionID: string) => readonly Reply[]
+  readonly retained: (sessionID: string) => readonly Reply[]
 }
 
 export interface ReadRequest extends Place {
@@ -149,8 +149,8 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
  * How far back to read: the current run, as far as known, and everything since. A complete reading removes what it
  * lacks, so it must cover all retained replies.
  */
-function reachOf({ held }: ReadOptions, { sessionID, reply, since, complete }: ReadRequest): Reach {
-  const replies = complete ? held(sessionID) : reply ? [reply] : []
+function reachOf({ retained }: ReadOptions, { sessionID, reply, since, complete }: ReadRequest): Reach {
+  const replies = complete ? retained(sessionID) : reply ? [reply] : []
   const times = replies.flatMap(({ messages: [first] }) => (first ? [first.createdAt ?? 0] : []))
   return {
     since: Math.min(since ?? Number.POSITIVE_INFINITY, ...times),

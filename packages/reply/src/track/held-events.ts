@@ -18,12 +18,12 @@ export function hold(draft: Draft, event: SessionScopedEvent): void {
   while (draft.state.heldUnits > draft.state.limits.maxHeld) {
     const [oldest] = draft.state.waiting
     if (oldest === undefined) break
-    draft.dropped += giveUp(draft, oldest)
+    draft.dropped += dropHeld(draft, oldest)
   }
 }
 
 /** Removes the held events of a session that match `isWanted`, and returns them in order. */
-export function release(
+export function takeHeld(
   draft: Draft,
   sessionID: string,
   isWanted: (event: SessionScopedEvent) => boolean,
@@ -48,8 +48,8 @@ function without(waiting: readonly string[], sessionID: string): readonly string
 }
 
 /** Queues matching held events behind the current one, in order of arrival across sessions. */
-export function resume(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
-  const released = release(draft, sessionID, isWanted)
+export function requeueHeld(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
+  const released = takeHeld(draft, sessionID, isWanted)
   if (released.length > 0) draft.queue.push(...merged(draft.queue.splice(0), released))
 }
 
@@ -67,8 +67,8 @@ function merged(a: readonly SessionScopedEvent[], b: readonly SessionScopedEvent
 /**
  * Drops a session's held events, and the session itself if nothing else is known of it. Returns the number of events.
  */
-export function giveUp(draft: Draft, sessionID: string): number {
-  const dropped = release(draft, sessionID, () => true).length
+export function dropHeld(draft: Draft, sessionID: string): number {
+  const dropped = takeHeld(draft, sessionID, () => true).length
   if (!getCell(draft, sessionID).known) {
     changeState(draft, { cells: withoutCell(draft.state.cells, sessionID) })
   }

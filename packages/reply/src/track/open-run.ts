@@ -6,11 +6,11 @@ import { messageIDOf } from '../reduce/message.ts'
 import { emptyReply, withFields } from '../reduce/shape.ts'
 import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
-import { retire } from './forget.ts'
+import { retireReply } from './forget.ts'
 import { type Cell, changeCell, type Draft, getCell, putCell, withReply } from './state.ts'
 
 /** Reduces the root's reply with an event of its tree and records the step. */
-export function step(draft: Draft, rootID: string, event: SessionScopedEvent): void {
+export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEvent): void {
   const cell = getCell(draft, rootID)
   if (!cell.reply) return
   const { reply, changes, raw } = reduce(cell.reply, event)
@@ -18,7 +18,7 @@ export function step(draft: Draft, rootID: string, event: SessionScopedEvent): v
   putCell(draft, withReply(cell, reply))
   draft.steps.push({ reply, changes: withTakenOver(cell.reply, changes), raw, run: cell.run })
   for (const change of changes) beginRun(draft, change.type === 'childChanged' ? change.change : change, event.at)
-  if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retire(draft, rootID)
+  if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retireReply(draft, rootID)
 }
 
 /** What a reply carried over from the previous one is news to observers of this one. */
@@ -41,7 +41,7 @@ function beginRun(draft: Draft, change: Change, at: number): void {
 }
 
 /** Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. */
-export function open(draft: Draft, path: readonly string[], at: number): void {
+export function openRun(draft: Draft, path: readonly string[], at: number): void {
   const [rootID] = path
   if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
   const root = getCell(draft, rootID)
@@ -49,7 +49,7 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
     changeCell(draft, root, {
       run: root.run + 1,
       idle: undefined,
-      trailing: false,
+      endedByRest: false,
       reply: nextReply(root),
       past: pastOf(root),
     })
@@ -59,19 +59,19 @@ export function open(draft: Draft, path: readonly string[], at: number): void {
     const reply = getCell(draft, rootID).reply
     if (isOpen(reply && findReply(reply, childID))) continue
     const { title } = getCell(draft, childID)
-    step(draft, rootID, { type: 'child', sessionID: parentID, childID, title, at })
+    reduceReply(draft, rootID, { type: 'child', sessionID: parentID, childID, title, at })
   }
 }
 
 /**
  * Handles work of a background sub-agent after its root's reply has settled: opens the next reply and continues there.
  */
-export function reopen(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
+export function openForBackgroundWork(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const [rootID] = path
   if (rootID === undefined || path.length === 1) return
   const { reply } = getCell(draft, rootID)
   if (isOpen(reply) || !isOpen(reply && findReply(reply, event.sessionID, messageIDOf(event)))) return
-  open(draft, path, event.at)
+  openRun(draft, path, event.at)
 }
 
 /**
@@ -82,7 +82,7 @@ export function amendPast(draft: Draft, rootID: string, run: number, event: Mess
   const cell = getCell(draft, rootID)
   const { past, reply: newest } = cell
   const isRoot = event.sessionID === rootID
-  if (!isRoot && newest && holdsMessage(newest, event)) return step(draft, rootID, event)
+  if (!isRoot && newest && holdsMessage(newest, event)) return reduceReply(draft, rootID, event)
   const at = past.findLastIndex((one) => (isRoot ? one.run === run : holdsMessage(one.reply, event)))
   const before = past[at]
   if (!before) return

@@ -173,35 +173,51 @@ interface Cells {
   /** 0 outside of a table. */
   readonly rows: number
   readonly widths: readonly number[]
+  /** A colon in the rule may align the last column, which puts space before its cells. */
+  readonly isAligned: boolean
 }
 
-const NO_TABLE: Cells = { head: '', raw: 0, rows: 0, widths: [] }
+const NO_TABLE: Cells = { head: '', raw: 0, rows: 0, widths: [], isAligned: false }
 
 function withLine(table: Cells, line: string): Cells {
   if (table.rows > 0) return withRow(table, line)
-  if (!isMarked(line) || !RULE.test(line)) return { head: line, raw: 0, rows: 0, widths: NO_TABLE.widths }
-  return withRow(withRow(NO_TABLE, table.head), line)
+  if (!isMarked(line) || !RULE.test(line))
+    return { head: line, raw: 0, rows: 0, widths: NO_TABLE.widths, isAligned: false }
+  return withRow(withRow({ ...NO_TABLE, isAligned: line.includes(':') }, table.head), line)
 }
 
-function withRow({ head, raw, rows, widths }: Cells, line: string): Cells {
+function withRow({ head, raw, rows, widths, isAligned }: Cells, line: string): Cells {
   let wider: number[] | undefined
   let standingOut = 0
-  const cells = line.split('|')
-  for (let column = 0; column < cells.length; column++) {
-    const width = cells[column]?.trim().length ?? 0
+  let start = 0
+  for (let column = 0; start <= line.length; column++) {
+    const bar = line.indexOf('|', start)
+    const end = bar < 0 ? line.length : bar
     const before = widths[column]
-    if (before === undefined || before < Math.min(width, widestColumn)) {
-      wider ??= [...widths]
-      wider[column] = Math.min(width, widestColumn)
+    if (before === undefined || end - start > before) {
+      const width = line.slice(start, end).trim().length
+      const shown = Math.min(width, widestColumn)
+      if (before === undefined || shown > before) {
+        wider ??= [...widths]
+        wider[column] = shown
+      }
+      standingOut += width - shown
     }
-    standingOut += Math.max(0, width - widestColumn)
+    start = end + 1
   }
-  return { head, raw: raw + line.length - standingOut, rows: rows + 1, widths: wider ?? widths }
+  return { head, raw: raw + line.length - standingOut, rows: rows + 1, widths: wider ?? widths, isAligned }
 }
 
-function excess({ raw, rows, widths }: Cells): number {
+function excess({ raw, rows, widths, isAligned }: Cells): number {
   if (rows === 0) return 0
-  return Math.max(0, rows * widths.reduce((sum, width) => sum + (width === 0 ? 0 : width + 3), 0) - raw)
+  let [all, last] = [0, 0]
+  for (const width of widths) {
+    if (width > 0) last = width + 3
+    all += width > 0 ? last : 0
+  }
+  const padding = Math.max(0, rows * all - raw)
+  // Only the rule below the head fills the last column.
+  return isAligned ? padding : Math.min(padding, rows * (all - last) + last)
 }
 
 /** The length of the longest part that fits. */

@@ -8,7 +8,7 @@ import {
 } from './block-limits.ts'
 import { readFlatList } from './flat-list.ts'
 import { readFlatTable } from './flat-table.ts'
-import { boundedAddresses, isMark, isText } from './span-limits.ts'
+import { boundedAddresses, isMark, isText, textSpan } from './span-limits.ts'
 import { known, type Token } from './token.ts'
 
 /** The most quotes and lists nested in each other. Deeper ones are text. */
@@ -181,7 +181,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     }
     left -= src.length
     if (depth >= mostSpans || left < 0) {
-      tokens.push({ type: 'text', raw: src, text: src, escaped: false })
+      tokens.push(textSpan(src))
       return tokens
     }
     if (isText(src)) {

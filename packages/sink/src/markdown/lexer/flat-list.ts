@@ -1,4 +1,5 @@
 import type { Lexer, Tokens } from 'marked'
+import { spansOf } from './span-limits.ts'
 
 /** A line that is one whole list item: it begins with a letter or a span's mark, and contains no tab. */
 const TEXT = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
@@ -38,7 +39,7 @@ function itemOf(
 ): Tokens.ListItem {
   const text = line.slice(line.indexOf(' ') + 1)
   const lineEnd = after.slice(1)
-  const tokens = lexer.inline(text)
+  const tokens = spansOf(text, lexer)
   const content: Tokens.Paragraph | Tokens.Text = loose
     ? { type: 'paragraph', raw: text + lineEnd, text, tokens }
     : { type: 'text', raw: text, text, tokens }

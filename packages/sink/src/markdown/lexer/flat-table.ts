@@ -1,4 +1,5 @@
 import type { Lexer, Tokens } from 'marked'
+import { spansOf } from './span-limits.ts'
 
 /** Every row begins and ends with a bar, and no cell contains anything that could turn a bar into text. */
 const FLAT_TABLE = /^(?<head>\|[^\n\\`]*\|)\n\|(?<rule>(?: *:?-+:? *\|)+)(?<rows>(?:\n\|[^\n\\`]*\|)*)(?=\n?$|\n\n)/
@@ -16,7 +17,7 @@ export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefin
   if (columns.length !== align.length) return undefined
   const cellAt = (text: string, column: number, header: boolean): Tokens.TableCell => ({
     text,
-    tokens: lexer.inline(text),
+    tokens: spansOf(text, lexer),
     header,
     align: align[column] ?? null,
   })

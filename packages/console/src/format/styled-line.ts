@@ -129,7 +129,11 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const ASCII = /^[ -~\n]*$/
 
 function columnsOf(text: string): number {
-  return ASCII.test(text) ? text.length : stringWidth(text)
+  if (ASCII.test(text)) return text.length
+  let columns = 0
+  // A line feed before `wrap` has no width.
+  for (const { segment } of graphemes.segment(text)) columns += segment === '\n' ? 0 : widthOfCharacter(segment)
+  return columns
 }
 
 /** The most characters with a cached width: finding it takes longer than the rest of a row's layout. */
@@ -139,10 +143,11 @@ const longestCharacter = 16
 const characterWidths = new Map<string, number>()
 
 function widthOfCharacter(character: string): number {
-  if (character.length > longestCharacter) return columnsOf(character)
+  if (ASCII.test(character)) return character.length
+  if (character.length > longestCharacter) return stringWidth(character)
   const known = characterWidths.get(character)
   if (known !== undefined) return known
-  const width = columnsOf(character)
+  const width = stringWidth(character)
   if (characterWidths.size >= mostCharacters) characterWidths.clear()
   characterWidths.set(character, width)
   return width

@@ -11,8 +11,17 @@ export interface Timeline {
 /** This many states of one reply are enough to stand for thousands. */
 const most = 40
 
-/** The root replies of a recording, at an even pace: recordings keep no times. */
-export async function timelinesOf(recording: RecordingName, stepMs = 300): Promise<readonly Timeline[]> {
+const known = new Map<string, Promise<readonly Timeline[]>>()
+
+/** The root replies of a recording, at an even pace: recordings keep no times. Read once; many tests show the same. */
+export function timelinesOf(recording: RecordingName, stepMs = 300): Promise<readonly Timeline[]> {
+  const key = `${recording.version}/${recording.scenario} ${stepMs}`
+  const found = known.get(key) ?? readTimelines(recording, stepMs)
+  known.set(key, found)
+  return found
+}
+
+async function readTimelines(recording: RecordingName, stepMs: number): Promise<readonly Timeline[]> {
   const seen = new Map<string, Reply[]>()
   await replay(readRecording(recording).bytes, {
     observe: (reply) => {

@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await faulty.close())
 
-test('a run that is cut after any of its events is the same', async () => {
-  expect(await problemsOfCuts(faulty, { whole, first: 1, step: 1 })).toEqual([])
+test('a run that is cut after every third of its events is the same', async () => {
+  expect(await problemsOfCuts(faulty, { whole, first: 1, step: 3 })).toEqual([])
 })
 
 test('an abort that races the end settles the reply once, either way', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Faulty, type LivePlayed, openFaulty, openWhole } from './faulty.ts'
 import { allowAfterStop } from './late-approvals.ts'
-import { livePlanBySeed, problemsOfLive } from './live-plans.ts'
+import { livePlanBySeed, problemsOfCuts, problemsOfLive } from './live-plans.ts'
 import { writeResult } from './matrix/results.ts'
 
 const runs = Number(process.env.REPLY_LIVE_PLANS ?? 500)
@@ -14,6 +14,10 @@ beforeAll(async () => {
   ;({ faulty, whole } = await openWhole())
 })
 afterAll(async () => await faulty.close())
+
+test('a run that is cut after any of its events is the same', { timeout: 1_800_000 }, async () => {
+  expect(await problemsOfCuts(faulty, { whole, first: 1, step: 1 })).toEqual([])
+})
 
 test('of 100 commands on each of three versions that are allowed within 50 ms after Stop none runs', {
   timeout: 1_800_000,

@@ -1,7 +1,7 @@
-// Copies the results of `npm run test:matrix` and `npm run test:nightly` into the README, between its markers.
+// Copies the results of `npm run test:matrix` and `npm run test:nightly` into docs/compatibility.md, between its markers.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-const readme = new URL('../packages/reply/README.md', import.meta.url)
+const page = new URL('../docs/compatibility.md', import.meta.url)
 const folder = new URL('../packages/reply/test/drive/matrix/results/', import.meta.url)
 const [start, end] = ['<!-- compatibility -->', '<!-- /compatibility -->']
 
@@ -41,11 +41,11 @@ const lines = nightly
 const nights =
   lines.length === 0 ? [] : ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...lines, '']
 
-const text = readFileSync(readme, 'utf8')
+const text = readFileSync(page, 'utf8')
 const [from, to] = [text.indexOf(start), text.indexOf(end)]
 if (from === -1 || to < from) {
-  console.error(`packages/reply/README.md has no markers for the table: add ${start} and ${end} where it belongs.`)
+  console.error(`docs/compatibility.md has no markers for the table: add ${start} and ${end} where it belongs.`)
   process.exit(1)
 }
-writeFileSync(readme, `${text.slice(0, from + start.length)}\n${[...table, ...nights].join('\n')}${text.slice(to)}`)
+writeFileSync(page, `${text.slice(0, from + start.length)}\n${[...table, ...nights].join('\n')}${text.slice(to)}`)
 console.log([...table, ...nights].join('\n'))

@@ -1,22 +1,28 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const readmes = ['README.md', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
+const packages = readdirSync(join(root, 'packages'))
+const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
 
-/** Blocks that connect to a server are complete programs; the others are fragments. */
-const programs = readmes.flatMap((path) => {
-  const blocks = [...readFileSync(join(root, path), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
-    ([, text = '']) => text,
-  )
-  const whole = blocks.filter((text) => /^import \{[^}]*\bconnect\b/m.test(text))
-  return whole.map((text, at) => ({ home: dirname(path), name: `program-${at + 1}.ts`, text }))
+/** Every page that may hold programs, and the folder in which their imports resolve. */
+const pages = [
+  { path: 'README.md', home: '.' },
+  ...packages.map((name) => ({ path: `packages/${name}/README.md`, home: `packages/${name}` })),
+  ...docs.map((name) => ({ path: `docs/${name}`, home: homeOf(name.replace('.md', '')) })),
+]
+
+/** Blocks that begin with an import are complete programs; the others are fragments. */
+const programs = pages.flatMap(({ path, home }) => {
+  const blocks = [...readFileSync(join(root, path), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
+  const name = path.replace('.md', '').replaceAll('/', '-')
+  return blocks.map(([, text = ''], at) => ({ home, name: `${name}-${at + 1}.ts`, text }))
 })
 
-test('every complete program in a README type-checks', () => {
+test('every complete program in a README and in docs type-checks', () => {
   // Inside each package, so that imports resolve as they do for it.
   const folders = new Map([...new Set(programs.map(({ home }) => home))].map((home) => [home, folderIn(home)]))
   try {
@@ -34,11 +40,16 @@ test('every complete program in a README type-checks', () => {
         encoding: 'utf8',
       },
     )
-    expect([files.length > 8, stdout, status]).toEqual([true, '', 0])
+    expect([files.length > 20, stdout, status]).toEqual([true, '', 0])
   } finally {
     for (const folder of folders.values()) rmSync(folder, { recursive: true })
   }
 })
+
+/** `docs/slack.md` belongs to the package of that name. */
+function homeOf(subject: string): string {
+  return packages.includes(subject) ? `packages/${subject}` : '.'
+}
 
 function folderIn(home: string): string {
   const modules = join(root, home, 'node_modules')

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 
-/** Writes a long run's result; `scripts/compatibility.mjs` puts it into the README. */
+/** Writes a long run's result; `scripts/compatibility.mjs` puts it into `docs/compatibility.md`. */
 export function writeResult(name: string, result: object): void {
   const folder = new URL('./results/', import.meta.url)
   mkdirSync(folder, { recursive: true })

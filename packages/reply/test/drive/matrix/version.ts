@@ -7,7 +7,7 @@ import { writeResult } from './results.ts'
 /** Names, separated by commas; default all. */
 const wanted = process.env.REPLY_MATRIX_SCENARIOS?.split(',')
 
-/** Plays every scenario on a version and writes how many matched the server, for the README. */
+/** Plays every scenario on a version and writes how many matched the server, for `docs/compatibility.md`. */
 export function testVersion(version: string): void {
   const chosen = scenarios.filter(({ name }) => wanted?.includes(name) ?? true)
   const supported = chosen.filter(({ name }) => unsupportedReason(version, name) === undefined)

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import { REST } from '@discordjs/rest'
 import type { ChannelPort } from '@reply/sink'
 import type { Bubble } from '@reply/sink/channel'
@@ -10,7 +9,7 @@ import {
   until as patient,
   startDiscord,
 } from '@reply/testing'
-import { afterEach, expect, vi } from 'vitest'
+import { afterEach, vi } from 'vitest'
 import type { InFlight } from '../../sink/test/in-flight.ts'
 import {
   createDiscordPort,
@@ -91,23 +90,7 @@ const chat = { id: channelId }
 export const editing = { chat, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the error's fields. Fails if the error contains a token. */
-export async function ending(call: Promise<unknown> | undefined): Promise<object> {
-  try {
-    await call
-    return { type: 'done' }
-  } catch (error) {
-    tellsNothing(error)
-    return error instanceof Error ? error : { type: String(error) }
-  }
-}
-
-/** Fails if an error contains a token at any depth. */
-export function tellsNothing(error: unknown): void {
-  const said = inspect(error, { depth: 20, showHidden: true })
-  expect(said).not.toMatch(/very-secret|interaction-token/)
-  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/very-secret|interaction-token/)
-}
+export { ending, tellsNothing } from '../../sink/test/ending.ts'
 
 /** Waits in real time, because the real discord.js does. */
 export function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {

@@ -1,8 +1,7 @@
-import { inspect } from 'node:util'
 import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeTelegram, type HandClock, startTelegram, type TelegramOptions } from '@reply/testing'
 import { Api } from 'grammy'
-import { afterEach, expect } from 'vitest'
+import { afterEach } from 'vitest'
 import { createTelegramPort, renderFor, type TelegramPortOptions } from '../src/index.ts'
 
 export { until } from '@reply/testing'
@@ -51,14 +50,4 @@ const chat = { id: '7' }
 export const editing = { chat, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the error's fields. Fails if the error contains the token. */
-export async function ending(call: Promise<unknown> | undefined): Promise<object> {
-  try {
-    await call
-    return { type: 'done' }
-  } catch (error) {
-    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('very-secret')
-    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('very-secret')
-    return error instanceof Error ? error : { type: String(error) }
-  }
-}
+export { ending } from '../../sink/test/ending.ts'

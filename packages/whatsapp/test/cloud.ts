@@ -1,7 +1,6 @@
-import { inspect } from 'node:util'
 import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeWhatsApp, type HandClock, startWhatsApp, type WhatsAppOptions } from '@reply/testing'
-import { afterEach, expect } from 'vitest'
+import { afterEach } from 'vitest'
 import {
   type CloudClient,
   type CloudPortOptions,
@@ -58,17 +57,7 @@ export async function open(
 export const editing = { chat: { id: person }, signal: new AbortController().signal }
 export const posting = { ...editing, silent: false, key: 'k' }
 
-/** How a call ended: `done`, or the error's fields. Fails if the error contains the token. */
-export async function ending(call: Promise<unknown> | undefined): Promise<object> {
-  try {
-    await call
-    return { type: 'done' }
-  } catch (error) {
-    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('very-secret')
-    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('very-secret')
-    return error instanceof Error ? error : { type: String(error) }
-  }
-}
+export { ending } from '../../sink/test/ending.ts'
 
 /** The same, while time passes in steps of one second. */
 export async function passing(clock: HandClock, isSo: () => boolean, what = isSo.toString()): Promise<void> {

@@ -97,6 +97,7 @@ export function createConnection(all: ConnectionOptions): Connection {
   }
 
   function onSynced(unread: readonly ReadRequest[]): void {
+    const newsSince = gapSince ?? engine.listeningFrom()
     gapSince = undefined
     stopGivingUp?.()
     stopGivingUp = undefined
@@ -105,7 +106,7 @@ export function createConnection(all: ConnectionOptions): Connection {
     tellReplies('live')
     orphans.review()
     options.onConnection?.('live')
-    recheck.begin(unread)
+    recheck.begin(unread, newsSince)
     recheckDirectories.begin()
   }
 

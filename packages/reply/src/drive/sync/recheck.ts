@@ -11,8 +11,8 @@ export interface RecheckOptions {
 }
 
 export interface Recheck {
-  /** A connection is up. Retries what could not be read for it. */
-  begin(unread: readonly ReadRequest[]): void
+  /** A connection is up. Retries what could not be read for it. Runs newer than `since` are news. */
+  begin(unread: readonly ReadRequest[], since: number | undefined): void
   /** Adds sessions to read. */
   add(requests: readonly ReadRequest[]): void
   /** Something happened without an event: reads everything at work once more. */
@@ -41,15 +41,18 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
   const due = new Map<string, Due>()
   let isUp = false
   let listenUntil = 0
+  let newsSince: number | undefined
   let stopTimer: (() => void) | undefined
   engine.onTurned((sessionID) => {
-    if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID)) due.set(sessionID, { tries: 0 })
+    if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
+      due.set(sessionID, { since: newsSince, tries: 0 })
   })
   return { begin, add, again, unreadSince, stop }
 
-  function begin(unread: readonly ReadRequest[]): void {
+  function begin(unread: readonly ReadRequest[], since: number | undefined): void {
     stop()
     isUp = true
+    newsSince = since
     for (const { sessionID, since } of unread) due.set(sessionID, { since, tries: 0 })
     listenUntil = clock.monotonic() + checkMs
     again()

@@ -5,18 +5,18 @@ import { parseArgs } from 'node:util'
 import { type Effort, type Goal, rowOf } from './goal.ts'
 import { goals } from './goals.ts'
 import { machine } from './machine.ts'
-import { writeReadme } from './readme.ts'
 import { type Measured, toTable } from './table.ts'
+import { writeFigures } from './write-figures.ts'
 
 /** Timeout of a goal, in ms. Every goal takes less than half of it. */
 const deadlineMs = 240_000
 
-const help = `npm run bench -- [--quick] [--only ID]… [--json FILE] [--readme]
+const help = `npm run bench -- [--quick] [--only ID]… [--json FILE] [--write]
 
   --quick       fewer rounds: for a glance while working
   --only ID     only the goals whose id begins with ID, as "bytes.16k" or "heap"; repeatable
   --json FILE   writes rows { id, value, unit, goal, holds }
-  --readme      puts the table into packages/bench/README.md
+  --write       puts the table into docs/benchmarks.md
 `
 
 const { values: options } = parseArgs({
@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
     json: { type: 'string' },
-    readme: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -59,7 +59,7 @@ async function bench(): Promise<void> {
   if (process.exitCode === 1) return
   const rows = measured.map(({ goal, value }) => rowOf(goal, value))
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, undefined, 2)}\n`)
-  if (options.readme) writeReadme(toTable(measured))
+  if (options.write) writeFigures(toTable(measured))
 }
 
 /** Runs each goal in its own process, so that no pipeline runs on code optimized for another. */

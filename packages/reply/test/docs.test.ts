@@ -23,6 +23,17 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
+test.each(readdirSync(join(root, 'packages')))('the README of %s is short: the rest is in docs', (name) => {
+  const lines = readFileSync(join(root, 'packages', name, 'README.md'), 'utf8').split('\n').length
+  expect(lines).toBeLessThanOrEqual(130)
+})
+
+test('the index of docs links to every page in it', () => {
+  const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  const names = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && name !== 'README.md')
+  expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
+})
+
 test.each(guides)('%s names only paths that exist', (page) => {
   const text = readFileSync(join(root, page), 'utf8')
   const paths = [...text.matchAll(/`((?:packages|examples|docs|\.ci|scripts)\/[^`*<> ]*)`/g)].map(

@@ -15,8 +15,9 @@ import { type StandInOptions, standIn, tellOnce, toFailure } from './stand-in.ts
  * Posts a prompt and follows the reply to it:
  *
  * 1. Prepare: waits for the connection, finds or creates the session. Nothing is posted yet, so a stop drops the prompt.
- * 2. Post, exactly once. If the session is at rest, its next reply is opened first (`openReply`). If it is busy, the
- * running reply takes the prompt, or the next one does (`join.ts`). A note may be posted in either case (`postNote`).
+ * 2. Post, exactly once. If the session is at rest, its next reply is opened first (`postToOwnReply`). If it is busy,
+ * the running reply takes the prompt, or the next one does (`postIntoRun`). A note may be posted in either case
+ * (`postNote`).
  * 3. Attach: once the reply is found, the stream and the observers follow it to its end.
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason (`endWith`).
@@ -35,9 +36,12 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   /** Undefined until the prompt is posted. */
   let posting: Promise<unknown> | undefined
   let messageID: string | undefined
+  /** What the caller asked for: to end the run, or to leave it if others began it. */
   let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
   let hasStandIn = false
+  /** Aborts when the run must end although its reply was not found yet. */
   const unwanted = new AbortController()
+  /** Aborts when the stream has its result: nothing is left to look for. */
   const over = new AbortController()
   const stopClosed = server.onClosed(() => {
     over.abort()

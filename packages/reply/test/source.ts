@@ -2,6 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** Words that read as translated: plain English has shorter ones for what they say. */
+export const oddWords = /\b(?:nobody|somebody|anybody|whoever|whom|of which)\b|(?<!\bthere )\bis no (?!longer\b)/i
+
 /** The repository's own TypeScript as text, for rules that a compiler doesn't have. */
 export interface SourceFile {
   /** From the repository's root: `packages/reply/src/track/held-events.ts`. */

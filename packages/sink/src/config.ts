@@ -3,28 +3,8 @@ import { words as defaultWords } from './english.ts'
 import { SinkError } from './error.ts'
 import type { Words } from './words.ts'
 
-const ms = z.number().int().nonnegative()
-
-const schema = z
-  .object({
-    delivery: z.enum(['edit', 'native', 'append', 'final']).default('edit'),
-    verbosity: z.enum(['quiet', 'normal', 'verbose']).default('normal'),
-    reasoning: z.boolean().default(false),
-    reactions: z.boolean().default(false),
-    toolThrottleMs: ms.min(1000).default(5000),
-    heartbeatMs: ms.min(10_000).default(60_000),
-    firstFlushMs: ms.default(200),
-    editIntervalMs: ms.optional(),
-    statusAfterMs: ms.default(1500),
-    statusTickMs: ms.min(1000).default(5000),
-    notifyAfterMs: ms.default(30_000),
-    documentLength: z.number().int().min(500).default(4000),
-    allowUnseen: z.boolean().default(false),
-  })
-  .strict()
-
-/** How a reply is shown. Every field has a default. The schema's types must match these. */
-export interface Policy extends z.infer<typeof schema> {
+/** How a reply is shown. Every field has a default. */
+export interface Policy {
   /**
    * `edit`: messages grow by edits. `native`: uses the platform's own stream if the port has one, else `edit`.
    * `append`: nothing is ever edited; the text comes in pieces of at most 3,500 units, a second apart. `final`: the
@@ -64,6 +44,34 @@ export interface Policy extends z.infer<typeof schema> {
    */
   readonly allowUnseen: boolean
 }
+
+const ms = z.number().int().nonnegative()
+
+/** What each field accepts, and its default. */
+const fields = {
+  delivery: z
+    .enum({ edit: 'edit', native: 'native', append: 'append', final: 'final' } satisfies Named<Policy['delivery']>)
+    .default('edit'),
+  verbosity: z
+    .enum({ quiet: 'quiet', normal: 'normal', verbose: 'verbose' } satisfies Named<Policy['verbosity']>)
+    .default('normal'),
+  reasoning: z.boolean().default(false),
+  reactions: z.boolean().default(false),
+  toolThrottleMs: ms.min(1000).default(5000),
+  heartbeatMs: ms.min(10_000).default(60_000),
+  firstFlushMs: ms.default(200),
+  editIntervalMs: ms.optional(),
+  statusAfterMs: ms.default(1500),
+  statusTickMs: ms.min(1000).default(5000),
+  notifyAfterMs: ms.default(30_000),
+  documentLength: z.number().int().min(500).default(4000),
+  allowUnseen: z.boolean().default(false),
+} satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
+
+/** Each value under its own name: a missing one does not compile. */
+type Named<Value extends string> = { readonly [Name in Value]: Name }
+
+const schema = z.object(fields).strict()
 
 /** Fills in the defaults. Throws `invalid` with the field and what it accepts. */
 export function toPolicy(given: Partial<Policy> = {}): Policy {

@@ -1,7 +1,7 @@
 export { systemClock, visible } from '@reply/core'
 export { inTurn } from './deliver/call-pacing.ts'
+export type { Priority } from './deliver/operation.ts'
 export { type ChatPace, createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
-export type { Priority } from './deliver/reconcile.ts'
 export { telling } from './error.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
 export {

@@ -6,15 +6,12 @@ import { answerWith } from '../src/inbound/answer.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { AskState } from '../src/ledger/card.ts'
-import { emptyLedger } from '../src/ledger/ledger.ts'
+import { emptyLedger, shownOf } from '../src/ledger/ledger.ts'
 import type { Form } from '../src/port/port.ts'
 import { asks, questionOf, replyWith, viewOf } from './make.ts'
 
 const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }
-const emptyShown = {
-  ...{ breaks: [], told: new Set<string>(), noticeCount: 0, heartbeats: 0 },
-  asks: new Map([['que_1', fresh]]),
-}
+const emptyShown = shownOf({ ...emptyLedger, asks: { que_1: fresh } })
 const three = asks([questionOf(), questionOf({ multiple: true }), questionOf({ custom: true })])
 
 function take(ask: Ask, input: AskInput, state: AskState = fresh): Taken | undefined {

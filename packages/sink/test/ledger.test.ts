@@ -2,53 +2,48 @@ import { describe, expect, test } from 'vitest'
 import { deliveryOf } from '../src/deliver/reconcile.ts'
 import { SinkError } from '../src/error.ts'
 import { emptyHash, hashedTo, hashIn, hashOf } from '../src/hash.ts'
-import { type Entry, emptyLedger, type Ledger, type LedgerStore, memoryStore, shownOf } from '../src/ledger/ledger.ts'
+import type { Entry } from '../src/ledger/entry.ts'
+import { emptyLedger, type Ledger, type LedgerStore, memoryStore, shownOf } from '../src/ledger/ledger.ts'
 import { createSink } from '../src/sink.ts'
 import { createFake, fakeRender } from '../src/testing/fake.ts'
+import { doubtfulEntry, failedEntry, goneEntry, intentEntry, shownEntry } from './entries.ts'
 import { replyWith, settledWith, text } from './make.ts'
 import { createScene } from './scene.ts'
 import { beginning } from './timeline.ts'
-
-function entry(key: string, more: Partial<Entry> = {}): Entry {
-  const fixed = { id: 'x', tries: 1, at: beginning, isLoud: false, body: '', whole: '' }
-  return { key, card: key.replace(/#\d+$/, ''), type: 'answer', state: 'shown', ref: { id: key }, ...fixed, ...more }
-}
 
 const ledgerOf = (...entries: readonly Entry[]): Ledger => ({ ...emptyLedger, entries })
 
 describe('a ledger', () => {
   test('survives JSON', () => {
-    const ledger = ledgerOf(entry('answer#0'))
+    const ledger = ledgerOf(shownEntry('answer#0'))
     expect(JSON.parse(JSON.stringify(ledger))).toEqual(ledger)
   })
 
   test('tells what was posted last, and what notified last', () => {
-    const loud = entry('ask:1:0', { at: beginning + 5, isLoud: true })
-    const shown = shownOf(ledgerOf(loud, entry('answer#0', { at: beginning + 9 })))
+    const loud = shownEntry('ask:1:0', { at: beginning + 5, isLoud: true })
+    const shown = shownOf(ledgerOf(loud, shownEntry('answer#0', { at: beginning + 9 })))
     expect(shown).toMatchObject({ postedAt: beginning + 9, loudAt: beginning + 5 })
   })
 
   test('counts neither failed entries nor intents as posted', () => {
-    const ledger = ledgerOf(entry('answer#0', { state: 'failed' }), entry('answer#1', { state: 'intent' }))
+    const ledger = ledgerOf(failedEntry('answer#0'), intentEntry('answer#1'))
     expect(shownOf(ledger).posted.size).toBe(0)
   })
 
   test('counts removed and doubtful messages as posted', () => {
-    const ledger = ledgerOf(entry('a#0', { state: 'gone' }), entry('b#0', { state: 'doubtful' }))
+    const ledger = ledgerOf(goneEntry('a#0'), doubtfulEntry('b#0'))
     expect([...shownOf(ledger).posted.keys()]).toEqual(['a', 'b'])
   })
 })
 
 describe('a delivery', () => {
   test('names failures with their reasons, but leaves out a status', () => {
-    const failed = { state: 'failed', reason: 'It may not.' } as const
-    const ledger = ledgerOf(entry('answer#0', failed), entry('status', { ...failed, type: 'status' }))
+    const ledger = ledgerOf(failedEntry('answer#0'), failedEntry('status', { type: 'status' }))
     expect(deliveryOf(ledger).undelivered).toEqual([{ key: 'answer#0', reason: 'It may not.' }])
   })
 
   test('counts messages that are there, and those that may be', () => {
-    const doubtful = entry('b#0', { state: 'doubtful' })
-    const ledger = { ...ledgerOf(entry('a#0'), doubtful, entry('c#0', { state: 'intent' })), doubtful: 1 }
+    const ledger = { ...ledgerOf(shownEntry('a#0'), doubtfulEntry('b#0'), intentEntry('c#0')), doubtful: 1 }
     expect(deliveryOf(ledger)).toMatchObject({ shown: 1, doubtful: 2 })
   })
 })
@@ -69,7 +64,7 @@ describe('a store', () => {
     ])
   })
 
-  test.each(['', 'nonsense', '{"version":2,"entries":[]}', '{"version":1}', '[]'])(
+  test.each(['', 'nonsense', '{"version":3,"entries":[]}', '{"version":1}', '[]'])(
     'that contains "%s" is reported, and a new ledger begun',
     async (kept) => {
       const written = new Map<string, string>()

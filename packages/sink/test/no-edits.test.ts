@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answerWith } from '../src/inbound/answer.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
 import type { FakeOptions } from '../src/testing/fake-options.ts'
 import { asks, call, questionOf, replyWith, settledWith, text, viewOf } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
@@ -12,9 +13,8 @@ describe('without edits', () => {
   test('an ask with several answers has no buttons, as they could not show what is picked', () => {
     const reply = replyWith([], { phase: 'blocked', asks: [asks([questionOf({ multiple: true })])] })
     const state = { secret: 's', answers: [], picked: [] }
-    const shown = { breaks: [], posted: new Set<string>(), told: new Set<string>(), noticeCount: 0, heartbeats: 0 }
-    const asked = (edits: boolean) =>
-      viewOf(reply, { edits, shown: { ...shown, asks: new Map([['que_1', state]]) } }).cards[0]
+    const ledger = { ...emptyLedger, asks: { que_1: state } }
+    const asked = (edits: boolean) => viewOf(reply, { edits, ledger }).cards[0]
     expect(asked(true)).toMatchObject({ buttons: [[{}], [{}], [{}], [{}]] })
     expect(asked(false)).toMatchObject({ buttons: [], source: expect.stringContaining('Reply with the numbers') })
   })

@@ -3,7 +3,9 @@ import { createHandClock, randomBy } from '@reply/testing'
 import type { Policy } from '../src/config.ts'
 import { type Delivery, deliveryOf } from '../src/deliver/reconcile.ts'
 import { words } from '../src/english.ts'
-import { type Entry, type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
+import { type Entry, isEditable, refOf } from '../src/ledger/entry.ts'
+import { correctionOf } from '../src/ledger/keys.ts'
+import { type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
 import type { ChannelPort } from '../src/port/port.ts'
 import { createSink } from '../src/sink.ts'
 import { createFake, type Fake, fakeRender } from '../src/testing/fake.ts'
@@ -168,13 +170,13 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   if (!ledger || (isCrashed && reply.promptIDs.length === 0))
     return textOf(reply) === '' ? [] : ['nothing was written down']
   const screen = new Map(fake.screen().map((message) => [message.id, message]))
-  const isCorrected = ({ card }: Entry): boolean => ledger.entries.some((entry) => entry.card === `${card}!`)
+  const isCorrected = ({ card }: Entry): boolean => ledger.entries.some((entry) => entry.card === correctionOf(card))
   const answers = ledger.entries.filter(
-    (entry) => entry.type === 'answer' && entry.ref && !isCorrected(entry) && !entry.key.includes('~'),
+    (entry) => entry.type === 'answer' && refOf(entry) && !isCorrected(entry) && !entry.isReplaced,
   )
   const { undelivered, doubtful } = deliveryOf(ledger)
-  const isMissing = undelivered.length > 0 || ledger.entries.some(({ type, ref }) => type === 'answer' && !ref)
-  const order = answers.map((entry) => Number(entry.ref?.id))
+  const isMissing = undelivered.length > 0 || ledger.entries.some((entry) => entry.type === 'answer' && !refOf(entry))
+  const order = answers.map((entry) => Number(refOf(entry)?.id))
   if (order.some((id, index) => index > 0 && id < (order[index - 1] ?? 0)))
     problems.push(`out of order: ${order.join(' ')}`)
   const isGone = answers.some(({ state }) => state === 'gone')
@@ -183,10 +185,10 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   const due = bare(textOf(reply))
   // Without edits, posted text cannot be taken back.
   const canEdit = fake.port.limits.edits && mode !== 'append'
-  const canUnsay = canEdit && !ledger.entries.some(({ isFixed }) => isFixed)
+  const canUnsay = canEdit && !ledger.entries.some(isFixed)
   const sayable = bare(
     seen
-      .filter(({ isFixed }) => canEdit && !isFixed)
+      .filter((entry) => canEdit && !isFixed(entry))
       .map(textIn)
       .join('\n'),
   )
@@ -197,22 +199,27 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   // A correction, or a cut-off rest of a message with others below it, is posted at the end.
   const isLate = ledger.entries.some(({ card, isContinued }) => (isTakenBack && card.endsWith('!')) || isContinued)
   if (!isRight && !(isLate && sorted(said) === sorted(due))) problems.push(`it shows ${difference(said, due)}`)
-  const known = new Set(ledger.entries.flatMap(({ ref }) => (ref ? [ref.id] : [])))
+  const known = new Set(ledger.entries.flatMap((entry) => refOf(entry)?.id ?? []))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))
   if (strangers.length > doubtful)
     problems.push(`${strangers.length} messages nobody knows of, ${doubtful} are doubtful`)
   const left = ledger.entries.filter(({ type, state }) => type === 'status' && state === 'shown')
-  if (left.some(({ isFixed }) => !isFixed)) problems.push('a status is left')
+  if (left.some(isEditable)) problems.push('a status is left')
   if (fake.isTyping()) problems.push('it still types')
   const isSaid = reply.outcome === 'completed' || ledger.entries.some(({ key }) => key === 'ending')
   if (!isSaid) problems.push('its end is not said')
   return problems
 
   /** A status below a text that can no longer be edited stays there. */
-  function textIn({ ref, isFixed }: Entry): string {
-    const text = fake.posted.find(({ id }) => id === ref?.id)?.text ?? ''
-    return isFixed ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
+  function textIn(entry: Entry): string {
+    const text = fake.posted.find(({ id }) => id === refOf(entry)?.id)?.text ?? ''
+    return isFixed(entry) ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
   }
+}
+
+function isFixed(entry: Entry): boolean {
+  if (entry.state === 'failed') return entry.olderRef !== undefined
+  return entry.state === 'shown' && !isEditable(entry)
 }
 
 function sorted(text: string): string {

@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import type { Priority } from '../src/deliver/operation.ts'
 import { type ChatPace, createPacer } from '../src/deliver/pace.ts'
-import type { Priority } from '../src/deliver/reconcile.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import { beginning } from './timeline.ts'
 

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { type Operation, type ReconcileOptions, reconcile } from '../src/deliver/reconcile.ts'
+import type { Operation } from '../src/deliver/operation.ts'
+import { type ReconcileOptions, reconcile } from '../src/deliver/reconcile.ts'
 import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { Slot } from '../src/layout/slot.ts'
 import type { Card } from '../src/ledger/card.ts'
-import { type Entry, emptyLedger, type Ledger } from '../src/ledger/ledger.ts'
+import type { Entry, ShownEntry } from '../src/ledger/entry.ts'
+import { emptyLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import type { Mode } from '../src/view/view.ts'
-import { beginning } from './timeline.ts'
+import { failedEntry, fieldsIn, goneEntry, shownEntry } from './entries.ts'
 
 const live: ReconcileOptions = { isSettled: false, canEdit: true, canRemove: true, isPreviewing: false }
 const settled = { ...live, isSettled: true }
@@ -25,12 +27,20 @@ function slotsOf(cards: readonly Card[], { ledger = emptyLedger, mode = 'live' a
   return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger, now: 0 })
 }
 
-/** A ledger in which all of these were posted unchanged, in their order. */
-function ledgerOf(cards: readonly Card[], more: Readonly<Record<string, Partial<Entry>>> = {}): Ledger {
-  const entries = slotsOf(cards).map((slot: Slot, index): Entry => {
-    const { key, card, body, whole, piece } = slot
-    const place = { id: `x${index}`, tries: 1, at: beginning, isLoud: false, ref: { id: `${index + 1}` } }
-    return { key, card: card.key, type: card.type, state: 'shown', body, whole, piece, ...place, ...more[key] }
+const [fixed, removed, failed] = [{ access: { type: 'fixed' } }, 'removed', 'failed'] as const
+
+/** A ledger in which all of these were posted unchanged, in their order, apart from what `more` says. */
+function ledgerOf(
+  cards: readonly Card[],
+  more: Readonly<Record<string, Partial<ShownEntry> | typeof removed | typeof failed>> = {},
+): Ledger {
+  const entries = slotsOf(cards).map(({ key, card, body, whole, piece }: Slot, index): Entry => {
+    const content = { type: 'known', body, whole } as const
+    const fields = { card: card.key, type: card.type, content, piece, id: `x${index}` }
+    const own = more[key]
+    if (own === removed) return goneEntry(key, fields)
+    if (own === failed) return failedEntry(key, fields)
+    return shownEntry(key, { ...fields, ...own })
   })
   return { ...emptyLedger, entries }
 }
@@ -104,7 +114,7 @@ describe('a status', () => {
   })
 
   test('is not taken over if it can no longer be edited', () => {
-    const ledger = ledgerOf([status], { status: { isFixed: true } })
+    const ledger = ledgerOf([status], { status: fixed })
     expect(next(ledger, [said('One.')])).toEqual(['post answer#0', 'remove status'])
   })
 
@@ -138,18 +148,18 @@ describe('an unwanted message', () => {
 describe('a message that a person removed', () => {
   test('counts as shown', () => {
     const cards = [said('One.', { isOpen: false }), note]
-    expect(next(ledgerOf(cards, { 'answer#0': { state: 'gone' } }), cards)).toEqual([])
+    expect(next(ledgerOf(cards, { 'answer#0': removed }), cards)).toEqual([])
   })
 
   test('is posted again while it grows', () => {
-    const ledger = ledgerOf([said('One.')], { 'answer#0': { state: 'gone' } })
+    const ledger = ledgerOf([said('One.')], { 'answer#0': removed })
     expect(next(ledger, [said('One. Two.')])).toEqual(['post answer#0'])
   })
 })
 
 describe('a message that can no longer be edited', () => {
   test('stays, and the text goes on in the next message', () => {
-    const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
+    const ledger = ledgerOf([said('One.')], { 'answer#0': fixed })
     const slots = slotsOf([said('One. Two.')], { ledger })
     expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([
       ['answer#0', ''],
@@ -159,11 +169,13 @@ describe('a message that can no longer be edited', () => {
   })
 
   test('stays, even if nothing comes after it', () => {
-    const ledger = ledgerOf([said('One.')], { 'answer#0': { isFixed: true, whole: 'with a status' } })
+    const [posted] = slotsOf([said('One.')])
+    const content = { type: 'known', body: posted?.body ?? '', whole: 'with a status' } as const
+    const ledger = ledgerOf([said('One.')], { 'answer#0': { ...fixed, content } })
     expect(next(ledger, [said('One.', { isOpen: false })], settled)).toEqual([])
   })
 
-  const wrong = ledgerOf([said('One.')], { 'answer#0': { isFixed: true } })
+  const wrong = ledgerOf([said('One.')], { 'answer#0': fixed })
 
   test('is corrected once it is final, if its text changed', () => {
     expect(slotsOf([said('Two.')], { ledger: wrong })).toEqual([])
@@ -176,7 +188,11 @@ describe('a message that can no longer be edited', () => {
     const correction = slotsOf(cards, { ledger: wrong })
     const [kept] = ledgerOf([said('', { key: 'answer!' }), said('x', { key: 'answer!' })]).entries
     expect(kept?.card).toBe('answer!')
-    const ledger = { ...emptyLedger, entries: kept ? [{ ...kept, body: '', whole: '' }] : [] }
+    const other = { type: 'known', body: '', whole: '' } as const
+    const ledger = {
+      ...emptyLedger,
+      entries: kept ? [shownEntry(kept.key, { ...fieldsIn(kept), content: other })] : [],
+    }
     expect(slotsOf(cards, { ledger }).map(({ key }) => key)).toEqual(correction.map(({ key }) => key))
   })
 
@@ -187,7 +203,7 @@ describe('a message that can no longer be edited', () => {
     const trimmed = ledgerOf([said(paragraphs)]).entries.map((entry) => {
       const { piece } = entry
       const cut = piece && { ...piece, to: paragraphs.slice(0, piece.to).trimEnd().length }
-      return entry.key === 'answer#0' ? { ...entry, piece: cut, isFixed: true as const } : entry
+      return entry.key === 'answer#0' ? shownEntry(entry.key, { ...fieldsIn(entry), piece: cut, ...fixed }) : entry
     })
     const upTo = slotsOf([said(paragraphs.slice(0, trimmed[0]?.piece?.to))])[0]?.piece?.upTo ?? ''
     const entries = trimmed.map((entry, at) =>
@@ -205,7 +221,7 @@ describe('a failed message between others', () => {
     const slots = slotsOf([said(text)])
     const cap = slots[2]?.piece?.from ?? 0
     const ledger = {
-      ...ledgerOf([said(text)], { 'answer#1': { state: 'failed', ref: undefined } }),
+      ...ledgerOf([said(text)], { 'answer#1': failed }),
       caps: { answer: { most: 100, from: cap } },
     }
     const after = slotsOf([said(text)], { ledger })
@@ -213,7 +229,7 @@ describe('a failed message between others', () => {
   })
 
   test('is not posted again without edits, but later ones are', () => {
-    const first = ledgerOf([said('One.')], { 'answer#0': { state: 'failed', ref: undefined } })
+    const first = ledgerOf([said('One.')], { 'answer#0': failed })
     const slots = slotsOf([said('One. Two.')], { ledger: first, mode: 'append' })
     expect(slots.map(({ key, bubble }) => [key, bubble.text])).toEqual([
       ['answer#0', ''],

@@ -2,6 +2,7 @@ import type { Outcome, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import type { Mode } from '../src/view/view.ts'
+import { shownEntry } from './entries.ts'
 import {
   asks,
   call,
@@ -262,8 +263,7 @@ describe('an ending', () => {
     const reply = settledWith([text('Done.')], {}, 30_001)
     expect(endingsOf(reply)).toEqual(['Done in 30 s.'])
     expect(endingsOf(settledWith([text('Done.')], {}, 30_000))).toEqual([])
-    const loud = { key: 'answer#0', card: 'answer', type: 'answer', state: 'shown', id: 'x', tries: 1 } as const
-    const entry = { ...loud, at: beginning + 30_002, isLoud: true, body: '', whole: '' }
+    const entry = shownEntry('answer#0', { at: beginning + 30_002, isLoud: true })
     expect(endingsOf(reply, { ledger: { ...emptyLedger, entries: [entry] } })).toEqual([])
     expect(endingsOf(reply, { mode: 'sealed' })).toEqual([])
   })

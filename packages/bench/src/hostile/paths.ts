@@ -1,7 +1,7 @@
 import { discordLimits, renderDiscord } from '@reply/discord'
 import { type Render, words } from '@reply/sink'
 import type { Limits } from '@reply/sink/channel'
-import { emptyLedger, type Ledger, layout, type Mode, type Slot } from '@reply/sink/testing'
+import { type Entry, emptyLedger, type Ledger, layout, type Mode, type Slot } from '@reply/sink/testing'
 import { renderSlack, slackLimits } from '@reply/slack'
 import { renderHtml, renderRich } from '@reply/telegram'
 import { cloudLimits, renderWhatsApp } from '@reply/whatsapp'
@@ -45,10 +45,12 @@ function shownIn(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
   const before = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const entries = slots
     .filter(({ isGrowing }) => mode === 'live' || !isGrowing)
-    .map(({ key, card, body, whole, piece }) => {
+    .map(({ key, card, body, whole, piece }): Entry => {
       const known = before.get(key)
-      const entry = { key, card: card.key, type: card.type, state: 'shown' as const, id: key, tries: 1, at: 0 }
-      return known && mode !== 'live' ? known : { ...entry, isLoud: false, ref: { id: key }, body, whole, piece }
+      if (known && mode !== 'live') return known
+      const content = { type: 'known', body, whole } as const
+      const fields = { key, card: card.key, type: card.type, content, piece, id: key, tries: 1, at: 0, isLoud: false }
+      return { ...fields, state: 'shown', ref: { id: key }, access: { type: 'editable' } }
     })
   return { ...ledger, entries }
 }

@@ -1,8 +1,9 @@
 import type { PermissionAsk } from '@reply/core'
 import type { Policy } from '../config.ts'
-import type { Entry, Ledger } from '../ledger/ledger.ts'
+import type { Entry } from '../ledger/entry.ts'
+import { entriesOf, type Ledger } from '../ledger/ledger.ts'
 import type { Words } from '../words.ts'
-import { isInputKnown, permissionKey } from './permission.ts'
+import { isInputKnown, permissionCardKey } from './permission.ts'
 
 /** How people may answer a permission besides rejecting it, which is always possible. */
 export interface Offer {
@@ -41,8 +42,8 @@ function refusal(why: string): Offer {
 }
 
 /** Every message of the ask in its current version is on the screen. */
-export function isReadable(ask: PermissionAsk, { entries }: Ledger, isPress: boolean): boolean {
-  const own = entries.filter(({ card, part }) => card === permissionKey(ask) && part !== undefined)
+export function isReadable(ask: PermissionAsk, ledger: Ledger, isPress: boolean): boolean {
+  const own = entriesOf(ledger, permissionCardKey(ask)).filter(({ part }) => part !== undefined)
   const last = own.find(({ part }) => part !== undefined && part.index === part.count - 1)
   if (!last?.part) return false
   const { of, count } = last.part
@@ -55,8 +56,8 @@ export function isReadable(ask: PermissionAsk, { entries }: Ledger, isPress: boo
 }
 
 /** It is on the screen as the ledger has it. */
-export function isConfirmed({ state, isUnsure }: Entry): boolean {
-  return state === 'shown' && isUnsure !== true
+export function isConfirmed(entry: Entry): boolean {
+  return entry.state === 'shown' && entry.isUnsure !== true
 }
 
 function isMaybeThere({ state }: Entry): boolean {

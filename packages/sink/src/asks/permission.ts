@@ -2,6 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { type AskDetail, askDetails, type PermissionAsk, visible } from '@reply/core'
 import { base64url } from '../base64url.ts'
+import { permissionKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
 
 export type { AskDetail }
@@ -26,8 +27,8 @@ export function digestOfText(text: string): string {
 }
 
 /** The card of a permission. Changed content makes it another card, with its own messages. */
-export function permissionKey(ask: PermissionAsk): string {
-  return `ask:${ask.requestID}:${digestOf(ask)}`
+export function permissionCardKey(ask: PermissionAsk): string {
+  return permissionKey(ask.requestID, digestOf(ask))
 }
 
 /** The input of the call is known. */

@@ -1,10 +1,12 @@
 import { type Ask, pendingAsks, type Reply } from '@reply/core'
 import type { AskState } from '../ledger/card.ts'
-import type { Entry, Ledger } from '../ledger/ledger.ts'
+import { refOf } from '../ledger/entry.ts'
+import { questionKey, requestOf } from '../ledger/keys.ts'
+import { entriesOf, type Ledger } from '../ledger/ledger.ts'
 import type { Chat } from '../port/port.ts'
 import type { AskText } from './asks.ts'
 import { isReadable } from './offer.ts'
-import { permissionKey } from './permission.ts'
+import { permissionCardKey } from './permission.ts'
 
 /**
  * An ask that a text may answer.
@@ -37,12 +39,13 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   const wroteAt = input.messageRef?.postedAt
   if (input.replyTo) {
     const { id } = input.replyTo
-    const entry = ledger.entries.find(({ ref }) => ref?.id === id)
+    const entry = ledger.entries.find((one) => refOf(one)?.id === id)
     if (!entry) return beingPosted(reply, ledger).map((ask) => ({ type: 'unconfirmed', ask }))
-    const ask = reply.asks.find(({ requestID }) => entry.card.startsWith(`ask:${requestID}:`))
+    const ask = reply.asks.find(({ requestID }) => requestID === requestOf(entry.card))
     const state = ask && ledger.asks[ask.requestID]
     if (!ask || !state) return []
-    if (ask.status !== 'pending' || entry.card !== cardOf(ask, state)) return [{ type: 'outdated', ask }]
+    if (ask.status !== 'pending' || entry.card !== cardOf(ask, state) || entry.isReplaced)
+      return [{ type: 'outdated', ask }]
     const shownAt = shownSince(ask, state, ledger)
     // A reply was written after the message that it replies to, even if a clock is missing.
     const isShown = shownAt !== undefined && (wroteAt === undefined || isSince(wroteAt, shownAt))
@@ -54,7 +57,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
     const shownAt = state && shownSince(ask, state, ledger)
     if (shownAt !== undefined && isSince(wroteAt, shownAt)) return [{ type: 'bare', ask }]
     const isMaybeThere = ledger.entries.some(
-      ({ card, state }) => card.startsWith(`ask:${ask.requestID}:`) && state !== 'failed' && state !== 'gone',
+      ({ card, state }) => requestOf(card) === ask.requestID && state !== 'failed' && state !== 'gone',
     )
     return isMaybeThere ? [{ type: 'maybe', ask }] : []
   })
@@ -63,7 +66,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
 /** Asks with a message that may already be in the chat: the platform has not confirmed it yet. */
 function beingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
   return pendingAsks(reply).filter(({ requestID }) =>
-    entries.some(({ card, state, ref }) => card.startsWith(`ask:${requestID}:`) && state === 'intent' && !ref),
+    entries.some(({ card, state }) => requestOf(card) === requestID && state === 'intent'),
   )
 }
 
@@ -88,7 +91,7 @@ function isSince(wroteAt: number, shownAt: number): boolean {
 
 /** The card that waits for the answer. */
 function cardOf(ask: Ask, { answers }: AskState): string {
-  return ask.type === 'permission' ? permissionKey(ask) : `ask:${ask.requestID}:${answers.length}`
+  return ask.type === 'permission' ? permissionCardKey(ask) : questionKey(ask.requestID, answers.length)
 }
 
 /**
@@ -96,12 +99,9 @@ function cardOf(ask: Ask, { answers }: AskState): string {
  * its confirmation. Undefined unless the chat is known to show all of them.
  */
 function shownSince(ask: Ask, state: AskState, ledger: Ledger): number | undefined {
-  const own = ledger.entries.filter(({ card }) => card === cardOf(ask, state))
-  const isWhole = ask.type === 'permission' ? isReadable(ask, ledger, false) : own.every(isShown)
+  const own = entriesOf(ledger, cardOf(ask, state))
+  const isWhole =
+    ask.type === 'permission' ? isReadable(ask, ledger, false) : own.every((entry) => entry.state === 'shown')
   if (own.length === 0 || !isWhole) return undefined
-  return Math.max(...own.map(({ ref, at }) => ref?.postedAt ?? at))
-}
-
-function isShown({ state }: Entry): boolean {
-  return state === 'shown'
+  return Math.max(...own.map((entry) => refOf(entry)?.postedAt ?? entry.at))
 }

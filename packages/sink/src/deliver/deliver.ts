@@ -10,18 +10,20 @@ import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { ChannelPort, Chat, MessageRef, PortError, Render } from '../port/port.ts'
 import { earliest, type Mode } from '../view/view.ts'
 import type { Words } from '../words.ts'
-import { createEnd } from './end.ts'
 import { expired } from './expire.ts'
+import { failed } from './failure.ts'
 import { createNative } from './native.ts'
+import type { Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { perform, toPortError } from './perform.ts'
 import { type Picture, picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
-import { type Delivery, deliveryOf, missingIn, type Operation, type ReconcileOptions, reconcile } from './reconcile.ts'
+import { type Delivery, deliveryOf, missingIn, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
-import { edited, editing, emptied, failed, intending, posted, recovered, removed } from './transitions.ts'
+import { edited, editing, emptied, intending, posted, recovered, removed } from './transitions.ts'
 import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
+import { withResolvers } from './with-resolvers.ts'
 
 export interface DeliverOptions {
   readonly port: ChannelPort
@@ -76,13 +78,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   /** The state seen last, if some of its operations wait for their time. */
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
-  let end = createEnd()
+  let result = withResolvers<Delivery>()
+  let isResolved = false
   let ended = Promise.resolve()
   return {
     show,
     find,
     get settled() {
-      return end.settled
+      return result.promise
     },
     stop,
   }
@@ -94,7 +97,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     key ||= options.keyOf(next)
     if (!reply) ended = load()
     if (!reply) reaction.set('seen')
-    if (end.isOver()) end = createEnd()
+    if (isResolved) result = withResolvers<Delivery>()
+    isResolved = false
     reply = next
     // Throttles growing text instead of reconciling on every delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
@@ -166,7 +170,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function finish({ outcome }: Reply): void {
     reaction.set(outcome === 'completed' ? 'done' : undefined)
-    end.resolve(deliveryOf(ledger))
+    isResolved = true
+    result.resolve(deliveryOf(ledger))
   }
 
   function pictureOf(of: Reply, now: number): Picture {
@@ -234,7 +239,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     abort.abort()
     await ended
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
-    end.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
+    result.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
   }
 }
 

@@ -1,5 +1,8 @@
-import type { Entry, Ledger } from '../ledger/ledger.ts'
-import { changeEntry, fixed } from './transitions.ts'
+import { withChanged } from '../ledger/change.ts'
+import { isEditable, replaced, type ShownEntry } from '../ledger/entry.ts'
+import { statusKey } from '../ledger/keys.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { fixed } from './failure.ts'
 
 /** Marks entries that are too old to edit. Platforms may accept such an edit without showing it. */
 export function expired(
@@ -9,11 +12,11 @@ export function expired(
     editWindowMs = Number.POSITIVE_INFINITY,
   }: { readonly now: number; readonly editWindowMs?: number | undefined },
 ): Ledger {
-  const old = ledger.entries.filter(
-    ({ state, isFixed, at }) => state === 'shown' && !isFixed && now - at >= editWindowMs,
-  )
-  // An old status makes room for a new one.
-  const given = (next: Ledger, { key, id }: Entry): Ledger =>
-    changeEntry(next, key, { key: `${key}~${id}`, card: `${key}~`, isFixed: true })
-  return old.reduce((next, entry) => (entry.key === 'status' ? given(next, entry) : fixed(next, entry)), ledger)
+  const old = ledger.entries.filter(isEditable).filter(({ at }) => now - at >= editWindowMs)
+  return old.reduce((next, entry) => (entry.key === statusKey ? retired(next, entry) : fixed(next, entry)), ledger)
+}
+
+/** An old status makes room for a new one. */
+function retired(ledger: Ledger, entry: ShownEntry): Ledger {
+  return withChanged(ledger, entry, replaced({ ...entry, access: { type: 'fixed' } }))
 }

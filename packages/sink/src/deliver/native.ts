@@ -1,8 +1,9 @@
 import type { Clock, Reply } from '@reply/core'
+import { openStream } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AppendStream, ChannelPort, PreviewStream } from '../port/port.ts'
 import { earliest } from '../view/view.ts'
-import type { Operation } from './reconcile.ts'
+import type { Operation } from './operation.ts'
 
 /** The platform's own way to show growing text, while the port has it: a port may lose it at run time. */
 export interface Native {
@@ -56,7 +57,7 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     const drafts = previewing()
     const renewAt = drafts && phase !== 'settled' && previewed.at > 0 ? previewed.at + drafts.renewMs : undefined
     const stream = streaming()
-    const openedAt = entries.find((entry) => entry.stream)?.stream?.openedAt
+    const openedAt = entries.map(openStream).find((sent) => sent !== undefined)?.openedAt
     const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined
     // A stream past its time is closed by an operation, which has its own time.
     return earliest(renewAt, overAt !== undefined && overAt > clock.now() ? overAt : undefined)

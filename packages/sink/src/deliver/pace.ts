@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Budget, Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
-import type { Priority } from './reconcile.ts'
+import type { Priority } from './operation.ts'
 
 /** Decides when calls may be made. One per platform client, shared by all its sinks. */
 export interface Pacer {

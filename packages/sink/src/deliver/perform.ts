@@ -1,4 +1,6 @@
 import { safeFileName } from '../file-name.ts'
+import { openStream, refOf } from '../ledger/entry.ts'
+import { doneKey, firstAnswerMessage } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   type AppendStream,
@@ -10,8 +12,8 @@ import {
   type Render,
 } from '../port/port.ts'
 import type { Words } from '../words.ts'
-import { isStreamed, type Operation } from './reconcile.ts'
-import { pieceOf } from './streaming.ts'
+import type { Edit, Operation, Post } from './operation.ts'
+import { isStreamed, pieceOf } from './streaming.ts'
 
 export interface PerformOptions {
   readonly port: ChannelPort
@@ -38,7 +40,7 @@ export async function perform(
       await edit(operation, options)
       return undefined
     case 'remove':
-      if (operation.entry.ref) await takeAway(operation.entry.ref, options)
+      await takeAway(operation.entry.ref, options)
       return undefined
     case 'preview':
       if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
@@ -47,8 +49,6 @@ export async function perform(
       return operation satisfies never
   }
 }
-
-type Post = Extract<Operation, { type: 'post' }>
 
 async function post(operation: Post, ledger: Ledger, options: PerformOptions): Promise<MessageRef> {
   const { port, chat, signal } = options
@@ -60,15 +60,11 @@ async function post(operation: Post, ledger: Ledger, options: PerformOptions): P
   return await port.post(slot.bubble, posting)
 }
 
-async function edit(
-  { entry, slot, flowing }: Extract<Operation, { type: 'edit' }>,
-  { port, chat, signal, stream }: PerformOptions,
-): Promise<void> {
+async function edit({ entry, slot, flowing }: Edit, { port, chat, signal, stream }: PerformOptions): Promise<void> {
   const { ref } = entry
-  if (!ref) return
   const editing = { chat, signal }
-  if (stream && flowing === 'append') return await stream.append(ref, pieceOf(slot, entry.stream), editing)
-  if (stream && flowing === 'close') return await stream.close(ref, pieceOf(slot, entry.stream), editing)
+  if (stream && flowing === 'append') return await stream.append(ref, pieceOf(slot, openStream(entry)), editing)
+  if (stream && flowing === 'close') return await stream.close(ref, pieceOf(slot, openStream(entry)), editing)
   if (flowing === 'end') return await closeAnyway(stream, ref, editing)
   await port.edit?.(ref, slot.bubble, editing)
 }
@@ -92,9 +88,14 @@ async function takeAway(ref: MessageRef, { port, chat, signal, render, words }: 
 
 /** The first message replies to the one that asked; the closing message replies to the answer. */
 function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: PerformOptions): MessageRef | undefined {
-  if (slot.key === 'done') return entries.findLast(({ type, ref }) => type === 'answer' && ref)?.ref ?? replyTo
-  const isFirst = entries.every(({ key }) => key === slot.key)
-  return isFirst || slot.card.type === 'ending' || slot.key === 'answer#0' ? replyTo : undefined
+  if (slot.key === doneKey) return newestAnswer(entries) ?? replyTo
+  const isFirst = entries.every(({ key, isReplaced }) => key === slot.key && !isReplaced)
+  return isFirst || slot.card.type === 'ending' || slot.key === firstAnswerMessage ? replyTo : undefined
+}
+
+function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {
+  const refs = entries.filter(({ type }) => type === 'answer').map(refOf)
+  return refs.findLast((ref) => ref !== undefined)
 }
 
 /** An error other than `PortError` doesn't tell whether the call was done, so it counts as ambiguous. */

@@ -1,25 +1,10 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
-import { indexOf } from '../ledger/keys.ts'
-import { type Entry, isThere, type Ledger } from '../ledger/ledger.ts'
-import { type Flowing, flowingOf, flows } from './streaming.ts'
-
-/** How urgent an operation is. Under a tight budget the last ones wait first. */
-export type Priority = 'final' | 'ask' | 'text' | 'status'
-
-/** One difference between what the chat shows and what it should show. */
-export type Operation =
-  | { readonly type: 'post'; readonly slot: Slot; readonly isLoud: boolean; readonly priority: Priority }
-  | {
-      readonly type: 'edit'
-      readonly slot: Slot
-      readonly entry: Entry
-      readonly priority: Priority
-      /** Set if the message is an open stream. */
-      readonly flowing?: Flowing | undefined
-    }
-  | { readonly type: 'remove'; readonly entry: Entry; readonly priority: Priority }
-  | { readonly type: 'preview'; readonly slot: Slot; readonly priority: Priority }
+import { type Entry, isEditable, isThere, type ShownEntry } from '../ledger/entry.ts'
+import { messageIndex, statusKey } from '../ledger/keys.ts'
+import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
+import type { Edit, Operation, Post, Priority, Remove } from './operation.ts'
+import { flowingOf, flows, isStreamed } from './streaming.ts'
 
 export interface ReconcileOptions {
   readonly isSettled: boolean
@@ -38,41 +23,56 @@ export interface ReconcileOptions {
  * differs. Pure.
  */
 export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Operation[] {
-  const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
-  const operations: Operation[] = []
-  const lacking = lackingOf(ledger, slots)
-  const ask = lacking.findIndex(isWaitingAsk)
-  // Posts keep their order: an urgent post makes those before it as urgent, unless that takes too long.
-  const missing = lacking[ask > 0 && options.hasTimeFor?.(ask) === false ? ask : 0]
-  const urgency = lacking.map((slot) => postPriority(slot, options)).toSorted((a, b) => order[a] - order[b])[0]
-  // Any message ends a preview, so previewed text is posted before it.
-  const isPreviewed = options.isPreviewing && missing !== undefined && isPreview(missing) && lacking.every(isPreview)
-  if (missing && urgency && !isPreviewed) operations.push({ ...postOf(ledger, missing, options), priority: urgency })
-  else if (missing) operations.push({ type: 'preview', slot: missing, priority: 'text' })
-  if (options.canEdit) {
-    for (const slot of slots) {
-      const entry = known.get(slot.key)
-      if (!entry || !(needsEdit(entry, slot) || (isEditable(entry) && flows(entry, slot, options.openSince)))) continue
-      const flowing = flowingOf(entry, slot, options.openSince)
-      operations.push({ type: 'edit', slot, entry, flowing, priority: editPriority(entry, slot, options) })
-    }
-  }
-  const taken = operations.map((operation) => (operation.type === 'edit' ? operation.entry.key : undefined))
-  operations.push(...surplusOf(ledger, slots, options).filter(({ entry }) => !taken.includes(entry.key)))
+  const post = nextPost(ledger, slots, options)
+  const edits = editsOf(ledger, slots, options)
+  // A status message that the first text takes over stays.
+  const isTakenOver = (entry: ShownEntry): boolean => post?.type === 'edit' && post.entry === entry
+  const removals = unwantedIn(ledger, slots, options).filter((entry) => !isTakenOver(entry))
+  const priority = options.isSettled ? 'final' : 'text'
+  const operations: readonly Operation[] = [
+    ...(post ? [post] : []),
+    ...edits,
+    ...removals.map((entry): Remove => ({ type: 'remove', entry, priority })),
+  ]
   return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
+}
+
+/** How the first missing message gets on the screen. Undefined if none is missing. */
+function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): Operation | undefined {
+  const missing = missingSlots(ledger, slots)
+  const ask = missing.findIndex(isWaitingAsk)
+  // Posts keep their order: an urgent post makes those before it as urgent, unless that takes too long.
+  const slot = missing[ask > 0 && options.hasTimeFor?.(ask) === false ? ask : 0]
+  const [urgency] = missing.map((one) => postPriority(one, options)).toSorted((a, b) => order[a] - order[b])
+  if (!slot || !urgency) return undefined
+  // Any message ends a preview, so previewed text is posted before it.
+  if (options.isPreviewing && missing.every(isPreview)) return { type: 'preview', slot, priority: 'text' }
+  return { ...postOf(ledger, slot, options), priority: urgency }
+}
+
+function editsOf(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Edit[] {
+  if (!options.canEdit) return []
+  const known = entriesByKey(ledger)
+  return slots.flatMap((slot): readonly Edit[] => {
+    const entry = known.get(slot.key)
+    if (!entry || !isEditable(entry)) return []
+    if (!needsEdit(entry, slot) && !flows(entry, slot, options.openSince)) return []
+    const flowing = flowingOf(entry, slot, options.openSince)
+    return [{ type: 'edit', slot, entry, flowing, priority: editPriority(entry, slot, options) }]
+  })
 }
 
 const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, status: 3 }
 
 /** Slots that still need a message, in the order of the chat. */
-function lackingOf(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
-  const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
+function missingSlots(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
+  const known = entriesByKey(ledger)
   return slots.filter((slot) => !isDone(known.get(slot.key), slot))
 }
 
 /** The first missing message of an ask that a person waits for. */
 export function waitingAsk(ledger: Ledger, slots: readonly Slot[]): Slot | undefined {
-  return lackingOf(ledger, slots).find(isWaitingAsk)
+  return missingSlots(ledger, slots).find(isWaitingAsk)
 }
 
 function isWaitingAsk({ card }: Slot): boolean {
@@ -92,7 +92,7 @@ function rankOf(operation: Operation): number {
 function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
   // A person removed it while it grew, so it is posted again.
-  return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.body !== slot.body && isLastOf(slot))
+  return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.content.body !== slot.body && isLastOf(slot))
 }
 
 function isLastOf(slot: Slot): boolean {
@@ -104,22 +104,22 @@ function isPreview(slot: Slot): boolean {
 }
 
 /** The first text takes over the status message, if nothing was posted below that. */
-function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Operation {
+function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Post | Edit {
   const priority = postPriority(slot, options)
-  const status = ledger.entries.at(-1)
-  const takes =
-    slot.card.type === 'answer' &&
-    options.canEdit &&
-    !isStreamed(slot) &&
-    status?.key === 'status' &&
-    status.state === 'shown' &&
-    // A status that was posted again under its id may stand where it first stood.
-    status.tries === 1
   const isLoud = isLoudIn(slot, options)
+  const status = statusAtEnd(ledger)
+  const canTakeOver = slot.card.type === 'answer' && options.canEdit && !isStreamed(slot)
   // A post that should notify needs its own message, if the status can be removed.
-  if (takes && status.ref && !status.isFixed && !(isLoud && options.canRemove))
-    return { type: 'edit', slot, entry: status, priority }
+  if (status && canTakeOver && !(isLoud && options.canRemove)) return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
+}
+
+/** The status message, if it is the last one and can be edited. */
+function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
+  const last = entries.at(-1)
+  if (!last || last.key !== statusKey || last.isReplaced || !isEditable(last)) return undefined
+  // A status that was posted again under its id may stand where it first stood.
+  return last.tries === 1 ? last : undefined
 }
 
 /** Of an answer's messages, only the last notifies. */
@@ -136,54 +136,50 @@ function postPriority({ card }: Slot, { isSettled }: ReconcileOptions): Priority
   return isSettled ? 'final' : 'text'
 }
 
-function editPriority(entry: Entry, slot: Slot, { isSettled }: ReconcileOptions): Priority {
+function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileOptions): Priority {
   if (slot.card.type === 'ask') return 'ask'
   if (slot.card.type === 'status' || slot.card.type === 'todos') return isSettled ? 'final' : 'status'
   if (isSettled) return 'final'
-  return entry.body === slot.body && !entry.stream ? 'status' : 'text'
+  return entry.content.body === slot.body && entry.access.type !== 'open-stream' ? 'status' : 'text'
 }
 
-/** Whether posting this slot opens a stream. */
-export function isStreamed({ flow, isGrowing }: Slot): boolean {
-  return flow !== undefined && isGrowing
+function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolean {
+  if (slot.file || slot.isKept) return false
+  return isUnsure === true || content.type !== 'known' || content.whole !== slot.whole
 }
 
-function isEditable({ state, ref, isFixed }: Entry): boolean {
-  return state === 'shown' && ref !== undefined && !isFixed
+/** Whether the messages of a card are removed once they are no longer wanted. Others stay as a record. */
+const isRemovable: Readonly<Record<CardType, boolean>> = {
+  answer: true,
+  status: true,
+  ask: false,
+  notice: false,
+  heartbeat: false,
+  note: false,
+  todos: false,
+  reasoning: false,
+  file: false,
+  ending: false,
 }
-
-function needsEdit(entry: Entry, slot: Slot): boolean {
-  if (!isEditable(entry) || slot.file) return false
-  return entry.whole !== slot.whole || entry.isUnsure === true
-}
-
-const leftAlone: ReadonlySet<CardType> = new Set([
-  'notice',
-  'heartbeat',
-  'note',
-  'file',
-  'ending',
-  'ask',
-  'todos',
-  'reasoning',
-])
 
 /** Messages that show nothing wanted any more: a status, or pieces of a text that became shorter. */
-function surplusOf(
+function unwantedIn(
   ledger: Ledger,
   slots: readonly Slot[],
-  { canEdit, canRemove, isSettled }: ReconcileOptions,
-): readonly Extract<Operation, { type: 'remove' }>[] {
+  { canEdit, canRemove }: ReconcileOptions,
+): readonly ShownEntry[] {
   if (!canEdit) return []
   const wanted = new Set(slots.map(({ key }) => key))
-  const ends = new Map(slots.map(({ card, key }) => [card.key, indexOf(key)]))
-  const surplus = ledger.entries.filter((entry) => {
-    if (entry.state !== 'shown' || !entry.ref || wanted.has(entry.key) || leftAlone.has(entry.type)) return false
-    const end = ends.get(entry.card)
+  const lastIndex = new Map(slots.map(({ card, key }) => [card.key, messageIndex(key)]))
+  const shown = ledger.entries.filter((entry) => entry.state === 'shown')
+  return shown.filter((entry) => {
+    if (!isRemovable[entry.type]) return false
+    // A replaced message was given up, whatever its card shows now.
+    const last = entry.isReplaced ? undefined : lastIndex.get(entry.card)
+    if (last === undefined) return canRemove || isEditable(entry)
     // If the whole text was taken back, everything that can be removed is removed.
-    return end === undefined ? canRemove || !entry.isFixed : indexOf(entry.key) > end && !entry.isFixed
+    return !wanted.has(entry.key) && messageIndex(entry.key) > last && isEditable(entry)
   })
-  return surplus.map((entry) => ({ type: 'remove', entry, priority: isSettled ? 'final' : 'text' }))
 }
 
 /** What a reply left in the chat when it ended. */
@@ -202,10 +198,10 @@ export interface Delivery {
 
 /** Messages that should stay but are missing or outdated. A status does not count. */
 export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
-  const known = new Map(ledger.entries.map((entry) => [entry.key, entry]))
+  const known = entriesByKey(ledger)
   const missing = slots.filter((slot) => {
     const entry = known.get(slot.key)
-    const isOld = entry !== undefined && needsEdit(entry, slot) && entry.body !== slot.body
+    const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
     return slot.card.type !== 'status' && (isOld || !isDone(entry, slot))
   })
   return missing.map(({ key }) => key)
@@ -213,11 +209,11 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly stri
 
 /** `missing`: messages that were not shown before the sink stopped. */
 export function deliveryOf(ledger: Ledger, missing: readonly string[] = []): Delivery {
-  const failed = ledger.entries.filter(({ state, type }) => state === 'failed' && type !== 'status')
+  const failed = ledger.entries.filter((entry) => entry.state === 'failed').filter(({ type }) => type !== 'status')
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
-      ...failed.map(({ key, reason = '' }) => ({ key, reason })),
+      ...failed.map(({ key, reason }) => ({ key, reason })),
       ...missing.map((key) => ({ key, reason: 'The sink was stopped before showing it.' })),
     ],
     doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,

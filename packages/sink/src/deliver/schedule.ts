@@ -3,8 +3,8 @@ import type { Policy } from '../config.ts'
 import type { Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port.ts'
 import type { Mode } from '../view/view.ts'
+import type { Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
-import type { Operation } from './reconcile.ts'
 
 export interface ScheduleOptions {
   readonly pace: ChatPace

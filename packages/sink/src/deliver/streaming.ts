@@ -1,6 +1,7 @@
 import { hashOf } from '../hash.ts'
 import type { Slot } from '../layout/slot.ts'
-import type { Entry, Ledger, Sent } from '../ledger/ledger.ts'
+import { type Entry, openStream, type Sent, type ShownEntry } from '../ledger/entry.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { StreamPiece } from '../port/port.ts'
 import { toldAs } from '../view/task.ts'
 
@@ -12,24 +13,31 @@ import { toldAs } from '../view/task.ts'
  */
 export type Flowing = 'append' | 'close' | 'end'
 
+/** Whether posting this slot opens a stream. */
+export function isStreamed({ flow, isGrowing }: Slot): boolean {
+  return flow !== undefined && isGrowing
+}
+
 /** How an open stream gets to show a slot. Undefined if no stream is open. Pure. */
 export function flowingOf(
-  { stream, isUnsure }: Entry,
+  entry: ShownEntry,
   { bubble, flow, isGrowing }: Slot,
   openSince: number | undefined,
 ): Flowing | undefined {
-  if (!stream) return undefined
-  if (openSince === undefined || isUnsure) return 'end'
-  const isMore = hashOf(bubble.text.slice(0, stream.length)) === stream.hash
+  const sent = openStream(entry)
+  if (!sent) return undefined
+  if (openSince === undefined || entry.isUnsure) return 'end'
+  const isMore = hashOf(bubble.text.slice(0, sent.length)) === sent.hash
   if (!isMore) return 'end'
-  return flow && isGrowing && stream.openedAt > openSince ? 'append' : 'close'
+  return flow && isGrowing && sent.openedAt > openSince ? 'append' : 'close'
 }
 
 /** Whether there is something to add to an open stream, or a reason to close it. */
-export function flows({ stream }: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
-  if (!stream) return false
-  if (!flow || !isGrowing || openSince === undefined || stream.openedAt <= openSince) return true
-  return flow.tasks.length > 0 || flow.plan !== stream.plan
+export function flows(entry: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
+  const sent = openStream(entry)
+  if (!sent) return false
+  if (!flow || !isGrowing || openSince === undefined || sent.openedAt <= openSince) return true
+  return flow.tasks.length > 0 || flow.plan !== sent.plan
 }
 
 export function pieceOf({ bubble, flow }: Slot, sent?: Sent): StreamPiece {

@@ -1,250 +1,190 @@
 import type { Slot } from '../layout/slot.ts'
-import type { Entry, Ledger } from '../ledger/ledger.ts'
-import { withOutdated } from '../ledger/outdated.ts'
-import type { MessageRef, PortError } from '../port/port.ts'
-import { isStreamed, type Operation } from './reconcile.ts'
-import { sentOf, withTasks } from './streaming.ts'
+import type { CardType } from '../ledger/card.ts'
+import { isSame, withChanged, withoutEntry } from '../ledger/change.ts'
+import {
+  type Access,
+  type Content,
+  type DoubtfulEntry,
+  type EntryFields,
+  type FailedEntry,
+  gone,
+  type IntentEntry,
+  openStream,
+  replaced,
+  type ShownEntry,
+} from '../ledger/entry.ts'
+import { entryAt, type Ledger } from '../ledger/ledger.ts'
+import type { MessageRef } from '../port/port.ts'
+import type { Edit, Post } from './operation.ts'
+import { isStreamed, sentOf, withTasks } from './streaming.ts'
 
-/** Ledger transitions, before and after each operation. All pure. */
+/*
+ * What the ledger records before and after each call. All pure.
+ *
+ * - A post: `intending` before it, then `posted`, or `failed` in failure.ts.
+ * - An edit, or more text for a stream: `editing` before it, then `edited` or `failed`.
+ * - A removal: `removed` or `emptied` after it, or `failed`.
+ * - A restart: `recovered`, as the result of calls in flight is unknown.
+ */
 
-type Post = Extract<Operation, { type: 'post' }>
-
-/** Recorded before the post, so that a restart after a crash finds it. */
+/** Recorded before a post, so that a restart after a crash finds it. */
 export function intending(
   ledger: Ledger,
   { slot, isLoud }: Post,
   { id, at, canEdit }: { readonly id: string; readonly at: number; readonly canEdit: boolean },
 ): Ledger {
-  const before = ledger.entries.find((entry) => entry.key === slot.key && entry.state === 'intent')
-  const isOther = before !== undefined && before.whole !== slot.whole
-  const known = ledger.ids[slot.key]
+  const before = intentOf(ledger, slot)
+  const isChanged = before !== undefined && !isShowing(before.content, slot)
+  const knownID = ledger.ids[slot.key]
   // Under its old id the platform may have the old text, which only an edit can change. Without edits, use a new id.
-  const isNew = known === undefined || (isOther && !canEdit)
-  const entry: Entry = {
-    key: slot.key,
-    card: slot.card.key,
-    type: slot.card.type,
+  const isNewID = knownID === undefined || (isChanged && !canEdit)
+  const intent: IntentEntry = {
+    ...fieldsOf(slot),
     state: 'intent',
-    id: isNew ? id : known,
+    id: isNewID ? id : knownID,
     tries: (before?.tries ?? 0) + 1,
     at,
     isLoud,
-    body: slot.body,
-    whole: isOther && !isNew ? '' : slot.whole,
-    piece: slot.piece,
-    part: slot.part,
-    isAllowing: slot.isAllowing,
-    isContinued: slot.isContinued,
+    content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : contentOf(slot),
     before: slot.card.before,
     told: slot.card.type === 'notice' ? slot.card.told : undefined,
   }
-  const doubtful = ledger.doubtful + (known !== undefined && isNew ? 1 : 0)
-  return { ...withEntry(ledger, entry), doubtful, ids: { ...ledger.ids, [slot.key]: entry.id } }
+  const known = entryAt(ledger, slot.key)
+  const rest = known ? withoutEntry(ledger, known) : ledger
+  return {
+    ...rest,
+    entries: [...rest.entries, intent],
+    doubtful: ledger.doubtful + (knownID !== undefined && isNewID ? 1 : 0),
+    ids: { ...ledger.ids, [slot.key]: intent.id },
+  }
 }
 
+/** The platform accepted the post. */
 export function posted(
   ledger: Ledger,
   { slot }: Post,
   { ref, at }: { readonly ref: MessageRef; readonly at: number },
 ): Ledger {
-  if (!isStreamed(slot)) return decided(ledger, slot.key, { state: 'shown', ref, at })
+  const intent = intentOf(ledger, slot)
+  if (!intent) return ledger
+  const shown: ShownEntry = { ...intent, state: 'shown', ref, at, access: { type: 'editable' } }
+  if (!isStreamed(slot)) return withResult(ledger, intent, shown)
   // An earlier try may have succeeded, with less text.
-  const isUnsure = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1 || undefined
-  return decided(withTasks(ledger, slot), slot.key, { state: 'shown', ref, at, isUnsure, stream: sentOf(slot, at) })
+  const isUnsure = intent.tries > 1 || undefined
+  const access: Access = { type: 'open-stream', sent: sentOf(slot, at) }
+  return withResult(withTasks(ledger, slot), intent, { ...shown, access, isUnsure })
 }
 
-/** Records the final result of a post. Its place and what it reported count from now on. */
-function decided(ledger: Ledger, key: string, fields: Partial<Entry> & { readonly at: number }): Ledger {
-  const next = changeEntry(ledger, key, fields)
-  const entry = next.entries.find((one) => one.key === key)
-  if (!entry) return next
-  const { card, type, before, told = [] } = entry
-  const isBreak = before !== undefined && !ledger.breaks.some((one) => one.key === card)
-  const { [key]: _, ...ids } = next.ids
-  return {
-    ...next,
-    ids,
-    breaks: isBreak ? [...next.breaks, { key: card, before }] : next.breaks,
-    ...(type === 'notice' && { told: [...next.told, ...told], notices: next.notices + 1, noticeAt: fields.at }),
-    ...(type === 'heartbeat' && { heartbeats: next.heartbeats + 1 }),
+/** Until the result of an edit is known, the message may show either version. */
+export function editing(ledger: Ledger, { entry }: Edit): Ledger {
+  return withChanged(ledger, entry, { ...entry, isUnsure: true })
+}
+
+/** The platform accepted the edit, or more text for a stream. */
+export function edited(ledger: Ledger, operation: Edit): Ledger {
+  const { slot, entry, flowing } = operation
+  if (flowing === 'end') return withChanged(ledger, entry, { ...entry, access: { type: 'editable' }, isUnsure: true })
+  const shown: ShownEntry = {
+    ...entry,
+    ...fieldsOf(slot),
+    content: contentOf(slot),
+    access: accessAfter(operation),
+    isUnsure: undefined,
   }
-}
-
-/** Until the result is known, the message may show either version. */
-export function editing(ledger: Ledger, { entry }: Extract<Operation, { type: 'edit' }>): Ledger {
-  return changeEntry(ledger, entry.key, { isUnsure: true })
-}
-
-export function edited(ledger: Ledger, { slot, entry, flowing }: Extract<Operation, { type: 'edit' }>): Ledger {
-  if (flowing === 'end') return changeEntry(ledger, entry.key, { stream: undefined, isUnsure: true })
-  const { key, card, body, whole, piece, part, isAllowing, isContinued } = slot
-  const known = flowing === 'append' || flowing === 'close' ? withTasks(ledger, slot) : ledger
-  const stream = flowing === 'append' && entry.stream ? sentOf(slot, entry.stream.openedAt) : undefined
-  // Closed before its text ended: it reached the stream's maximum time.
-  const isClosed = (flowing === 'close' && slot.isGrowing) || entry.isClosed ? true : undefined
-  const shows: Partial<Entry> = {
-    key,
-    card: card.key,
-    type: card.type,
-    body,
-    whole,
-    piece,
-    part,
-    isAllowing,
-    isContinued,
-    stream,
-    isClosed,
-  }
-  const entries = known.entries.map((one): Entry => {
-    if (one.key === entry.key) return { ...one, isUnsure: undefined, ...shows }
-    // A person had removed it: this message replaces it.
-    return one.key === key ? { ...one, key: `${key}~${one.id}`, card: `${one.card}~` } : one
+  const told = flowing === undefined ? ledger : withTasks(ledger, slot)
+  const entries = told.entries.map((one) => {
+    if (isSame(one, entry)) return shown
+    // A status message now shows a text whose own message a person had removed.
+    return one.key === slot.key && !one.isReplaced ? replaced(one) : one
   })
-  return { ...known, entries }
+  return { ...told, entries }
 }
 
-export function removed(ledger: Ledger, entry: Entry): Ledger {
-  return { ...ledger, entries: ledger.entries.filter(({ key }) => key !== entry.key) }
+function accessAfter({ slot, entry, flowing }: Edit): Access {
+  const sent = openStream(entry)
+  if (flowing === 'append' && sent) return { type: 'open-stream', sent: sentOf(slot, sent.openedAt) }
+  // Closed before its text ended: it reached the stream's maximum time.
+  if (flowing === 'close') return { type: slot.isGrowing ? 'closed-stream' : 'editable' }
+  return entry.access
+}
+
+export function removed(ledger: Ledger, entry: ShownEntry): Ledger {
+  return withoutEntry(ledger, entry)
 }
 
 /** Without removal: the message is still there, but counts as removed. */
-export function emptied(ledger: Ledger, entry: Entry): Ledger {
-  return changeEntry(ledger, entry.key, { key: `${entry.key}~${entry.id}`, card: `${entry.card}~`, state: 'gone' })
-}
-
-export interface Failing {
-  readonly at: number
-  readonly isIdempotent: boolean
-}
-
-/** The ledger after a failed call: what is now known of the screen, and whether to retry. */
-export function failed(ledger: Ledger, operation: Operation, error: PortError, failing: Failing): Ledger {
-  if (operation.type === 'preview') return ledger
-  if (operation.type === 'post') return postFailed(ledger, operation, error, failing)
-  const { entry } = operation
-  if (operation.type === 'edit' && endsStream(operation, error))
-    return changeEntry(ledger, entry.key, { stream: undefined, isClosed: true, isUnsure: true })
-  // The edit was not applied, so the entry is as unsure as it was before.
-  const known = operation.type === 'edit' ? changeEntry(ledger, entry.key, { isUnsure: entry.isUnsure }) : ledger
-  switch (error.type) {
-    case 'rate-limited':
-    case 'unreachable':
-      return known
-    case 'ambiguous':
-      return ledger
-    case 'gone':
-      return operation.type === 'remove' ? removed(known, entry) : changeEntry(known, entry.key, { state: 'gone' })
-    case 'refused':
-    case 'fixed':
-      return fixed(known, entry)
-    case 'too-long':
-    case 'unparsable':
-      return operation.type === 'remove' ? fixed(known, entry) : refitted(known, operation.slot, error, known)
-    default:
-      return error.type satisfies never
-  }
-}
-
-/** The platform takes no more of this stream: show the full text by an edit. */
-function endsStream({ flowing }: Extract<Operation, { type: 'edit' }>, { type }: PortError): boolean {
-  if (flowing !== 'append' && flowing !== 'close') return false
-  return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
-}
-
-/** The message can no longer be edited, so an unconfirmed edit stays unconfirmed: count it as doubtful. */
-export function fixed(ledger: Ledger, entry: Entry): Ledger {
-  const isUnknown = entry.whole === ''
-  const next = isUnknown ? outdated(ledger, entry) : changeEntry(ledger, entry.key, { isFixed: true })
-  return entry.isUnsure || isUnknown ? { ...next, doubtful: next.doubtful + 1 } : next
-}
-
-/** An older text may have been posted under its id, and it stays. If it is the last message, post again below it. */
-function outdated(ledger: Ledger, entry: Entry): Ledger {
-  if (ledger.entries.at(-1)?.key === entry.key) return emptied(ledger, entry)
-  const reason = 'It may show an older text and can no longer be edited.'
-  return changeEntry(ledger, entry.key, { state: 'failed', isFixed: true, reason })
-}
-
-function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isIdempotent }: Failing): Ledger {
-  const { slot } = operation
-  switch (error.type) {
-    case 'rate-limited':
-    case 'unreachable':
-      return without(ledger, slot.key)
-    case 'too-long':
-    case 'unparsable':
-      return refitted(ledger, slot, error, without(ledger, slot.key))
-    case 'refused':
-    case 'gone':
-    case 'fixed':
-      return given(ledger, slot, { reason: error.message, at })
-    case 'ambiguous':
-      // A retry with the same id cannot duplicate the post, so the intent stays.
-      return isIdempotent ? ledger : doubted(ledger, slot, at)
-    default:
-      return error.type satisfies never
-  }
-}
-
-/** Gives up on a post. An earlier try may have succeeded. */
-function given(ledger: Ledger, slot: Slot, fields: { readonly reason: string; readonly at: number }): Ledger {
-  const after = decided(ledger, slot.key, { ...fields, state: 'failed' })
-  const isTried = (ledger.entries.find(({ key }) => key === slot.key)?.tries ?? 1) > 1
-  return isTried ? { ...after, doubtful: after.doubtful + 1 } : after
-}
-
-/** The post may be there. Important cards are posted once more; each case is counted. */
-function doubted(ledger: Ledger, slot: Slot, at: number): Ledger {
-  const entry = ledger.entries.find(({ key }) => key === slot.key)
-  const counted = { ...ledger, doubtful: ledger.doubtful + 1 }
-  if (isWorthTwo(slot.card.type) && entry?.tries === 1) return counted
-  return decided(counted, slot.key, { state: 'doubtful', at })
-}
-
-/** Retries with less text or without markup. Plain text that is still too long is cut further on each try. */
-function refitted(ledger: Ledger, slot: Slot, error: PortError, again: Ledger): Ledger {
-  const key = slot.card.key
-  if (error.type === 'unparsable' && !ledger.plain.includes(key)) return { ...again, plain: [...again.plain, key] }
-  const known = ledger.caps[key]?.most ?? slot.bubble.length
-  const most = Math.floor((Math.min(slot.bubble.length, known) * 3) / 4)
-  // The text before this position already fits.
-  const from = slot.piece?.from ?? 0
-  // A file cannot be cut shorter.
-  if (error.type === 'too-long' && most >= 1 && !slot.file)
-    return { ...again, caps: { ...again.caps, [key]: { most, from } } }
-  const shown = ledger.entries.find((entry) => entry.key === slot.key)
-  if (shown?.state === 'shown') return fixed(ledger, shown)
-  return given(ledger, slot, { reason: error.message, at: shown?.at ?? 0 })
+export function emptied(ledger: Ledger, entry: ShownEntry): Ledger {
+  return withChanged(ledger, entry, replaced(gone(entry)))
 }
 
 /** After a crash: it is unknown whether the open intents were posted. */
 export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
-  const known = withOutdated(ledger)
-  const open = known.entries.filter(({ state }) => state === 'intent')
+  const open = ledger.entries.filter((entry) => entry.state === 'intent')
   // An idempotent platform is simply given the same post again. An unwanted one stays an intent.
-  if (open.length === 0 || isIdempotent) return known
-  const given = open.filter(({ type, tries }) => tries > 1 || !isWorthTwo(type))
-  const counted = { ...known, doubtful: known.doubtful + open.length }
-  return given.reduce((next, { key, at }) => decided(next, key, { state: 'doubtful', at }), counted)
+  if (open.length === 0 || isIdempotent) return ledger
+  const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
+  return open.filter((intent) => !isWorthAnotherTry(intent)).reduce(withDoubt, counted)
 }
 
-/** Cards worth posting twice when the first result is unknown. */
-function isWorthTwo(type: Entry['type']): boolean {
-  return type === 'answer' || type === 'ask' || type === 'ending' || type === 'file'
+/** Records the result of a post. Its place and what it reported count from now on. */
+export function withResult(
+  ledger: Ledger,
+  intent: IntentEntry,
+  result: ShownEntry | DoubtfulEntry | FailedEntry,
+): Ledger {
+  const { [intent.key]: _, ...ids } = ledger.ids
+  const { card, type, before, told = [], at } = result
+  const isBreak = before !== undefined && !ledger.breaks.some(({ key }) => key === card)
+  return {
+    ...withChanged(ledger, intent, result),
+    ids,
+    breaks: isBreak ? [...ledger.breaks, { key: card, before }] : ledger.breaks,
+    ...(type === 'notice' && { told: [...ledger.told, ...told], notices: ledger.notices + 1, noticeAt: at }),
+    ...(type === 'heartbeat' && { heartbeats: ledger.heartbeats + 1 }),
+  }
 }
 
-function withEntry(ledger: Ledger, entry: Entry): Ledger {
-  return { ...ledger, entries: [...ledger.entries.filter(({ key }) => key !== entry.key), entry] }
+/** The post may be there, and is not tried again. */
+export function withDoubt(ledger: Ledger, intent: IntentEntry): Ledger {
+  return withResult(ledger, intent, { ...intent, state: 'doubtful' })
 }
 
-export function changeEntry(ledger: Ledger, key: string, fields: Partial<Entry>): Ledger {
-  return { ...ledger, entries: ledger.entries.map((entry) => (entry.key === key ? { ...entry, ...fields } : entry)) }
+export function intentOf(ledger: Ledger, { key }: Slot): IntentEntry | undefined {
+  const entry = entryAt(ledger, key)
+  return entry?.state === 'intent' ? entry : undefined
 }
 
-/** It is certainly not there, and does not count as tried. */
-function without(ledger: Ledger, key: string): Ledger {
-  const entry = ledger.entries.find((one) => one.key === key)
-  // One of its tries may have succeeded.
-  if (entry && entry.tries > 1) return changeEntry(ledger, key, { tries: entry.tries - 1 })
-  return { ...ledger, entries: ledger.entries.filter((one) => one.key !== key) }
+/** When the result of the first try is unknown, some cards are worth showing twice. */
+export function isWorthAnotherTry({ type, tries }: IntentEntry): boolean {
+  return tries === 1 && isWorthTwo[type]
+}
+
+const isWorthTwo: Readonly<Record<CardType, boolean>> = {
+  answer: true,
+  ask: true,
+  ending: true,
+  file: true,
+  status: false,
+  notice: false,
+  heartbeat: false,
+  note: false,
+  todos: false,
+  reasoning: false,
+}
+
+/** What an entry takes from the slot that its message shows. */
+function fieldsOf(
+  slot: Slot,
+): Pick<EntryFields, 'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued'> {
+  const { key, card, piece, part, isAllowing, isContinued } = slot
+  return { key, card: card.key, type: card.type, piece, part, isAllowing, isContinued }
+}
+
+function contentOf({ body, whole }: Slot): Content {
+  return { type: 'known', body, whole }
+}
+
+/** The message certainly shows this slot. */
+function isShowing(content: Content, { whole }: Slot): boolean {
+  return content.type === 'known' && content.whole === whole
 }

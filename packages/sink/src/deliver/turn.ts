@@ -1,5 +1,5 @@
 import { pendingAsks, type Reply } from '@reply/core'
-import { permissionKey } from '../asks/permission.ts'
+import { permissionCardKey } from '../asks/permission.ts'
 import type { Slot } from '../layout/slot.ts'
 import { requestOf } from '../ledger/keys.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
@@ -47,10 +47,12 @@ export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Tu
   return {
     hold: (reply, ledger) => {
       if (hasButtons) return
-      const { posted, lost } = shownOf(ledger)
-      const waiting = pendingAsks(reply).filter((ask) => ask.type === 'permission' && !lost?.has(permissionKey(ask)))
+      const { requests, lost } = shownOf(ledger)
+      const waiting = pendingAsks(reply).filter(
+        (ask) => ask.type === 'permission' && !lost?.has(permissionCardKey(ask)),
+      )
       const [first] = waiting
-      const isShown = waiting.some(({ requestID }) => [...posted].some((card) => requestOf(card) === requestID))
+      const isShown = waiting.some(({ requestID }) => requests.has(requestID))
       pace.hold(owner, first && { since: ledger.asks[first.requestID]?.seenAt ?? 0, isShown })
     },
     isHeld: () => !hasButtons && pace.isHeld(owner),

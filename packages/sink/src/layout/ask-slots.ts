@@ -1,8 +1,9 @@
 import { isConfirmed } from '../asks/offer.ts'
 import { type AskDetail, digestOfText } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
-import { indexOf } from '../ledger/keys.ts'
-import { type Entry, isThere } from '../ledger/ledger.ts'
+import { type Entry, isThere } from '../ledger/entry.ts'
+import { askMessageKey, messageIndex } from '../ledger/keys.ts'
+import { entriesOf } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
 import type { Render } from '../port/port.ts'
 import { type AskPages, joined, lengthOfFoot, type PagesOptions, pagesOf } from './ask-pages.ts'
@@ -30,7 +31,7 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
   const slots = Array.from({ length: count }, (_, index): Slot => {
     const isLast = index === count - 1
     const page = pages[index - before]
-    const key = keyAt(card, index)
+    const key = askMessageKey(card.key, index)
     const slot =
       page === undefined
         ? { ...slotOf({ ...card, buttons: [] }, key, file?.caption ?? '', options), file }
@@ -69,31 +70,27 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const slots = slices.map(({ source }, index): Slot => {
     const isLast = index === slices.length - 1
     const shown = isLast ? card : { ...card, buttons: [], form: undefined }
-    return { ...slotOf(shown, keyAt(card, index), source.trim(), options), isLast }
+    return { ...slotOf(shown, askMessageKey(card.key, index), source.trim(), options), isLast }
   })
   // Messages from when it was longer lose their buttons.
-  const rest = ownEntries(card, options).filter((entry) => isThere(entry) && indexOf(entry.key) >= slots.length)
+  const rest = ownEntries(card, options).filter((entry) => isThere(entry) && messageIndex(entry.key) >= slots.length)
   return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.words.removed, options))]
 }
 
 function retired(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const last = ownEntries(card, options)
     .filter(isThere)
-    .toSorted((a, b) => indexOf(a.key) - indexOf(b.key))
+    .toSorted((a, b) => messageIndex(a.key) - messageIndex(b.key))
     .at(-1)
   return last ? [slotOf(card, last.key, card.source, options)] : []
 }
 
 function ownEntries({ key }: AskCard, { ledger }: LayoutOptions): readonly Entry[] {
-  return ledger.entries.filter(({ card }) => card === key)
+  return entriesOf(ledger, key)
 }
 
 function isPosted(own: readonly Entry[], key: string): boolean {
   return own.some((entry) => entry.key === key && isThere(entry))
-}
-
-function keyAt({ key }: AskCard, index: number): string {
-  return index === 0 ? key : `${key}#${index}`
 }
 
 function maxLengthOf({ key }: AskCard, { limits, ledger }: LayoutOptions): number {

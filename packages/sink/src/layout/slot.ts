@@ -1,6 +1,7 @@
 import { hashOf } from '../hash.ts'
 import type { Card } from '../ledger/card.ts'
-import type { Ledger, Part, Piece } from '../ledger/ledger.ts'
+import type { Entry, Part, Piece } from '../ledger/entry.ts'
+import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
 import type { Limits } from '../port/limits.ts'
 import type { AppendStream, Attachment, Bubble, Button, Render } from '../port/port.ts'
@@ -30,6 +31,8 @@ export interface Slot {
   readonly isContinued?: true | undefined
   /** Set for a file: posted in place of the bubble. */
   readonly file?: Attachment | undefined
+  /** The posted message stays as it is: the bubble is empty, and no edit is needed. */
+  readonly isKept?: true | undefined
   /** More text will be added to it. */
   readonly isGrowing: boolean
   /** The last message of the answer, or of the ask. */
@@ -68,7 +71,7 @@ export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Sl
 }
 
 function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
-  const posted = ledger.entries.find((entry) => entry.key === key)
+  const posted = entryAt(ledger, key)
   return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
 }
 
@@ -98,6 +101,14 @@ export function sealedSlot(
   const slot = slotOf(card, key, source(), options)
   pieces.set(sealed, { render, isPlain, bubble: slot.bubble, body: slot.body })
   return slot
+}
+
+/** The slot of a posted message that stays as it is. */
+export function keptSlot({ key, content }: Entry, card: Card, { render }: LayoutOptions): Slot {
+  const bubble = { ...render(''), source: '', isPlain: false, buttons: [] }
+  const { body } = content
+  const whole = content.type === 'known' ? content.whole : body
+  return { key, card, bubble, body, whole, isKept: true, isGrowing: false }
 }
 
 export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {

@@ -39,6 +39,8 @@ export type Card =
   /** How the reply ended, if it needs saying. */
   | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
 
+export type AnswerCard = Extract<Card, { type: 'answer' }>
+
 export type AskCard = Extract<Card, { type: 'ask' }>
 
 export type CardType = Card['type']
@@ -73,6 +75,8 @@ export interface Shown {
   readonly posted: ReadonlySet<string>
   /** Cards whose posts were all refused. */
   readonly lost?: ReadonlySet<string> | undefined
+  /** Requests of asks with at least one posted message, of this content or an earlier one. */
+  readonly requests: ReadonlySet<string>
   /** Calls that notices reported, as `partID:status`. */
   readonly told: ReadonlySet<string>
   readonly noticeAt?: number | undefined
@@ -83,7 +87,7 @@ export interface Shown {
   readonly heartbeats: number
   readonly asks: ReadonlyMap<string, AskState>
   /** Cards of asks that a ledger of an earlier version shows as open. */
-  readonly outdated?: readonly string[] | undefined
+  readonly outdated: readonly string[]
 }
 
 export interface Break {

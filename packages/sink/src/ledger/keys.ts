@@ -1,9 +1,95 @@
-/** Index of the message within its card. Messages before the first that is laid out stay unchanged. */
-export function indexOf(key: string): number {
-  return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
+/**
+ * The keys of cards and of their messages. They are written to ledgers, so changing one needs a new ledger version.
+ *
+ * A card's key is unique within its reply. A message's key is the card's, followed by `#` and its index if the card can
+ * take several.
+ */
+
+export const statusKey = 'status'
+export const todosKey = 'todos'
+export const endingKey = 'ending'
+
+/** The message that notifies at the end of a long reply. */
+export const doneKey = 'done'
+
+/** The note on how full the context is. */
+export const contextKey = 'context'
+
+/** The text before the first card that interrupts it. */
+export const answerKey = 'answer'
+
+/** The text below the card that interrupted it. */
+export function answerBelow(card: string): string {
+  return `${answerKey}@${card}`
+}
+
+/** An answer that is posted once more, because its messages are wrong and cannot be edited. */
+export function correctionOf(answer: string): string {
+  return `${answer}!`
+}
+
+/** A file with code of an answer. */
+export function fileKey(answer: string, name: string): string {
+  return `${answer}/${name}`
+}
+
+export function noticeKey(count: number): string {
+  return `notice:${count}`
+}
+
+export function heartbeatKey(count: number): string {
+  return `heartbeat:${count}`
+}
+
+/** `id`: of the compaction's part, or the time when it began. */
+export function compactionKey(id: string | number): string {
+  return `compaction:${id}`
+}
+
+export function reasoningKey(partID: string): string {
+  return `reasoning:${partID}`
+}
+
+/** One question of an ask. */
+export function questionKey(requestID: string, index: number): string {
+  return `ask:${requestID}:${index}`
+}
+
+/** A permission with that content. */
+export function permissionKey(requestID: string, digest: string): string {
+  return `ask:${requestID}:${digest}`
 }
 
 /** The request that a card belongs to. Undefined if the card is not an ask's. */
 export function requestOf(card: string): string | undefined {
   return /^ask:(.*):[^:]*$/.exec(card)?.[1]
+}
+
+export function answerMessageKey(card: string, index: number): string {
+  return `${card}#${index}`
+}
+
+/** An ask whose content fits in one message has no index. */
+export function askMessageKey(card: string, index: number): string {
+  return index === 0 ? card : `${card}#${index}`
+}
+
+/** Index of the message within its card. Messages before the first that is laid out stay unchanged. */
+export function messageIndex(key: string): number {
+  return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
+}
+
+/** The first message of a reply's text. */
+export const firstAnswerMessage = answerMessageKey(answerKey, 0)
+
+/**
+ * Undoes how ledgers of version 1 marked a replaced entry: `~` behind its card, `~` and its id behind its key. Undefined
+ * if it was not replaced.
+ */
+export function replacedInVersion1(entry: {
+  readonly key: string
+  readonly card: string
+}): { readonly key: string; readonly card: string } | undefined {
+  if (!entry.card.endsWith('~')) return undefined
+  return { key: entry.key.replace(/~.*$/, ''), card: entry.card.replace(/~+$/, '') }
 }

@@ -1,5 +1,6 @@
 import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
+import { answerBelow, answerKey } from '../ledger/keys.ts'
 import { withFiles } from './file.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -23,11 +24,11 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   const isSettled = reply.phase === 'settled'
   const newest = partsOf(reply).at(-1)
   let from = 0
-  let key = 'answer'
+  let key: string = answerKey
   for (const { key: broken, at, card } of kept) {
     add(at, false)
     if (card) cards.push(card)
-    key = `answer@${broken}`
+    key = answerBelow(broken)
   }
   add(texts.length, true)
   return cards

@@ -1,8 +1,8 @@
 import { type Ask, type QuestionAsk, type Reply, visible } from '@reply/core'
 import { formOf, tokens } from '../asks/asks.ts'
-import { permissionKey } from '../asks/permission.ts'
-import type { AskCard, AskState, Shown } from '../ledger/card.ts'
-import { requestOf } from '../ledger/keys.ts'
+import { permissionCardKey } from '../asks/permission.ts'
+import type { AskCard, AskState } from '../ledger/card.ts'
+import { questionKey, requestOf } from '../ledger/keys.ts'
 import type { Button, Form } from '../port/port.ts'
 import { clip, literal } from './format.ts'
 import { permissionCards, retiredCard } from './permission.ts'
@@ -31,22 +31,17 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     }
     const view = permissionCards(ask, state, options)
     const isPending = ask.status === 'pending'
-    const isBehind: boolean = isWaiting || (isHeld && isPending && !isBegun(ask, shown))
+    const isBehind: boolean = isWaiting || (isHeld && isPending && !shown.requests.has(ask.requestID))
     // Already posted cards keep their place.
     cards.push(...view.cards.filter(({ key }) => !isBehind || shown.posted.has(key)))
     nextAt = earliest(nextAt, isBehind ? undefined : view.shownAt)
     // A permission whose messages the chat refused holds back no other.
-    const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionKey(ask))
+    const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionCardKey(ask))
     isWaiting ||= isBehind || view.shownAt !== undefined || isAnsweredAlone
   }
   const known = new Set(reply.asks.map(({ requestID }) => requestID))
-  const lost = (shown.outdated ?? []).filter((card) => shown.posted.has(card) && !known.has(requestOf(card) ?? ''))
+  const lost = shown.outdated.filter((card) => shown.posted.has(card) && !known.has(requestOf(card) ?? ''))
   return { cards: [...cards, ...lost.map((card) => retiredCard(card, `❓ ${literal(words.superseded)}`))], nextAt }
-}
-
-/** The chat shows a message of this ask, in its current or an earlier version. */
-function isBegun({ requestID }: Ask, { posted }: Shown): boolean {
-  return [...posted].some((card) => requestOf(card) === requestID)
 }
 
 function questionCard(
@@ -56,7 +51,7 @@ function questionCard(
 ): AskCard | undefined {
   const { state, words, buttons, shown, edits = true } = options
   const question = ask.questions[at]
-  const key = `ask:${ask.requestID}:${at}`
+  const key = questionKey(ask.requestID, at)
   const isPending = ask.status === 'pending' && at === state.answers.length
   const wasShown = at <= state.answers.length
   if (!question || !(ask.status === 'pending' ? wasShown : shown.posted.has(key))) return undefined
@@ -110,7 +105,7 @@ function questionCard(
 
 /** Questions answered by a form have no messages of their own, so their answers go below the last message. */
 function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): readonly string[] {
-  const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(`ask:${ask.requestID}:${index}`))
+  const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(questionKey(ask.requestID, index)))
   if (ask.status !== 'answered' || !isLast) return []
   return ask.questions.slice(at + 1).map((question, index) => {
     const given = ask.answers?.[at + 1 + index] ?? []

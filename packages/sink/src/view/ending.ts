@@ -1,5 +1,6 @@
 import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
+import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, contextPercent, literal } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -41,7 +42,7 @@ function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly has
 }
 
 function card(text: string, isFailure: boolean): Card {
-  return { type: 'ending', key: 'ending', source: isFailure ? `⚠️ ${literal(text)}` : `*${literal(text)}*`, isFailure }
+  return { type: 'ending', key: endingKey, source: isFailure ? `⚠️ ${literal(text)}` : `*${literal(text)}*`, isFailure }
 }
 
 function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
@@ -58,7 +59,7 @@ function contextCard(reply: Reply, { words, policy }: ViewOptions): Card | undef
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
   const text = percent < 80 ? words.contextWarning(percent) : words.contextUrgent(percent)
-  return { type: 'note', key: 'context', source: `*${literal(text)}*` }
+  return { type: 'note', key: contextKey, source: `*${literal(text)}*` }
 }
 
 /** Edits don't notify, so a reply that took long ends with a new message. */
@@ -66,12 +67,12 @@ function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Ca
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
-  const wasHeard = !shown.posted.has('done') && (shown.loudAt ?? 0) >= settledAt
+  const wasHeard = !shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt
   return wasHeard
     ? undefined
     : {
         type: 'ending',
-        key: 'done',
+        key: doneKey,
         source: literal(words.done(words.elapsed(settledAt - startedAt))),
         isFailure: false,
       }

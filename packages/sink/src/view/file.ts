@@ -1,5 +1,6 @@
 import { fileExtension } from '../file-name.ts'
-import type { Card } from '../ledger/card.ts'
+import type { AnswerCard, Card } from '../ledger/card.ts'
+import { fileKey } from '../ledger/keys.ts'
 import type { ViewOptions } from './view.ts'
 
 /** A fence on lines of its own at the left edge. Indented fences belong to a list and stay there. */
@@ -10,7 +11,7 @@ const fences = /^(`{3,}|~{3,})([^\n`]*)\n([\s\S]*?)(?:^\1[`~]*[ \t]*$|(?![\s\S])
  * complete.
  */
 export function withFiles(
-  card: Extract<Card, { type: 'answer' }>,
+  card: AnswerCard,
   { uploads, policy, words, mode, isWhole }: ViewOptions & { readonly isWhole: boolean },
 ): readonly Card[] {
   // Text posted in pieces cannot be taken back.
@@ -22,7 +23,7 @@ export function withFiles(
     const name = `code-${files.length + 1}.${fileExtension(language)}`
     const caption = words.file(name, code.trimEnd().split('\n').length)
     const file = { name, text: code, caption }
-    files.push({ type: 'file', key: `${card.key}/${name}`, source: caption, file })
+    files.push({ type: 'file', key: fileKey(card.key, name), source: caption, file })
     return `*${caption}*`
   })
   return [{ ...card, source }, ...(isWhole ? files : [])]

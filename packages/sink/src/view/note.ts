@@ -1,5 +1,6 @@
 import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
+import { compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
 import { amount, literal } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -10,7 +11,7 @@ export function compactionCard({ compaction }: Reply, { words }: ViewOptions): C
   const took = endedAt === undefined ? 0 : endedAt - startedAt
   const duration = took < 1000 ? undefined : words.elapsed(took)
   const source = `*${literal(words.compacted({ tokens: amount(tokensBefore), duration }))}*`
-  return { type: 'note', key: `compaction:${compaction.partID ?? startedAt}`, source }
+  return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 
 /** One checklist, edited as its items are done. The checklist of an earlier reply is not shown again. */
@@ -18,7 +19,7 @@ export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: Vi
   if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
   if (!toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return undefined
   const lines = reply.todos.map((todo) => `- ${words.todo({ ...todo, content: literal(todo.content) })}`)
-  return { type: 'todos', key: 'todos', source: [`**${words.todos}**`, ...lines].join('\n') }
+  return { type: 'todos', key: todosKey, source: [`**${words.todos}**`, ...lines].join('\n') }
 }
 
 /** The model's reasoning as quotations, each where it occurred. */
@@ -37,6 +38,6 @@ export function reasoningCards(
       .split('\n')
       .map((line) => `> ${line}`)
       .join('\n')
-    return [{ at, card: { type: 'reasoning', key: `reasoning:${part.id}`, source } satisfies Card }]
+    return [{ at, card: { type: 'reasoning', key: reasoningKey(part.id), source } satisfies Card }]
   })
 }

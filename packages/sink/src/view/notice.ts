@@ -1,4 +1,5 @@
 import { type Reply, type ToolPart, toolsOf, visible } from '@reply/core'
+import { heartbeatKey, noticeKey } from '../ledger/keys.ts'
 import { code, literal, oneLine } from './format.ts'
 import { activityOf } from './status.ts'
 import { titleOf } from './task.ts'
@@ -18,7 +19,7 @@ export function noticeCard(reply: Reply, options: ViewOptions): Timed {
   if (now < due && reply.phase !== 'settled') return { nextAt: due }
   const source = calls.map((part) => lineOf(part, options)).join('\n')
   const told = calls.map(tellingOf)
-  return { card: { type: 'notice', key: `notice:${shown.noticeCount}`, source, told } }
+  return { card: { type: 'notice', key: noticeKey(shown.noticeCount), source, told } }
 }
 
 /** Without edits: tells that the agent still works, after a long silence. */
@@ -29,7 +30,7 @@ export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs
   if (now < due) return { nextAt: due }
   const source = literal(words.heartbeat(activityOf(reply, options), words.elapsed(now - reply.startedAt)))
-  return { card: { type: 'heartbeat', key: `heartbeat:${shown.heartbeats}`, source } }
+  return { card: { type: 'heartbeat', key: heartbeatKey(shown.heartbeats), source } }
 }
 
 function isNews(part: ToolPart, { shown, policy }: ViewOptions): boolean {

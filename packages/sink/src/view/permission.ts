@@ -1,6 +1,6 @@
 import type { PermissionAsk } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
-import { type AskDetail, detailsOf, isInputKnown, permissionKey, readable } from '../asks/permission.ts'
+import { type AskDetail, detailsOf, isInputKnown, permissionCardKey, readable } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { requestOf } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
@@ -27,7 +27,7 @@ export interface PermissionView {
 
 export function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptions): PermissionView {
   const { shown, words, now } = options
-  const key = permissionKey(ask)
+  const key = permissionCardKey(ask)
   const isPending = ask.status === 'pending'
   const isKnown = isInputKnown(ask)
   // After a restart the input is not known yet, and the screen may already show all of it.

@@ -1,4 +1,5 @@
 import { currentActivity, type Reply } from '@reply/core'
+import { statusKey } from '../ledger/keys.ts'
 import { amount, contextPercent, oneLine, toolLabel } from './format.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
@@ -19,7 +20,7 @@ export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptio
     percent !== undefined && percent >= 60 ? words.context(percent) : undefined,
   ]
   const source = facts.filter((fact) => fact !== undefined).join(' · ')
-  return { card: { type: 'status', key: 'status', source }, nextAt }
+  return { card: { type: 'status', key: statusKey, source }, nextAt }
 }
 
 /** The current activity, in one line of plain words. */

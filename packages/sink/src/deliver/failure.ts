@@ -1,0 +1,160 @@
+import type { Slot } from '../layout/slot.ts'
+import { isNewest, withChanged, withoutEntry } from '../ledger/change.ts'
+import { type FailedEntry, gone, type IntentEntry, type ShownEntry } from '../ledger/entry.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { PortError } from '../port/port.ts'
+import type { Edit, Operation, Post, Remove } from './operation.ts'
+import { emptied, intentOf, isWorthAnotherTry, removed, withDoubt, withResult } from './transitions.ts'
+
+export interface FailureOptions {
+  readonly at: number
+  readonly isIdempotent: boolean
+}
+
+/** The ledger after a failed call: what is now known of the screen, and whether to try again. Pure. */
+export function failed(ledger: Ledger, operation: Operation, error: PortError, options: FailureOptions): Ledger {
+  switch (operation.type) {
+    case 'post':
+      return postFailed(ledger, operation, error, options)
+    case 'edit':
+      return editFailed(ledger, operation, error)
+    case 'remove':
+      return removeFailed(ledger, operation, error)
+    case 'preview':
+      return ledger
+    default:
+      return operation satisfies never
+  }
+}
+
+function postFailed(ledger: Ledger, { slot }: Post, error: PortError, { at, isIdempotent }: FailureOptions): Ledger {
+  const intent = intentOf(ledger, slot)
+  if (!intent) return ledger
+  switch (error.type) {
+    case 'rate-limited':
+    case 'unreachable':
+      return untried(ledger, intent)
+    case 'too-long':
+    case 'unparsable': {
+      const easier = easierText(ledger, slot, error)
+      return easier ? { ...untried(ledger, intent), ...easier } : givenUp(ledger, intent, { error, at })
+    }
+    case 'refused':
+    case 'gone':
+    case 'fixed':
+      return givenUp(ledger, intent, { error, at })
+    case 'ambiguous': {
+      // A retry with the same id cannot duplicate the post, so the intent stays.
+      if (isIdempotent) return ledger
+      const counted = withDoubtful(ledger)
+      return isWorthAnotherTry(intent) ? counted : withDoubt(counted, { ...intent, at })
+    }
+    default:
+      return error.type satisfies never
+  }
+}
+
+function editFailed(ledger: Ledger, operation: Edit, error: PortError): Ledger {
+  const { entry, slot } = operation
+  if (endsStream(operation, error))
+    return withChanged(ledger, entry, { ...entry, access: { type: 'closed-stream' }, isUnsure: true })
+  // The edit was not applied, so the entry is as it was before.
+  const before = withChanged(ledger, entry, entry)
+  switch (error.type) {
+    case 'rate-limited':
+    case 'unreachable':
+      return before
+    case 'ambiguous':
+      return ledger
+    case 'gone':
+      return withChanged(ledger, entry, gone(entry))
+    case 'refused':
+    case 'fixed':
+      return fixed(before, entry)
+    case 'too-long':
+    case 'unparsable': {
+      const easier = easierText(ledger, slot, error)
+      return easier ? { ...before, ...easier } : fixed(before, entry)
+    }
+    default:
+      return error.type satisfies never
+  }
+}
+
+function removeFailed(ledger: Ledger, { entry }: Remove, { type }: PortError): Ledger {
+  switch (type) {
+    case 'rate-limited':
+    case 'unreachable':
+    case 'ambiguous':
+      return ledger
+    case 'gone':
+      return removed(ledger, entry)
+    case 'refused':
+    case 'fixed':
+    case 'too-long':
+    case 'unparsable':
+      return fixed(ledger, entry)
+    default:
+      return type satisfies never
+  }
+}
+
+/** The platform takes no more of this stream: show the full text by an edit. */
+function endsStream({ flowing }: Edit, { type }: PortError): boolean {
+  if (flowing !== 'append' && flowing !== 'close') return false
+  return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
+}
+
+/** The post is certainly not there, and does not count as tried. */
+function untried(ledger: Ledger, intent: IntentEntry): Ledger {
+  // One of its earlier tries may have succeeded.
+  if (intent.tries > 1) return withChanged(ledger, intent, { ...intent, tries: intent.tries - 1 })
+  return withoutEntry(ledger, intent)
+}
+
+/** The post is not tried again. An earlier try may have succeeded. */
+function givenUp(
+  ledger: Ledger,
+  intent: IntentEntry,
+  { error, at }: { readonly error: PortError; readonly at: number },
+): Ledger {
+  const after = withResult(ledger, intent, { ...intent, state: 'failed', at, reason: error.message })
+  return intent.tries > 1 ? withDoubtful(after) : after
+}
+
+/**
+ * What to change before the next try: no markup, else less text. Plain text that is still too long is cut further on
+ * each try. Undefined if nothing is left to change.
+ */
+function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledger, 'plain' | 'caps'> | undefined {
+  const { plain, caps } = ledger
+  const { key } = slot.card
+  if (type === 'unparsable') return plain.includes(key) ? undefined : { plain: [...plain, key], caps }
+  const { length } = slot.bubble
+  const most = Math.floor((Math.min(length, caps[key]?.most ?? length) * 3) / 4)
+  // A file cannot be cut shorter.
+  if (most < 1 || slot.file) return undefined
+  // The text before this position already fits.
+  const from = slot.piece?.from ?? 0
+  return { plain, caps: { ...caps, [key]: { most, from } } }
+}
+
+/** The message can no longer be edited, so an unconfirmed edit stays unconfirmed: count it as doubtful. */
+export function fixed(ledger: Ledger, entry: ShownEntry): Ledger {
+  if (entry.content.type === 'newest-or-older') return withDoubtful(withOlderText(ledger, entry))
+  const next = withChanged(ledger, entry, { ...entry, access: { type: 'fixed' } })
+  return entry.isUnsure ? withDoubtful(next) : next
+}
+
+/** An older text may have been posted under its id, and it stays. If it is the last message, post again below it. */
+function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
+  if (isNewest(ledger, entry)) return emptied(ledger, entry)
+  const { ref, access, isUnsure, ...fields } = entry
+  const reason = 'It may show an older text and can no longer be edited.'
+  const failed: FailedEntry = { ...fields, state: 'failed', reason, olderRef: ref }
+  return withChanged(ledger, entry, failed)
+}
+
+function withDoubtful(ledger: Ledger): Ledger {
+  return { ...ledger, doubtful: ledger.doubtful + 1 }
+}

@@ -1,0 +1,38 @@
+import type { Slot } from '../layout/slot.ts'
+import type { ShownEntry } from '../ledger/entry.ts'
+import type { Flowing } from './streaming.ts'
+
+/** How urgent an operation is. Under a tight budget the last ones wait first. */
+export type Priority = 'final' | 'ask' | 'text' | 'status'
+
+/** One difference between what the chat shows and what it should show. */
+export type Operation = Post | Edit | Remove | Preview
+
+export interface Post {
+  readonly type: 'post'
+  readonly slot: Slot
+  readonly isLoud: boolean
+  readonly priority: Priority
+}
+
+export interface Edit {
+  readonly type: 'edit'
+  readonly slot: Slot
+  /** The message to edit. A status message may get the key of another slot. */
+  readonly entry: ShownEntry
+  readonly priority: Priority
+  /** Set if the message is an open stream. */
+  readonly flowing?: Flowing | undefined
+}
+
+export interface Remove {
+  readonly type: 'remove'
+  readonly entry: ShownEntry
+  readonly priority: Priority
+}
+
+export interface Preview {
+  readonly type: 'preview'
+  readonly slot: Slot
+  readonly priority: Priority
+}

@@ -1,0 +1,135 @@
+import type { AnswerCard } from '../ledger/card.ts'
+import type { Entry } from '../ledger/entry.ts'
+import { answerMessageKey, correctionOf } from '../ledger/keys.ts'
+import { entriesByKey } from '../ledger/ledger.ts'
+import { heal } from '../markdown/close-markdown.ts'
+import { createGrowingSplit, type HashedSlice } from '../markdown/growing-split.ts'
+import { carryOf } from '../markdown/reopen-blocks.ts'
+import { split } from '../markdown/split.ts'
+import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer.ts'
+import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
+import { streamLength } from './stream-length.ts'
+
+/** UTF-16 units reserved for a status below growing text. */
+const footerLength = 200
+
+/** The longest message without edits, so that people can follow along. */
+const appendLength = 3500
+
+/** Caches how growing texts were cut, so that only new text is cut. */
+const cut = createGrowingSplit()
+
+export interface AnswerOptions extends LayoutOptions {
+  /** Nothing but a status comes below the answer. */
+  readonly isTail: boolean
+}
+
+/**
+ * The messages of an answer. Pure.
+ *
+ * 1. Posted messages that stay as they are keep their slices of the text.
+ * 2. The text below them is cut into slices that each fit a message; all but the last are complete.
+ * 3. If a posted message shows another text and can't be edited, the whole answer is posted once more when it is final.
+ */
+export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly Slot[] {
+  // The end of growing text is often taken back: white space, and half a pair of backticks by `heal`.
+  const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
+  const posted = postedAnswer(card, options)
+  if (posted.isWrong) return card.isOpen ? [] : answerSlots(correctionFor(card, options), options)
+  const kept = posted.kept.map((entry) => slotOfKept(entry, card, options))
+  if (kept.length > 0 && card.source.slice(posted.from).trim() === '') return kept
+  const rest = slicesBelow(posted, card, options).map((slice) => slotOfSlice(slice, card, options))
+  return [...kept, ...rest.filter(({ bubble }) => bubble.text.trim() !== '')]
+}
+
+/** Posted below the wrong messages, with a label that says so. */
+function correctionFor(card: AnswerCard, { words }: LayoutOptions): AnswerCard {
+  return { ...card, key: correctionOf(card.key), source: `*${words.correction}*\n\n${card.source}` }
+}
+
+/** A message that keeps its slice of the text. It loses the status below its text, which has moved on. */
+function slotOfKept(entry: Entry, card: AnswerCard, options: LayoutOptions): Slot {
+  const { key, piece, isContinued } = entry
+  if (!piece || !hasStatusBelow(entry)) return keptSlot(entry, card, options)
+  const carry = carryOf(card.source.slice(0, piece.from))
+  const uncut = { maxLength: Number.POSITIVE_INFINITY, measure: (text: string) => text.length }
+  const [slice] = split(card.source.slice(0, piece.to), { ...uncut, from: piece.from, carry })
+  const label = isContinued ? continuedLabel(options) : ''
+  const slot = slotOf(card, key, `${label}${slice?.source.trim() ?? ''}`, options)
+  return { ...slot, piece, ...(isContinued && { isContinued }) }
+}
+
+/** A slice of the text, and the message that shows it. */
+interface PlacedSlice {
+  readonly slice: HashedSlice
+  readonly key: string
+  /** Its message is the last one of the answer. */
+  readonly isLast: boolean
+  /** Its message continues a text that has other messages below it, and says so above. */
+  readonly isContinued: boolean
+}
+
+/** Cuts the text below the messages that stay. */
+function slicesBelow(
+  { from, nextIndex }: PostedAnswer,
+  card: AnswerCard,
+  options: AnswerOptions,
+): readonly PlacedSlice[] {
+  const { ledger, limits, render, streaming, isTail } = options
+  const maxLength = maxLengthOf(card, options)
+  const slices = cut(card.source, {
+    from,
+    carry: () => carryOf(card.source.slice(0, from)),
+    maxLength,
+    swells: limits.swells,
+    measure: (text) => lengthOf(text, maxLength, options),
+    measuredBy: [render, limits.maxLength, streaming?.stream],
+  })
+  const posted = entriesByKey(ledger)
+  return slices.map((slice, at) => {
+    const index = nextIndex + at
+    const key = answerMessageKey(card.key, index)
+    const entry = posted.get(key)
+    // A posted message keeps its label, or stays without.
+    const isContinued = entry ? entry.isContinued === true : index > 0 && !isTail
+    return { slice, key, isLast: at === slices.length - 1, isContinued }
+  })
+}
+
+function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: AnswerCard, options: AnswerOptions): Slot {
+  const { mode, streaming, isTail } = options
+  const isGrowing = card.isOpen && isLast
+  // A stream shows text as it comes; an edited message shows valid Markdown at any time.
+  const isClosedEarly = isGrowing && mode === 'live' && !streaming
+  const source = (): string => (isClosedEarly ? heal(slice.source.trimEnd()) : slice.source.trim())
+  const isComplete = !isLast && !isContinued
+  const slot = isComplete
+    ? sealedSlot(slice, { card, key, source }, options)
+    : slotOf(card, key, `${isContinued ? continuedLabel(options) : ''}${source()}`, options)
+  return {
+    ...slot,
+    piece: { from: slice.from, to: slice.to, upTo: slice.upTo },
+    isGrowing,
+    isLast: isLast && isTail,
+    ...(isLast && isTail && streaming && { flow: streaming.flow }),
+    ...(isContinued && { isContinued }),
+  }
+}
+
+function continuedLabel({ words }: LayoutOptions): string {
+  return `*${words.continued}*\n\n`
+}
+
+/** The rendered length of a text, for a message and a stream alike. */
+function lengthOf(text: string, maxLength: number, { render, streaming }: LayoutOptions): number {
+  const rendered = render(text)
+  if (!streaming) return rendered.length
+  return Math.max(rendered.length, streamLength(rendered.text, streaming.stream, maxLength))
+}
+
+/** The most that a slice may measure. */
+function maxLengthOf(card: AnswerCard, { limits, mode, ledger }: LayoutOptions): number {
+  const most = mode === 'append' ? Math.min(appendLength, limits.maxLength) : limits.maxLength
+  const free = mode === 'live' ? Math.max(Math.ceil(most / 2), most - footerLength) : most
+  return Math.min(free, ledger.caps[card.key]?.most ?? free)
+}

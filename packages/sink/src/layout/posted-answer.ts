@@ -1,0 +1,95 @@
+import { hashOf } from '../hash.ts'
+import type { AnswerCard } from '../ledger/card.ts'
+import { type Entry, isEditable } from '../ledger/entry.ts'
+import { correctionOf, messageIndex } from '../ledger/keys.ts'
+import { entriesOf, type Ledger } from '../ledger/ledger.ts'
+import type { LayoutOptions } from './slot.ts'
+
+/** What the chat shows of an answer already, and where the rest of its text begins. */
+export interface PostedAnswer {
+  /** A message that can't be edited shows another text than the answer has now, or such a message was corrected. */
+  readonly isWrong: boolean
+  /** Messages that keep their slice of the text, oldest first: the last one that stays, and those with a status. */
+  readonly kept: readonly Entry[]
+  /** Where the text below them begins, in UTF-16 units. */
+  readonly from: number
+  /** Index of the next message. */
+  readonly nextIndex: number
+}
+
+/** A posted message of the answer, and its slice of the text. */
+interface PostedPiece {
+  readonly entry: Entry
+  readonly from: number
+  readonly to: number
+  readonly upTo: string
+  /** Where the next message begins: after the blank lines behind the slice, which may have been posted without them. */
+  readonly end: number
+  /** The slices up to this one cover the text without a gap. */
+  readonly isConnected: boolean
+}
+
+/**
+ * Decides which posted messages of an answer stay as they are:
+ * 1. the last one that can't be edited, with all before it;
+ * 2. else the last one that was a stream closed before the text ended;
+ * 3. where less fits than expected, also all before the message that did not fit.
+ */
+export function postedAnswer({ key, source }: AnswerCard, options: LayoutOptions): PostedAnswer {
+  const { ledger } = options
+  const pieces = piecesOf(ledger, { key, source })
+  const isUnchanged = ({ isConnected, to, upTo }: PostedPiece): boolean =>
+    isConnected && hashOf(source.slice(0, to)) === upTo
+  const fixed = pieces.findLast(({ entry }) => isFixed(entry, options))
+  const final = fixed ?? pieces.findLast((piece) => isClosed(piece.entry) && isUnchanged(piece))
+  const capFrom = ledger.caps[key]?.from
+  const last = pieces.findLast((piece) => piece === final || (piece.end === capFrom && isUnchanged(piece)))
+  // Once corrected it stays so, even if the wrong message has been removed.
+  const isCorrected = entriesOf(ledger, correctionOf(key)).length > 0
+  return {
+    isWrong: isCorrected || (final !== undefined && !isUnchanged(final)),
+    kept: pieces
+      .slice(0, last ? pieces.indexOf(last) + 1 : 0)
+      .filter((piece) => piece === last || hasStatusBelow(piece.entry))
+      .map(({ entry }) => entry),
+    from: last?.end ?? 0,
+    nextIndex: last ? messageIndex(last.entry.key) + 1 : 0,
+  }
+}
+
+/** A failed message keeps its place, so that later ones stay cut as they are. */
+function piecesOf(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 'source'>): readonly PostedPiece[] {
+  const entries = entriesOf(ledger, key)
+    .filter(({ state }) => state !== 'intent')
+    .toSorted((a, b) => messageIndex(a.key) - messageIndex(b.key))
+  const pieces: PostedPiece[] = []
+  for (const entry of entries) {
+    if (!entry.piece) continue
+    const before = pieces.at(-1)
+    const { from, to, upTo } = entry.piece
+    const blank = /^(?:[ \t\r]*\n)*/.exec(source.slice(to))?.[0] ?? ''
+    const expected = before?.end ?? 0
+    // A failed piece may have grown since.
+    const isNext = from === expected || (before?.entry.state === 'failed' && from > expected)
+    const isConnected = isNext && (before?.isConnected ?? true)
+    pieces.push({ entry, from, to, upTo, end: to + blank.length, isConnected })
+  }
+  return pieces
+}
+
+function isFixed(entry: Entry, { mode, limits }: LayoutOptions): boolean {
+  if (mode === 'append' || !limits.edits) return true
+  if (entry.state === 'failed') return entry.olderRef !== undefined
+  return entry.state === 'shown' && entry.access.type === 'fixed'
+}
+
+/** It was a stream and shows its text for certain. */
+function isClosed(entry: Entry): boolean {
+  if (entry.state === 'gone') return entry.isClosed === true
+  return entry.state === 'shown' && entry.access.type === 'closed-stream' && !entry.isUnsure
+}
+
+/** It shows a status below its text, which can be removed. */
+export function hasStatusBelow(entry: Entry): boolean {
+  return isEditable(entry) && entry.content.type === 'known' && entry.content.whole !== entry.content.body
+}

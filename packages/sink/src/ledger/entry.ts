@@ -1,0 +1,171 @@
+import type { MessageRef } from '../port/port.ts'
+import type { CardType } from './card.ts'
+
+/** One message that the sink posted or is about to post. Its state says what is known of it on the platform. */
+export type Entry = IntentEntry | ShownEntry | DoubtfulEntry | GoneEntry | FailedEntry
+
+/** It is about to be posted. Found after a restart, it is unknown whether it was posted. */
+export interface IntentEntry extends EntryFields {
+  readonly state: 'intent'
+}
+
+/** The platform accepted it. */
+export interface ShownEntry extends EntryFields {
+  readonly state: 'shown'
+  /** The platform's reference. */
+  readonly ref: MessageRef
+  /** How its text can change. */
+  readonly access: Access
+  /** A change may have been applied without confirmation. */
+  readonly isUnsure?: true | undefined
+}
+
+/** Unknown whether it is there; its post is not tried again. */
+export interface DoubtfulEntry extends EntryFields {
+  readonly state: 'doubtful'
+}
+
+/** A person removed it, or the sink emptied it; it counts as shown. */
+export interface GoneEntry extends EntryFields {
+  readonly state: 'gone'
+  /** The platform's reference. */
+  readonly ref: MessageRef
+  /** It was a closed stream, known to show its text: more text goes into another message. */
+  readonly isClosed?: true | undefined
+}
+
+/** It is not there and will not be. */
+export interface FailedEntry extends EntryFields {
+  readonly state: 'failed'
+  /** Why, in plain words. */
+  readonly reason: string
+  /** Set if a message with an older text may be there in its place, which can no longer be edited. */
+  readonly olderRef?: MessageRef | undefined
+}
+
+/** What is known of a message in every state. */
+export interface EntryFields {
+  /** The `Slot.key` of what it shows. */
+  readonly key: string
+  /** The card that it shows, or shows a piece of. */
+  readonly card: string
+  /** The type of that card. */
+  readonly type: CardType
+  /** The same for each try of its post. */
+  readonly id: string
+  /** How often its post was tried, from 1. */
+  readonly tries: number
+  /** When its post was tried last, or confirmed, in ms since the epoch. */
+  readonly at: number
+  /** Whether it was posted to notify. */
+  readonly isLoud: boolean
+  /** What it shows. */
+  readonly content: Content
+  /** Set for an answer: its slice of the text, and the hash of the text up to its end. */
+  readonly piece?: Piece | undefined
+  /** Set for a permission: which of its messages this is. Absent in ledgers written before asks had several. */
+  readonly part?: Part | undefined
+  /** It has buttons that allow something. */
+  readonly isAllowing?: true | undefined
+  /** It continues a text that has other messages below it. */
+  readonly isContinued?: true | undefined
+  /** Where its card stands in the text: ids of the parts before it. */
+  readonly before?: readonly string[] | undefined
+  /** Set for a notice: the tool calls that it reports, as `partID:status`. */
+  readonly told?: readonly string[] | undefined
+  /** Another message has its key, or may get it. It no longer counts for its card, but may still be on the screen. */
+  readonly isReplaced?: true | undefined
+}
+
+/** Hashes of what a message shows. */
+export type Content =
+  | {
+      readonly type: 'known'
+      /** Without its footer. */
+      readonly body: string
+      /** With its footer. Equal to `body` without one. */
+      readonly whole: string
+    }
+  | {
+      /** An earlier try of its post may have left an older text under its id. */
+      readonly type: 'newest-or-older'
+      /** The newest text, without its footer. */
+      readonly body: string
+    }
+
+/**
+ * How the text of a message can change:
+ * - `editable`: by edits.
+ * - `open-stream`: by appending.
+ * - `closed-stream`: by edits, but more text goes into another message.
+ * - `fixed`: no longer.
+ */
+export type Access =
+  | { readonly type: 'editable' | 'closed-stream' | 'fixed' }
+  | { readonly type: 'open-stream'; readonly sent: Sent }
+
+/** What a stream was given so far. */
+export interface Sent {
+  readonly openedAt: number
+  /** Length of the text sent, in UTF-16 units. */
+  readonly length: number
+  readonly hash: string
+  readonly plan?: string | undefined
+}
+
+/** One of the messages that show a permission. */
+export interface Part {
+  /** Identifies the full content that it was cut from. */
+  readonly of: string
+  readonly index: number
+  readonly count: number
+}
+
+/** A slice of an answer's text. */
+export interface Piece {
+  readonly from: number
+  readonly to: number
+  /** Hash of the text up to `to`. */
+  readonly upTo: string
+}
+
+/** It is, was or may be on the screen. */
+export function isThere({ state }: Entry): boolean {
+  return state !== 'failed' && state !== 'intent'
+}
+
+/** The platform can still change it, if the port can. */
+export function isEditable(entry: Entry): entry is ShownEntry {
+  return entry.state === 'shown' && entry.access.type !== 'fixed'
+}
+
+/** What its stream was given, if it is an open stream. */
+export function openStream(entry: Entry): Sent | undefined {
+  return entry.state === 'shown' && entry.access.type === 'open-stream' ? entry.access.sent : undefined
+}
+
+/** The message that the platform has, or had, for it. */
+export function refOf(entry: Entry): MessageRef | undefined {
+  switch (entry.state) {
+    case 'shown':
+    case 'gone':
+      return entry.ref
+    case 'failed':
+      return entry.olderRef
+    case 'intent':
+    case 'doubtful':
+      return undefined
+    default:
+      return entry satisfies never
+  }
+}
+
+/** The message stays on the screen, and is not in the way of another one with its key. */
+export function replaced<E extends Entry>(entry: E): E {
+  return { ...entry, isReplaced: true }
+}
+
+/** The message was removed. */
+export function gone({ access, isUnsure, ...entry }: ShownEntry): GoneEntry {
+  return { ...entry, state: 'gone', ...(access.type === 'closed-stream' && !isUnsure && { isClosed: true }) }
+}

@@ -19,10 +19,10 @@ export {
   type WebhookOptions,
   type WebhookRequest,
 } from './inbound/webhook.ts'
-export { heal } from './markdown/close-markdown.ts'
+export { closeMarkdown } from './markdown/close-markdown.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
 export { known, lex, type Token } from './markdown/markdown.ts'
-export type { Carry, Container } from './markdown/reopen-blocks.ts'
+export type { Container, OpenBlocks } from './markdown/reopen-blocks.ts'
 export { type Slice, type SplitOptions, split } from './markdown/split.ts'
 export { type Table, tableText } from './markdown/table.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'

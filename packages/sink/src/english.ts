@@ -34,7 +34,6 @@ export const words: Words = {
   endings: {
     stopped: 'Stopped before the end. Send another message to continue.',
     aborted: 'Aborted.',
-    failed: 'Failed.',
     'timed-out': 'Timed out: aborted after too long without progress.',
   },
   lost: {

@@ -49,8 +49,8 @@ export interface Words {
   todo: (todo: Todo) => string
   /** The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. */
   done: (elapsed: string) => string
-  /** How a stopped, aborted or timed-out reply ended. For a failed one, see `failed` below. */
-  endings: Readonly<Record<Exclude<Outcome, 'completed' | 'lost'>, string>>
+  /** How a stopped, aborted or timed-out reply ended. */
+  endings: Readonly<Record<Exclude<Outcome, 'completed' | 'failed' | 'lost'>, string>>
   /** How a reply ended that is lost, by the reason. */
   lost: Readonly<Record<LostReason, string>>
   /** A reply failed. `reason` is one line and ends like a sentence. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { heal } from '../src/markdown/close-markdown.ts'
+import { closeMarkdown } from '../src/markdown/close-markdown.ts'
 import { fragments, markdownText } from './fragments.ts'
 
 test.each<[string, string]>([
@@ -47,7 +47,7 @@ test.each<[string, string]>([
   ['2 * 3 * 4 and snake_case_name', '2 * 3 * 4 and snake_case_name'],
   ['`whole` **whole** [whole](https://a.b)', '`whole` **whole** [whole](https://a.b)'],
 ])('%j is shown as %j', (source, expected) => {
-  expect(heal(source)).toBe(expected)
+  expect(closeMarkdown(source)).toBe(expected)
 })
 
 const whole = fragments.filter((one) =>
@@ -61,17 +61,17 @@ test('complete text stays unchanged', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...whole)), (parts) => {
       const source = parts.join('\n\n')
-      expect(heal(source)).toBe(source)
+      expect(closeMarkdown(source)).toBe(source)
     }),
     { numRuns: 1000 },
   )
 })
 
-test('healing is idempotent', () => {
+test('closing is idempotent', () => {
   fc.assert(
     fc.property(fc.oneof(markdownText, fc.string({ unit: 'binary' })), (text) => {
-      const healed = heal(text)
-      expect(heal(healed)).toBe(healed)
+      const closed = closeMarkdown(text)
+      expect(closeMarkdown(closed)).toBe(closed)
     }),
     { numRuns: 2000 },
   )
@@ -81,25 +81,25 @@ test('keeps everything but the last block', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...whole)), markdownText, (parts, tail) => {
       const source = `${parts.join('\n\n')}\n\nThe end.\n\n`
-      expect(heal(source + tail.replaceAll(/\s+/g, ' ').trimStart())).toContain(source.trimEnd())
+      expect(closeMarkdown(source + tail.replaceAll(/\s+/g, ' ').trimStart())).toContain(source.trimEnd())
     }),
     { numRuns: 1000 },
   )
 })
 
 test('thousands of nested quotes do not throw', () => {
-  expect(heal(`${'>'.repeat(20_000)} **a`)).toContain('a')
+  expect(closeMarkdown(`${'>'.repeat(20_000)} **a`)).toContain('a')
 })
 
-test('heals the end of a very long block', () => {
+test('closes the end of a very long block', () => {
   const before = 'some words and *a mark* of a long line '.repeat(400)
-  expect(heal(`${before}and **bold te`)).toBe(`${before}and **bold te**`)
+  expect(closeMarkdown(`${before}and **bold te`)).toBe(`${before}and **bold te**`)
 })
 
 test('a text with too many open marks is shown as it is', () => {
   const opened = (marks: number): string =>
     Array.from({ length: marks }, (_, at) => `${'*_~~'[at % 2]}a${at}`).join(' ')
-  expect(heal(opened(2))).not.toBe(opened(2))
+  expect(closeMarkdown(opened(2))).not.toBe(opened(2))
   const deep = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? `**a${at}` : `__b${at}`)).join(' ')
-  expect(heal(deep)).toBe(deep)
+  expect(closeMarkdown(deep)).toBe(deep)
 })

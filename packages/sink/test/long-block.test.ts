@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
-import { heal } from '../src/markdown/close-markdown.ts'
+import { closeMarkdown } from '../src/markdown/close-markdown.ts'
 import { renderMarkdown } from '../src/markdown/dialect.ts'
 import { createGrowingSplit } from '../src/markdown/growing-split.ts'
 import { createTableLimit } from '../src/markdown/lexer/block-limits.ts'
@@ -82,7 +82,7 @@ test('growing text is cut and rendered only at its end', () => {
   }
   const measure = (source: string): number => render(source).length
   const cut = createGrowingSplit()
-  const cutting = { from: 0, carry: () => undefined, maxLength: 1000, swells: undefined, measure, measuredBy: [] }
+  const cutting = { from: 0, open: () => undefined, maxLength: 1000, swells: undefined, measure, measuredBy: [] }
   let text = ''
   for (let step = 0; step < 300; step++) {
     text += paragraph
@@ -162,7 +162,7 @@ describe('a text that marked would read repeatedly', () => {
   ])('%s: no text is lost', (_, source) => {
     const text = renderMarkdown(source, verbatim).replace(/[^a-z]/g, '')
     expect(text).toBe(source.replace(/[^a-z]/g, ''))
-    expect(() => heal(source)).not.toThrow()
+    expect(() => closeMarkdown(source)).not.toThrow()
   })
 
   test('it is a block of its own: what stands before it keeps its marks', () => {

@@ -233,7 +233,7 @@ function isWithin(a: string, b: string): boolean {
   return at >= a.length
 }
 
-/** Only letters: carried fences, lists and quotes, and labels, are not the agent's text. */
+/** Only letters: reopened fences, lists and quotes, and labels, are not the agent's text. */
 function bare(text: string): string {
   return text
     .replaceAll(`*${words.continued}*`, '')

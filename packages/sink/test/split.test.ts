@@ -112,7 +112,7 @@ describe('for every text', () => {
           text += more
           const sealed = slices.slice(0, -1)
           const last = sealed.at(-1)
-          slices = [...sealed, ...split(text, { ...options, from: last?.to, carry: last?.carry })]
+          slices = [...sealed, ...split(text, { ...options, from: last?.to, open: last?.open })]
           expect(slices).toEqual(split(text, options))
         }
       }),
@@ -215,12 +215,12 @@ describe('a slice', () => {
     )
   })
 
-  test('returns its carry: cutting from there needs no earlier text', () => {
+  test('returns its open blocks: cutting from there needs no earlier text', () => {
     const text = `${words}\n\n- item\n`.repeat(20)
     const options = { maxLength: 200, measure: (source: string) => rendered(source).length }
     const slices = split(text, options)
     const third = slices[2] ?? expect.fail()
-    expect(split(text, { ...options, from: third.to, carry: third.carry })).toEqual(slices.slice(3))
+    expect(split(text, { ...options, from: third.to, open: third.open })).toEqual(slices.slice(3))
   })
 })
 

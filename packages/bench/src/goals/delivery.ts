@@ -1,4 +1,4 @@
-import { heal, split } from '@reply/sink/channel'
+import { closeMarkdown, split } from '@reply/sink/channel'
 import { renderHtml } from '@reply/telegram'
 import { telegram } from '../delivery/telegram.ts'
 import { timelineOf } from '../delivery/timeline.ts'
@@ -59,7 +59,7 @@ export const deliveryGoals: readonly Goal[] = [
     bound: { atMost: 2 },
     measure: () => {
       const text = markdownOf(10_000, 0)
-      return timed(60, (round) => void renderHtml(heal(`${text} and ${round}`)))
+      return timed(60, (round) => void renderHtml(closeMarkdown(`${text} and ${round}`)))
     },
   },
 ]

@@ -38,7 +38,7 @@ export interface Found {
   readonly take: () => TakenAsk
 }
 
-export interface TakingOptions {
+export interface AskFinderOptions {
   readonly words: Words
   readonly policy: Policy
   readonly chat: Chat
@@ -64,7 +64,7 @@ export function pick(found: readonly Found[], words: Words): TakenAsk | undefine
   return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
-export function createAskFinder(options: TakingOptions): AskFinder {
+export function createAskFinder(options: AskFinderOptions): AskFinder {
   const { words, policy, chat, mayAnswer, reply, ledger, onChange, onError } = options
   /** Secrets of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
@@ -91,20 +91,20 @@ export function createAskFinder(options: TakingOptions): AskFinder {
     const may = await mayTake(ask, actor)
     const read = readAsk(ask, input)
     // The ask may have moved on while the host decided; the text was not for its current question.
-    const taking = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
+    const takeNow = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
       const isMeant = may && read?.isUnderstood === true && !answered.has(read.state.secret)
       return isMeant ? refusing(ask, words.notShownYet) : undefined
     }
     if (type !== 'bare' && type !== 'maybe') {
       if (!may) return refusing(ask, notFor(actor))
-      return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: taking }
+      return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: takeNow }
     }
     // Text from others is conversation, not an answer.
     if (!may || !read) return undefined
     const isAnswer = read.taken.type !== 'error' && !answered.has(read.state.secret)
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
-    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: taking }
+    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: takeNow }
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
       return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, words.pressOrReply) } : undefined

@@ -2,9 +2,9 @@ import type { AnswerCard } from '../ledger/card.ts'
 import type { Entry } from '../ledger/entry.ts'
 import { answerMessageKey, correctionOf } from '../ledger/keys.ts'
 import { entriesByKey } from '../ledger/ledger.ts'
-import { heal } from '../markdown/close-markdown.ts'
+import { closeMarkdown } from '../markdown/close-markdown.ts'
 import { createGrowingSplit, type HashedSlice } from '../markdown/growing-split.ts'
-import { carryOf } from '../markdown/reopen-blocks.ts'
+import { openBlocksOf } from '../markdown/reopen-blocks.ts'
 import { split } from '../markdown/split.ts'
 import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer.ts'
 import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
@@ -32,7 +32,7 @@ export interface AnswerOptions extends LayoutOptions {
  * 3. If a posted message shows another text and can't be edited, the whole answer is posted once more when it is final.
  */
 export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly Slot[] {
-  // The end of growing text is often taken back: white space, and half a pair of backticks by `heal`.
+  // The end of growing text is often taken back: white space, and half a pair of backticks by `closeMarkdown`.
   const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
   const posted = postedAnswer(card, options)
   if (posted.isWrong) return card.isOpen ? [] : answerSlots(correctionFor(card, options), options)
@@ -51,9 +51,9 @@ function correctionFor(card: AnswerCard, { words }: LayoutOptions): AnswerCard {
 function slotOfKept(entry: Entry, card: AnswerCard, options: LayoutOptions): Slot {
   const { key, piece, isContinued } = entry
   if (!piece || !hasStatusBelow(entry)) return keptSlot(entry, card, options)
-  const carry = carryOf(card.source.slice(0, piece.from))
+  const open = openBlocksOf(card.source.slice(0, piece.from))
   const uncut = { maxLength: Number.POSITIVE_INFINITY, measure: (text: string) => text.length }
-  const [slice] = split(card.source.slice(0, piece.to), { ...uncut, from: piece.from, carry })
+  const [slice] = split(card.source.slice(0, piece.to), { ...uncut, from: piece.from, open })
   const label = isContinued ? continuedLabel(options) : ''
   const slot = slotOf(card, key, `${label}${slice?.source.trim() ?? ''}`, options)
   return { ...slot, piece, ...(isContinued && { isContinued }) }
@@ -79,7 +79,7 @@ function slicesBelow(
   const maxLength = maxLengthOf(card, options)
   const slices = cut(card.source, {
     from,
-    carry: () => carryOf(card.source.slice(0, from)),
+    open: () => openBlocksOf(card.source.slice(0, from)),
     maxLength,
     swells: limits.swells,
     measure: (text) => lengthOf(text, maxLength, options),
@@ -101,7 +101,7 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
   const isGrowing = card.isOpen && isLast
   // A stream shows text as it comes; an edited message shows valid Markdown at any time.
   const isClosedEarly = isGrowing && mode === 'live' && !streaming
-  const source = (): string => (isClosedEarly ? heal(slice.source.trimEnd()) : slice.source.trim())
+  const source = (): string => (isClosedEarly ? closeMarkdown(slice.source.trimEnd()) : slice.source.trim())
   const isComplete = !isLast && !isContinued
   const slot = isComplete
     ? sealedSlot(slice, { card, key, source }, options)

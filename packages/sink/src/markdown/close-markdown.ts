@@ -1,5 +1,5 @@
 import { known, lex, type Token } from './markdown.ts'
-import { carryOf, closing } from './reopen-blocks.ts'
+import { closingFence, openBlocksOf } from './reopen-blocks.ts'
 
 /** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */
 const HALF_LINE =
@@ -15,10 +15,10 @@ const LONGEST = 2000
 /** The most open marks that are closed. A text with more is shown as it is. */
 const MOST_OPEN = 16
 
-/** In a longer block, in UTF-16 units, only the end is healed, so the time does not depend on the block's length. */
-const HEALED = 2 * LONGEST
+/** In a longer block, in UTF-16 units, only the end is examined, so the time does not depend on the block's length. */
+const EXAMINED = 2 * LONGEST
 
-/** Healing may expose another open construct, so it is repeated, at most this often. */
+/** Closing a construct may expose another open one, so it is repeated, at most this often. */
 const ROUNDS = 8
 const ROUNDS_OF_LONG = 3
 
@@ -29,29 +29,29 @@ const ROUNDS_OF_LONG = 3
  * Changes only the last construct, and is idempotent. A construct opened more than 4,000 UTF-16 units before the end of
  * its block, or inside more than 16 others, stays open. Never throws.
  */
-export function heal(source: string): string {
-  let healed = source
-  const isLong = (lastLeaf(source)?.raw.length ?? 0) > HEALED
+export function closeMarkdown(source: string): string {
+  let closed = source
+  const isLong = (lastLeaf(source)?.raw.length ?? 0) > EXAMINED
   const rounds = isLong ? ROUNDS_OF_LONG : ROUNDS
   for (let round = 0; round < rounds; round++) {
-    const next = healedOnce(healed)
-    if (next === healed) return healed
-    healed = next
+    const next = closedOnce(closed)
+    if (next === closed) return closed
+    closed = next
   }
   return source
 }
 
-function healedOnce(source: string): string {
-  const carry = carryOf(source)
-  if (carry?.fence !== undefined) return healedFence(source, closing(carry), carry.fence.marker)
+function closedOnce(source: string): string {
+  const open = openBlocksOf(source)
+  if (open?.fence !== undefined) return withClosedFence(source, closingFence(open), open.fence.marker)
   const leaf = lastLeaf(source)
   if (leaf === undefined) return source
   const half = HALF_LINE.exec(source)
   if (half !== null) return source.slice(0, half.index)
-  return healedSpans(source, leaf)
+  return withClosedSpans(source, leaf)
 }
 
-function healedFence(source: string, close: string, marker: string): string {
+function withClosedFence(source: string, close: string, marker: string): string {
   const lines = source.split('\n')
   const last = lines.at(-1)?.replace(/^[ \t>]*/, '') ?? ''
   const isHalfClosed = lines.length > 1 && last !== '' && last.length < marker.length && marker.startsWith(last)
@@ -72,7 +72,7 @@ function lastLeaf(source: string): Token | undefined {
 }
 
 /** Complete constructs have tokens of their own, so marks left in the text are open or have no meaning. */
-function healedSpans(source: string, leaf: Token): string {
+function withClosedSpans(source: string, leaf: Token): string {
   const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? known(leaf.tokens) : [])
   const line = spans.map(({ raw }) => raw).join('')
   const inked = source.trimEnd()
@@ -86,8 +86,8 @@ function healedSpans(source: string, leaf: Token): string {
       if (open.length >= MOST_OPEN) return source
       if (run.startsWith('`') && at + run.length < inkedLine.length) return ending(code(inked, run), open)
       const isNearEnd = inkedLine.length - at <= LONGEST
-      const healed = isNearEnd ? healedTail(inked, inkedLine.slice(at), run, open) : undefined
-      if (healed !== undefined) return healed
+      const closed = isNearEnd ? withClosedTail(inked, inkedLine.slice(at), run, open) : undefined
+      if (closed !== undefined) return closed
       if (/^[*_~]/.test(run)) note(open, run, line.charAt(at - 1), line.charAt(at + run.length))
     }
     start += span.raw.length
@@ -97,7 +97,7 @@ function healedSpans(source: string, leaf: Token): string {
 
 function lastSpans(spans: readonly Token[]): readonly Token[] {
   let [first, units] = [spans.length, 0]
-  while (first > 0 && units < HEALED) {
+  while (first > 0 && units < EXAMINED) {
     first--
     units += spans[first]?.raw.length ?? 0
   }
@@ -105,7 +105,7 @@ function lastSpans(spans: readonly Token[]): readonly Token[] {
 }
 
 /** The remaining text when it ends in an incomplete construct that begins with `run`. */
-function healedTail(source: string, tail: string, run: string, open: readonly string[]): string | undefined {
+function withClosedTail(source: string, tail: string, run: string, open: readonly string[]): string | undefined {
   const text = run === '[' ? HALF_LINK.exec(tail)?.[1] : undefined
   const isHidden = run.startsWith('!') ? HALF_IMAGE.test(tail) : /^[`*_~]+$/.test(tail)
   if ((text === undefined && !isHidden) || !source.endsWith(tail)) return undefined

@@ -12,7 +12,7 @@ export interface Row {
   readonly inList: boolean
 }
 
-export interface Reach {
+export interface Estimate {
   /** The text up to here certainly fits. */
   readonly end: number
   /** The last line within that which begins a block, whatever follows. */
@@ -88,7 +88,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
  * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `swells`,
  * which may double.
  */
-export function reach(text: string, from: Row, room: number, swells?: RegExp): Reach {
+export function estimate(text: string, from: Row, room: number, swells?: RegExp): Estimate {
   let used = 0
   let table = NO_TABLE
   let block: Row | undefined

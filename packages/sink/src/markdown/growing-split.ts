@@ -1,12 +1,12 @@
 import { emptyHash, type HashState, hashedTo, hashIn } from '../hash.ts'
-import type { Carry } from './reopen-blocks.ts'
+import type { OpenBlocks } from './reopen-blocks.ts'
 import { type Slice, type SplitOptions, split } from './split.ts'
 
 /** How a text is cut. Compared by identity. */
 export interface Cutting extends Pick<SplitOptions, 'maxLength' | 'swells' | 'measure'> {
   readonly from: number
-  /** The constructs that are open at `from`. */
-  carry(): Carry | undefined
+  /** The blocks that are open at `from`. */
+  open(): OpenBlocks | undefined
   /** The values that `measure` depends on. */
   readonly measuredBy: readonly unknown[]
 }
@@ -14,7 +14,7 @@ export interface Cutting extends Pick<SplitOptions, 'maxLength' | 'swells' | 'me
 /** The most texts that can grow at the same time, over all chats. */
 const mostTexts = 16
 
-interface Cut extends Omit<Cutting, 'measure' | 'carry'> {
+interface Cut extends Omit<Cutting, 'measure' | 'open'> {
   readonly source: string
   readonly slices: readonly HashedSlice[]
 }
@@ -28,13 +28,13 @@ export interface HashedSlice extends Slice {
 /** Cuts like `split`, but continues from an earlier cut of the same growing text: sealed slices are reused. */
 export function createGrowingSplit(): (source: string, cutting: Cutting) => readonly HashedSlice[] {
   let newest: readonly Cut[] = []
-  return (source, { measuredBy, carry, ...options }) => {
+  return (source, { measuredBy, open, ...options }) => {
     const wanted = { ...options, measuredBy }
     const before = newest.find((cut) => isSame(cut, wanted) && beginsAlike(cut, source))
     if (before?.source === source) return before.slices
     const sealed = before?.slices.slice(0, -1) ?? []
     const last = sealed.at(-1)
-    const rest = split(source, last ? { ...options, from: last.to, carry: last.carry } : { ...options, carry: carry() })
+    const rest = split(source, last ? { ...options, from: last.to, open: last.open } : { ...options, open: open() })
     let hashed = last?.hashed ?? emptyHash
     const added = rest.map((slice) => {
       hashed = hashedTo(slice.to, source, hashed)

@@ -1,7 +1,7 @@
 import { type Fence, known, lex, openFence, type Token } from './markdown.ts'
 
-/** What a slice leaves open, and the next one goes on with. */
-export interface Carry {
+/** The blocks that are open at the end of a slice, and go on in the next one. */
+export interface OpenBlocks {
   /** Quotes and items of lists, from the outermost. */
   readonly containers: readonly Container[]
   /** The open code block. Undefined: none. */
@@ -22,34 +22,34 @@ export type Container =
       readonly width: number
     }
 
-/** How a slice's text becomes whole: `prefix` takes the place of its first `skip` units. */
-export interface Opening {
+/** How a slice begins, so that it is whole: `prefix` takes the place of its first `skip` units. */
+export interface Reopening {
   readonly prefix: string
   readonly skip: number
 }
 
 const QUOTE: Container = { type: 'quote' }
 
-/** What can be left open at all. */
+/** What a text needs to leave a block open. */
 const OPEN = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3})|\|/m
 
 /** What goes on with a table, bars or not; by its first letter alone, as the line may still grow. */
 const ROW = /^ {0,3}[^\s#>*+\-\d`~<]/
 
-/** What is open at the end of a text. Undefined: nothing. */
-export function carryOf(source: string): Carry | undefined {
+/** The blocks that are open at the end of a text. Undefined: none. */
+export function openBlocksOf(source: string): OpenBlocks | undefined {
   if (!OPEN.test(source)) return undefined
   const inked = source.trimEnd()
   const after = source.slice(inked.length)
-  if (inked.endsWith('>') || !/^\n*$/.test(after)) return openIn(source)
+  if (inked.endsWith('>') || !/^\n*$/.test(after)) return openBlocksIn(source)
   // The text without line feeds at its end is rendered too, so its tokens are cached.
-  const carry = openIn(inked)
-  const mayEnd = carry?.table !== undefined || carry?.containers.includes(QUOTE) === true
+  const open = openBlocksIn(inked)
+  const mayEnd = open?.table !== undefined || open?.containers.includes(QUOTE) === true
   // A blank line ends only quotes and tables.
-  return after.length > 1 && mayEnd ? openIn(source) : carry
+  return after.length > 1 && mayEnd ? openBlocksIn(source) : open
 }
 
-function openIn(source: string): Carry | undefined {
+function openBlocksIn(source: string): OpenBlocks | undefined {
   const containers: Container[] = []
   let tokens: readonly Token[] = lex(source)
   for (;;) {
@@ -77,33 +77,33 @@ function openIn(source: string): Carry | undefined {
 }
 
 /** Makes the slice that begins with `text` whole. `midLine`: it begins within a line. */
-export function opening(text: string, carry: Carry | undefined, midLine: boolean): Opening {
-  if (carry?.fence !== undefined) {
-    const line = `${opened(carry.containers)}${shortOpening(carry.fence)}\n`
-    return { prefix: midLine ? line + continued(carry.containers) : line, skip: 0 }
+export function reopening(text: string, open: OpenBlocks | undefined, midLine: boolean): Reopening {
+  if (open?.fence !== undefined) {
+    const line = `${opened(open.containers)}${shortFence(open.fence)}\n`
+    return { prefix: midLine ? line + continued(open.containers) : line, skip: 0 }
   }
   const blank = /^(?:[ \t\r]*\n)+/.exec(text)?.[0].length ?? 0
   if (midLine && blank === 0) {
     // Four spaces at the beginning of a line would be code.
-    return { prefix: opened(carry?.containers ?? []), skip: /^[ \t]*/.exec(text)?.[0].length ?? 0 }
+    return { prefix: opened(open?.containers ?? []), skip: /^[ \t]*/.exec(text)?.[0].length ?? 0 }
   }
   const none = { prefix: '', skip: blank }
-  if (carry === undefined) return none
-  if (carry.table !== undefined && blank === 0 && ROW.test(text)) {
-    return { prefix: `${carry.table}\n`, skip: 0 }
+  if (open === undefined) return none
+  if (open.table !== undefined && blank === 0 && ROW.test(text)) {
+    return { prefix: `${open.table}\n`, skip: 0 }
   }
-  if (carry.containers.some(({ type }) => type === 'quote')) return none
-  return itemOpening(text.slice(blank), blank, carry.containers)
+  if (open.containers.some(({ type }) => type === 'quote')) return none
+  return itemReopening(text.slice(blank), blank, open.containers)
 }
 
 /** What has to follow a text for its fence to be closed. */
-export function closing(carry: Carry | undefined): string {
-  if (carry?.fence === undefined) return ''
-  return `\n${continued(carry.containers)}${carry.fence.marker}`
+export function closingFence(open: OpenBlocks | undefined): string {
+  if (open?.fence === undefined) return ''
+  return `\n${continued(open.containers)}${open.fence.marker}`
 }
 
 /** The items that the first line is inside of are opened again; the item that it begins goes on counting. */
-function itemOpening(text: string, blank: number, containers: readonly Container[]): Opening {
+function itemReopening(text: string, blank: number, containers: readonly Container[]): Reopening {
   const indent = /^ */.exec(text)?.[0].length ?? 0
   let depth = 0
   let columns = 0
@@ -141,7 +141,7 @@ function continued(containers: readonly Container[]): string {
 }
 
 /** The language alone: what else the line says may be as long as it likes. */
-function shortOpening({ marker, opening: line }: Fence): string {
+function shortFence({ marker, opening: line }: Fence): string {
   const lang = line.slice(marker.length).trim().split(/\s/, 1)[0] ?? ''
   return lang.length > 32 ? marker : marker + lang
 }

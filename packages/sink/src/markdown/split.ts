@@ -1,6 +1,6 @@
 import { cutOf } from './cut.ts'
-import { firstRow, type Row, reach } from './estimate.ts'
-import { type Carry, carryOf, closing, opening } from './reopen-blocks.ts'
+import { estimate, firstRow, type Row } from './estimate.ts'
+import { closingFence, type OpenBlocks, openBlocksOf, reopening } from './reopen-blocks.ts'
 
 /** One piece of a text, as one message shows it. */
 export interface Slice {
@@ -8,10 +8,10 @@ export interface Slice {
   readonly from: number
   /** The end, exclusive: the next slice begins here. */
   readonly to: number
-  /** The slice, valid Markdown on its own: carried fences, items and quotes are reopened, an open fence is closed. */
+  /** The slice, valid Markdown on its own: blocks open at its start are reopened, a fence open at its end is closed. */
   readonly source: string
-  /** The open constructs that the next slice continues. */
-  readonly carry: Carry | undefined
+  /** The blocks open at its end, which the next slice continues. */
+  readonly open: OpenBlocks | undefined
 }
 
 /** How long slices may be, and how to measure them. */
@@ -20,15 +20,15 @@ export interface SplitOptions {
   readonly maxLength: number
   /**
    * The rendered length of a slice on its own. Text must not measure more than its UTF-16 units, apart from tables and
-   * the like (see `reach`): then sealed slices stay as they are. If it does measure more, slices still fit.
+   * the like (see `estimate`): then sealed slices stay as they are. If it does measure more, slices still fit.
    */
   readonly measure: (source: string) => number
   /** Characters that rendering may double, as a pattern with `g`. Default: none. */
   readonly swells?: RegExp | undefined
-  /** Where to begin, and the open constructs there. Default: at the beginning, none. */
+  /** Where to begin. Default: at the beginning. */
   readonly from?: number | undefined
-  /** What is open at `from`: the `carry` of the slice before it. */
-  readonly carry?: Carry | undefined
+  /** The blocks open at `from`: the `open` of the slice before it. Default: none. */
+  readonly open?: OpenBlocks | undefined
 }
 
 /** How often to try to fit more in when markup leaves room. */
@@ -44,15 +44,15 @@ const SHRINKS = 4
  * Every slice but the last is stable when text is added to the source. The last one includes all white space behind it.
  * An empty source has no slices.
  */
-export function split(source: string, { from = 0, carry, ...options }: SplitOptions): readonly Slice[] {
+export function split(source: string, { from = 0, open, ...options }: SplitOptions): readonly Slice[] {
   const slices: Slice[] = []
   let at = from
-  let open = carry
+  let blocks = open
   while (at < source.length) {
-    const slice = sliceAt(source, at, { ...options, carry: open })
+    const slice = sliceAt(source, at, { ...options, open: blocks })
     slices.push(slice)
     at = slice.to
-    open = slice.carry
+    blocks = slice.open
   }
   return slices
 }
@@ -61,14 +61,14 @@ interface SliceOptions {
   readonly maxLength: number
   readonly measure: (source: string) => number
   readonly swells?: RegExp | undefined
-  readonly carry: Carry | undefined
+  readonly open: OpenBlocks | undefined
 }
 
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { maxLength, measure, swells } = options
   const rest = source.slice(from, from + SHRINKS * maxLength + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
-  const whole = opening(rest, options.carry, midLine)
+  const whole = reopening(rest, options.open, midLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
@@ -116,14 +116,14 @@ function furthest(
   },
 ): number {
   let from: Row = firstRow(text)
-  let { end, block } = reach(text, from, maxLength, swells)
+  let { end, block } = estimate(text, from, maxLength, swells)
   for (let tries = 0; tries < TRIES; tries++) {
     if ((enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block
     // The white space before the block counts only when something follows it.
     const space = from.start - text.slice(0, from.start).trimEnd().length
-    const next = reach(text, from, maxLength - measureAt(from.start) - space, swells)
+    const next = estimate(text, from, maxLength - measureAt(from.start) - space, swells)
     if (next.end <= end) break
     const gain = next.end - end
     end = next.end
@@ -133,13 +133,13 @@ function furthest(
   return end
 }
 
-function finished(text: string): { readonly source: string; readonly carry: Carry | undefined } {
-  const carry = carryOf(text)
+function finished(text: string): { readonly source: string; readonly open: OpenBlocks | undefined } {
+  const open = openBlocksOf(text)
   // Trailing white space is invisible, so it takes no room.
-  return { source: text.trimEnd() + closing(carry), carry }
+  return { source: text.trimEnd() + closingFence(open), open }
 }
 
-/** Used when not even one character fits together with the carried constructs. */
+/** Used when not even one character fits together with the reopened constructs. */
 function bare(source: string, from: number, to: number): Slice {
-  return { from, to, source: source.slice(from, to), carry: undefined }
+  return { from, to, source: source.slice(from, to), open: undefined }
 }

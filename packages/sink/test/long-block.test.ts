@@ -1,3 +1,5 @@
+import fc from 'fast-check'
+import { Lexer } from 'marked'
 import { describe, expect, test, vi } from 'vitest'
 import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
@@ -7,7 +9,7 @@ import { renderMarkdown } from '../src/markdown/dialect.ts'
 import { createGrowingSplit } from '../src/markdown/growing-split.ts'
 import { createTableLimit } from '../src/markdown/lexer/block-limits.ts'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
-import type { Token } from '../src/markdown/lexer/token.ts'
+import { known, type Token } from '../src/markdown/lexer/token.ts'
 import { readLongBlock } from '../src/markdown/long-block.ts'
 import { lex } from '../src/markdown/markdown.ts'
 import { split } from '../src/markdown/split.ts'
@@ -28,6 +30,12 @@ const table = (count: number): string =>
   `| a | b |\n|---|:-:|\n${numbers(count)
     .map((at) => `| ${at} | *b* |\n`)
     .join('')}`
+const headings = (count: number): string =>
+  numbers(count)
+    .map(
+      (at) => `${'#'.repeat(1 + (at % 3))} A heading of some words ${at}\nUnderlined text of some words ${at}\n=====\n`,
+    )
+    .join('')
 const fence = (count: number): string =>
   `\`\`\`ts\n${numbers(count)
     .map((at) => `- const a${at} = 1\n`)
@@ -46,6 +54,7 @@ describe('a long block', () => {
     ['list', list(200)],
     ['numbered list', numbered(500)],
     ['table', table(500)],
+    ['headings', headings(100)],
     ['fence', fence(500)],
     ['list and a table', `${list(100)}\n${table(200)}`],
   ])('%s: read in pieces it gives the same tokens as in one', (_, source) => {
@@ -57,6 +66,7 @@ describe('a long block', () => {
     ['list', list],
     ['numbered list', numbered],
     ['table', table],
+    ['headings', headings],
   ])('%s: one more line reads only its end', (_, write) => {
     const cache = createTextCache<readonly Token[]>(1_000_000)
     let units = 0
@@ -70,6 +80,36 @@ describe('a long block', () => {
     readLongBlock(write(2001), read)
     expect(units).toBeLessThan(4000)
   })
+})
+
+test('a long block of any lines reads the same in pieces as in one', () => {
+  const lines = [
+    'some words',
+    '# h',
+    '## h',
+    '   # h',
+    '===',
+    '-',
+    '---',
+    '--',
+    '- a',
+    '- # h',
+    '* b',
+    '  - c',
+    '    d',
+  ]
+  const more = ['1. n', '> q', '> # h', '```', '| a | b |', '|---|---|', '- [ ] t', '- - -', '# ', '']
+  const blocks = fc
+    .array(fc.constantFrom(...lines, ...more), { minLength: 2, maxLength: 5 })
+    .chain((some) => fc.array(fc.constantFrom(...some, '## words', 'a\n==='), { minLength: 150, maxLength: 250 }))
+  const read = (text: string): readonly Token[] => known(new Lexer().blockTokens(text))
+  fc.assert(
+    fc.property(blocks, (some) => {
+      const source = some.join('\n')
+      expect(readLongBlock(source, read).map(shape)).toEqual(read(source).map(shape))
+    }),
+    { numRuns: 200 },
+  )
 })
 
 test('growing text is cut and rendered only at its end', () => {

@@ -8,6 +8,7 @@ export type Piece =
   | { readonly type: 'words'; readonly text: string }
   | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly as?: 'link' | 'block' }
   | { readonly type: 'open' | 'close'; readonly mark: Mark }
+  /** A line break between marks that are closed before it and reopened behind it. */
   | { readonly type: 'line' }
   /** Quotes the line that begins here. */
   | { readonly type: 'quote' }
@@ -24,7 +25,7 @@ const letter = /[\p{L}\p{N}]/u
 export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
   const all = byLine(given)
   const dropped = droppedIn(all)
-  const pieces = all.filter((_, at) => !dropped.has(at))
+  const pieces = dropped.size === 0 ? all : all.filter((_, at) => !dropped.has(at))
   let [text, plain] = ['', '']
   for (const [index, piece] of pieces.entries()) {
     if (piece.type === 'words') {
@@ -70,7 +71,7 @@ function byLine(given: readonly Piece[]): readonly Piece[] {
   const pieces: Piece[] = []
   const open: Mark[] = []
   let nested: Mark[] = []
-  for (const piece of given.flatMap(linesOf)) {
+  for (const piece of given) {
     if (piece.type === 'open') {
       if (open.includes(piece.mark)) nested.push(piece.mark)
       else {
@@ -84,19 +85,22 @@ function byLine(given: readonly Piece[]): readonly Piece[] {
         open.splice(open.lastIndexOf(piece.mark), 1)
         pieces.push(piece)
       }
-    } else if (piece.type === 'line') {
-      pieces.push(...open.toReversed().map((mark) => ({ type: 'close', mark }) as const), piece)
-      pieces.push(...open.map((mark) => ({ type: 'open', mark }) as const))
+    } else if (piece.type === 'words' && open.length > 0 && piece.text.includes('\n')) {
+      pieces.push(...linesOf(piece.text, open))
     } else pieces.push(piece)
   }
   return pieces
 }
 
-function linesOf(piece: Piece): readonly Piece[] {
-  if (piece.type !== 'words' || !piece.text.includes('\n')) return [piece]
-  return piece.text.split('\n').flatMap((text, index): readonly Piece[] => {
-    const words = text === '' ? [] : [{ type: 'words', text } as const]
-    return index === 0 ? words : [{ type: 'line' }, ...words]
+function linesOf(words: string, open: readonly Mark[]): readonly Piece[] {
+  const lineBreak: readonly Piece[] = [
+    ...open.toReversed().map((mark) => ({ type: 'close', mark }) as const),
+    { type: 'line' },
+    ...open.map((mark) => ({ type: 'open', mark }) as const),
+  ]
+  return words.split('\n').flatMap((text, index): readonly Piece[] => {
+    const line = text === '' ? [] : [{ type: 'words', text } as const]
+    return index === 0 ? line : [...lineBreak, ...line]
   })
 }
 

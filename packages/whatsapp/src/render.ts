@@ -20,7 +20,7 @@ const quote = '\ufdda'
 const taken = /[\ufdd0-\ufdef\u2060]/g
 /** Lone surrogates, which servers refuse. */
 const halves = /\p{Surrogate}/gu
-const parts = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9|\n/g
+const parts = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9/g
 
 const dialect: Dialect = {
   text: (text) => text,
@@ -109,7 +109,6 @@ function piecesOf(written: string): readonly Piece[] {
 }
 
 function pieceOf(sign: string, content: string): Piece {
-  if (sign === '\n') return { type: 'line' }
   if (sign === quote) return { type: 'quote' }
   if (sign.startsWith(link)) return { type: 'written', text: content, shown: content, as: 'link' }
   if (sign.startsWith(code) && !content.includes('`'))

@@ -83,6 +83,8 @@ export function fit(row: Line, end: Line, width: number): Line {
  * dropped. Every row has at least one character, so a width smaller than the lead overflows.
  */
 export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = lead): readonly Line[] {
+  const whole = wholeRow(spans, width - widthOf(lead))
+  if (whole) return [[...lead, ...whole]]
   const rows: Line[] = []
   for (const cells of linesOf(cellsOf(spans))) {
     let start = 0
@@ -96,6 +98,24 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
     } while (start < cells.length)
   }
   return rows
+}
+
+/** A line of ASCII text that fits the width, without trailing spaces. Undefined for all other lines. */
+function wholeRow(spans: Line, width: number): Line | undefined {
+  let used = 0
+  for (const { text } of spans) {
+    used += text.length
+    if (used > width || !PRINTABLE.test(text)) return undefined
+  }
+  const row: Span[] = []
+  for (const { text, tones } of spans.toReversed()) {
+    const next = row.at(-1)
+    const inked = next === undefined ? text.trimEnd() : text
+    if (inked === '') continue
+    if (next?.tones === tones) row[row.length - 1] = { text: inked + next.text, tones }
+    else row.push({ text: inked, tones })
+  }
+  return row.toReversed()
 }
 
 /**
@@ -127,6 +147,7 @@ interface Cell {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const ASCII = /^[ -~\n]*$/
+const PRINTABLE = /^[ -~]*$/
 
 function columnsOf(text: string): number {
   if (ASCII.test(text)) return text.length

@@ -1,4 +1,5 @@
 import { textOf } from './character-references.ts'
+import { isAsWritten } from './lexer/token.ts'
 import { known, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
@@ -174,6 +175,7 @@ const cells = new WeakMap<Row, readonly string[]>()
 
 /** Rows of a growing table are the same tokens again. */
 function cellTexts(row: Row): readonly string[] {
+  if (row.every(isAsWritten)) return row.map(({ text }) => text)
   const texts = cells.get(row) ?? row.map((cell) => lineOf(known(cell.tokens)))
   cells.set(row, texts)
   return texts

@@ -109,10 +109,11 @@ export function estimate(text: string, from: Row, room: number, swells?: RegExp)
     // No part can be longer than the room, so the rest of a long line is skipped.
     const least = line.slice(0, Math.max(0, room - before) + 1)
     const below = least.length < line.length ? undefined : withLine(above, line)
-    const own = line.length + extra(least, swells)
+    const own = line.length + extra(least, swelling(least, swells))
     if (below === undefined || before + own + excess(below) > room) {
-      const costs = (part: string): number => before + part.length + extra(part, swells) + excess(withLine(above, part))
-      return { end: row.start + fitting(least, (part) => costs(part) <= room), block }
+      const costs = (part: string, swollen: number): number =>
+        before + part.length + extra(part, swollen) + excess(withLine(above, part))
+      return { end: row.start + fitting(least, { room, swells, costs }), block }
     }
     if (row !== from && isMarked(line) && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
     used += own
@@ -148,11 +149,15 @@ function isMarked(line: string): boolean {
   return MARKS.has(line.charAt(0))
 }
 
-/** Extra room that a line may need. Never less for a longer part of it. */
-function extra(line: string, swells: RegExp | undefined): number {
+/** How many characters rendering may double. */
+function swelling(text: string, swells: RegExp | undefined): number {
+  return swells ? (text.match(swells)?.length ?? 0) : 0
+}
+
+/** Extra room that a line may need if `swollen` of its characters double. Never less for a longer part of it. */
+function extra(line: string, swollen: number): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
-  const swollen = swells ? (line.match(swells)?.length ?? 0) : 0
   if (!isMarked(line)) return 3 * tabs + swollen
   const lead = line.slice(0, LONGEST_LEAD)
   const number = NUMBER.exec(lead)?.[1]
@@ -220,13 +225,19 @@ function excess({ raw, rows, widths, isAligned }: Cells): number {
   return isAligned ? padding : Math.min(padding, rows * (all - last) + last)
 }
 
-/** The length of the longest part that fits. */
-function fitting(line: string, fits: (part: string) => boolean): number {
-  let low = 0
-  let high = line.length
+interface Fitting {
+  readonly room: number
+  readonly swells: RegExp | undefined
+  costs(part: string, swollen: number): number
+}
+
+/** The length of the longest part that fits. Characters that may double are counted once. */
+function fitting(line: string, { room, swells, costs }: Fitting): number {
+  let [low, high, swollen] = [0, line.length, 0]
   while (high - low > 1) {
     const middle = (low + high) >> 1
-    if (fits(line.slice(0, middle))) low = middle
+    const more = swollen + swelling(line.slice(low, middle), swells)
+    if (costs(line.slice(0, middle), more) <= room) [low, swollen] = [middle, more]
     else high = middle
   }
   return low

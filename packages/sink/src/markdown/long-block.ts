@@ -13,8 +13,9 @@ const longestMark = 20
 /** A block without a place to cut is cut after this many UTF-16 units: constructs across the cut become text. */
 const mostPiece = 4096
 
-/** The beginnings of top-level list items and of table rows. */
-const PLACE = /\n(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)/g
+/** The beginnings of top-level list items and of table rows, and the ends of headings. */
+const PLACE =
+  /\n(?:(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)|(?<heading>(?<=\n(?:#{1,6}[ \t][^\n]*|=+[ \t]*|-+[ \t]*)\n)(?=\S)))/g
 
 type Read = (text: string) => readonly Token[]
 type List = Extract<Token, { readonly type: 'list' }>
@@ -52,11 +53,13 @@ function pieceAt(
 ): Piece {
   const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
   PLACE.lastIndex = start + leastPiece
-  const place = (PLACE.exec(block)?.index ?? block.length) + 1
+  const next = PLACE.exec(block)
+  const place = (next?.index ?? block.length) + 1
   if (place <= start + mostPiece && place < block.length - longestMark) {
     const found = readTo(place)
-    const goesOn = goingOn(found, block.slice(place, place + longestMark))
-    if (goesOn) return { end: place, found, goesOn }
+    const isHeading = next?.groups?.heading !== undefined
+    const goesOn = isHeading ? undefined : goingOn(found, block.slice(place, place + longestMark))
+    if (goesOn || found.at(-1)?.type === 'heading') return { end: place, found, goesOn }
   }
   const end = forcedEnd(block, start)
   const found = readTo(end)

@@ -164,7 +164,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   let [depth, left, least] = [0, 0, 0]
   let isBracketClosed = true
   const { rules } = tokenizer
-  tokenizer.rules = { ...rules, inline: { ...rules.inline, ...boundedAddresses(rules.inline) } }
+  const addresses = boundedAddresses(rules.inline)
   // marked tries the escape rule first at every position.
   const readEscape = tokenizer.escape.bind(tokenizer)
   tokenizer.escape = (src) => (left < least ? plainRest(src) : readEscape(src))
@@ -178,6 +178,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
       left = readsPerRun + readsPerUnit * src.length
       least = -500 - src.length
       isBracketClosed = src.includes(']')
+      tokenizer.rules = { ...rules, inline: src.includes('@') ? addresses.any : addresses.none }
     }
     left -= src.length
     if (depth >= mostSpans || left < 0) {

@@ -1,4 +1,4 @@
-import type { Lexer, Token, Tokens } from 'marked'
+import type { Lexer, Token, Tokenizer, Tokens } from 'marked'
 
 /** Whether nothing in a line can be markup or an address, so that marked reads it as one text. */
 export function isText(line: string): boolean {
@@ -27,21 +27,21 @@ export function isMark(src: string, before = ''): boolean {
  */
 const addressLength = 254
 
-/** The rules for text and addresses, with a bounded search for an @. */
-export function boundedAddresses({ text, url }: { readonly text: RegExp; readonly url: RegExp }): {
-  text: RegExp
-  url: RegExp
-} {
-  return { text: bounded(text), url: bounded(url) }
+type SpanRules = Tokenizer['rules']['inline']
+
+/** The rules with a bounded search for the @ of an address, and those for a line without an @. */
+export function boundedAddresses(rules: SpanRules): { readonly any: SpanRules; readonly none: SpanRules } {
+  const known = boundedRules.get(rules)
+  if (known) return known
+  const both = { any: repeating(rules, `{1,${addressLength}}`), none: repeating(rules, '(?!)') }
+  boundedRules.set(rules, both)
+  return both
 }
 
-const boundedRules = new Map<RegExp, RegExp>()
+const boundedRules = new WeakMap<SpanRules, ReturnType<typeof boundedAddresses>>()
 
-function bounded(rule: RegExp): RegExp {
-  const known = boundedRules.get(rule)
-  if (known) return known
-  const source = rule.source.replace(/\]\+(?=\(?@)/g, `]{1,${addressLength}}`)
-  const one = new RegExp(source, rule.flags)
-  boundedRules.set(rule, one)
-  return one
+/** The rules with `times` in place of each + before an @. */
+function repeating(rules: SpanRules, times: string): SpanRules {
+  const changed = ({ source, flags }: RegExp): RegExp => new RegExp(source.replace(/\]\+(?=\(?@)/g, `]${times}`), flags)
+  return { ...rules, text: changed(rules.text), url: changed(rules.url) }
 }

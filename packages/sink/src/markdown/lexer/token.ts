@@ -1,4 +1,4 @@
-import type { Token as MarkedOrOther, MarkedToken } from 'marked'
+import type { Token as MarkedOrOther, MarkedToken, Tokens } from 'marked'
 
 /** A Markdown token. marked types nested tokens more widely; `known` narrows them. */
 export type Token = MarkedToken
@@ -34,4 +34,10 @@ const kinds = new Set<string>([
 
 function isKnown(token: MarkedOrOther): token is Token {
   return kinds.has(token.type)
+}
+
+/** Whether a table's cell shows exactly what is written in it. */
+export function isAsWritten({ text, tokens: [first, ...more] }: Tokens.TableCell): boolean {
+  if (first === undefined) return text === ''
+  return more.length === 0 && first.type === 'text' && first.raw === text && !text.includes('&')
 }

@@ -41,6 +41,14 @@ describe('a REST snapshot', () => {
     expect(replies.map(textOf)).toEqual(['Hel'])
   })
 
+  test.each(['idle', 'busy'] as const)('of a settled run (%s) adds a prompt that no event reported', (status) => {
+    const heard = run([session(), busy(), message('m1', { parentID: 'u1' }), ended('m1', { parentID: 'u1' }), idle()])
+    expect(heard.replies).toMatchObject([{ phase: 'settled', promptIDs: [] }])
+    const messages = [read(user('u1', { createdAt: 5 })), read(ended('m1', { parentID: 'u1', createdAt: 6 }))]
+    const { replies } = run([snapshot({ status, messages, since: 1 })], heard)
+    expect(replies).toMatchObject([{ phase: 'settled', promptIDs: ['u1'] }])
+  })
+
   test('does not include older runs in this one', () => {
     const older = [prompt, read(ended('m1'), text('m1', 'Old', sealed))]
     const newer = [read(user('u2'), text('u2', 'More', sealed)), read(message('m2'), text('m2', 'New'))]

@@ -3,7 +3,7 @@ import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { isOpen } from './open-run.ts'
-import { goneRun, roleIn } from './roles.ts'
+import { goneRun, type MessageRoles, roleIn } from './roles.ts'
 import { type Read, runStart, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
@@ -58,7 +58,7 @@ export function showsUnheardRun({ cell, isRoot, root }: Known, read: SnapshotEve
 
 /** A busy status alone opens nothing: it may be from a run that has ended on the stream since. */
 function hasUnknown({ roles, run, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
-  if (run === 0 || messages.some(({ head }) => !roleIn(roles, head.id))) return true
+  if (run === 0 || messages.some(({ head }) => isNews(roles, head, messages))) return true
   return asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
 }
 
@@ -92,8 +92,14 @@ function knownStart({ roles, run }: Cell, { messages }: SnapshotEvent): number |
 function missedStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined
   const from = Math.max(since, createdAt - 1)
-  const missed = messages.findIndex(({ head }) => (head.createdAt ?? 0) > from && !roleIn(roles, head.id))
+  const missed = messages.findIndex(({ head }) => (head.createdAt ?? 0) > from && isNews(roles, head, messages))
   return runStarts(messages).findLast((start) => start <= missed)
+}
+
+/** Whether a message is unknown. A missed prompt is not news if the stream reported its answer. */
+function isNews(roles: MessageRoles, { id }: Read['head'], messages: readonly Read[]): boolean {
+  const isKnown = (messageID: string): boolean => (roleIn(roles, messageID)?.run ?? goneRun) !== goneRun
+  return !roleIn(roles, id) && !messages.some(({ head }) => head.parentID === id && isKnown(head.id))
 }
 
 /** Whether the last message is the prompt of a run whose error was its only event. */

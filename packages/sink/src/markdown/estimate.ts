@@ -109,7 +109,7 @@ export function estimate(text: string, from: Row, room: number, swells?: RegExp)
     // No part can be longer than the room, so the rest of a long line is skipped.
     const least = line.slice(0, Math.max(0, room - before) + 1)
     const below = least.length < line.length ? undefined : withLine(above, line)
-    const own = line.length + extra(least, swelling(least, swells))
+    const own = below === undefined ? line.length : line.length + extra(line, swelling(line, swells))
     if (below === undefined || before + own + excess(below) > room) {
       const costs = (part: string, swollen: number): number =>
         before + part.length + extra(part, swollen) + excess(withLine(above, part))

@@ -13,6 +13,7 @@ export interface Policy {
   readonly delivery: 'edit' | 'native' | 'append' | 'final'
   /**
    * `quiet`: answers, asks and endings. `normal`: also the activity. `verbose`: also each tool call with its output.
+   * Default `normal`.
    */
   readonly verbosity: 'quiet' | 'normal' | 'verbose'
   /** Shows the model's reasoning. Default false. */

@@ -20,7 +20,7 @@ const appendLength = 3500
 const cut = createGrowingSplit()
 
 export interface AnswerOptions extends LayoutOptions {
-  /** Nothing but a status comes below the answer. */
+  /** The answer is the last card, apart from a status and notes on its end that are not posted yet. */
   readonly isTail: boolean
 }
 

@@ -4,7 +4,7 @@ import { escapeDiscord, oneMessage } from './render.ts'
 export type Body = Readonly<Record<string, unknown>>
 
 /** A model's text mentions no one. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
-const nobody = { allowed_mentions: { parse: [] } } as const
+const noMentions = { allowed_mentions: { parse: [] } } as const
 
 /** https://discord.com/developers/docs/resources/message#message-object-message-flags */
 const flag = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
@@ -29,7 +29,7 @@ export function postBody(bubble: Bubble, { silent, replyTo }: PostOptions, nonce
 export function editBody({ text, isPlain, buttons, form }: Bubble): Body {
   const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]
   const components = rows.map((row, at) => rowOf(row, at === buttons.length ? style.chief : style.plain))
-  return { content: isPlain ? escapeDiscord(text) : text, components, ...nobody }
+  return { content: isPlain ? escapeDiscord(text) : text, components, ...noMentions }
 }
 
 export interface Around {
@@ -41,7 +41,7 @@ export interface Around {
 /** The fields of a post besides its content. It is posted even if the message it replies to was deleted. */
 export function around({ silent, replyTo, nonce }: Around): Body {
   return {
-    ...nobody,
+    ...noMentions,
     ...{ nonce, enforce_nonce: true, flags: flag.noEmbeds | (silent ? flag.silent : 0) },
     ...(replyTo && { message_reference: { message_id: replyTo.id, fail_if_not_exists: false } }),
   }
@@ -50,7 +50,7 @@ export function around({ silent, replyTo, nonce }: Around): Body {
 /** A message that only the person sees, with an optional button that opens a dialog. */
 export function noticeBody(words: string, opener?: Button): Body {
   const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
-  return { content: oneMessage(words), flags: flag.ephemeral, ...components, ...nobody }
+  return { content: oneMessage(words), flags: flag.ephemeral, ...components, ...noMentions }
 }
 
 const style = { chief: 1, plain: 2 } as const

@@ -101,7 +101,7 @@ test('a dialog asked before a restart opens after it', async () => {
   expect([answers, discord.count('post')]).toEqual([[[['Blue'], ['Red']]], 1])
 })
 
-test("the dialog doesn't open for people whom the host rejects", async () => {
+test("the dialog doesn't open for people that the host rejects", async () => {
   const { open: press } = await ask([open])
   const opened = await press({ id: '800000000000000009' })
   expect([opened.status, opened.modal, opened.texts]).toEqual(['deferred', undefined, []])

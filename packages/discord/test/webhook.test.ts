@@ -140,7 +140,7 @@ describe('refused', () => {
       401,
     ],
     [
-      'a signature of nobody',
+      'a forged signature',
       (discord) => {
         const headers = { ...discord.signed(pressed('1')), 'x-signature-ed25519': '0'.repeat(128) }
         return signed(discord, pressed('1'), { headers })

@@ -41,7 +41,7 @@ describe('a REST response', () => {
     const { text, tool } = wireParts
     const { read, errors } = messages([
       { info: head, parts: [text, { ...tool, state: 5 }, { ...text, id: 'prt_2', type: 'hologram' }] },
-      { info: { ...head, role: 'nobody' }, parts: [] },
+      { info: { ...head, role: 'system' }, parts: [] },
       { info: head },
       null,
     ])

@@ -16,6 +16,8 @@ export interface SourceFile {
   readonly comments: readonly string[]
   /** String literals and templates, with their quotes. */
   readonly strings: readonly string[]
+  /** The first arguments of `test`, `describe` and their `each`, with their quotes. */
+  readonly titles: readonly string[]
   readonly lines: number
 }
 
@@ -53,6 +55,7 @@ function read(path: string, name: string): SourceFile {
     code: codeOf(text),
     comments: tokens.filter((found) => /^\/[/*]/.test(found)),
     strings: tokens.filter((found) => /^['"`]/.test(found)),
+    titles: [...text.matchAll(title)].map(([, found = '']) => found),
     lines: text.trimEnd().split('\n').length,
   }
 }
@@ -99,6 +102,10 @@ function codeOf(text: string): string {
 /** A comment, a string, a template or a pattern. */
 const token =
   /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=[=(,:[!&|?{};\n]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g
+
+/** After `test(`, or after the table of an `each`. */
+const title =
+  /(?:(?<![.\w])(?:test|describe)\b[^\n]*?|^\s*\](?: as const)?\))\(\s*('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)/gm
 
 function blank(text: string): string {
   return text.replace(/[^\n]/g, ' ')

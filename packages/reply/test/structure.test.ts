@@ -116,11 +116,12 @@ describe('a source file', () => {
     expect(where(withCode(/^export (\*|default\b)/m))).toEqual([])
   })
 
-  test('speaks plainly in its comments and strings', () => {
+  test('speaks plainly in its comments, strings and test titles', () => {
     // What the scripted models say is part of the recordings; the fakes repeat the vendors' own error texts.
     const quoting = /^packages\/testing\/src\/(?:scenarios|telegram|slack|discord|whatsapp)\//
     const spoken = [
       ...[...sources, ...tests].map(({ path, comments }) => ({ path, said: comments })),
+      ...tests.map(({ path, titles }) => ({ path, said: titles })),
       ...sources.filter(({ path }) => !quoting.test(path)).map(({ path, strings }) => ({ path, said: strings })),
     ]
     const oddities = spoken.flatMap(({ path, said }) =>
@@ -129,6 +130,12 @@ describe('a source file', () => {
         .map((words) => `${path}: ${words}`),
     )
     expect(oddities).toEqual([])
+  })
+
+  test('has plain words in its names', () => {
+    const odd = /\w*(?:nobody|somebody|anybody|whoever)\w*/i
+    const names = [...sources, ...tests].map(({ path, code }) => `${path}: ${odd.exec(code)?.[0] ?? ''}`)
+    expect(names.filter((name) => !name.endsWith(': '))).toEqual([])
   })
 
   test('writes nothing to the console', () => {

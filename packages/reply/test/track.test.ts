@@ -71,7 +71,7 @@ describe('opening', () => {
   })
 
   test('a step belongs to the run, whatever its parent', () => {
-    const { replies } = run([...running, ended('m1'), message('m2', { parentID: 'nobody' }), ended('m2'), idle()])
+    const { replies } = run([...running, ended('m1'), message('m2', { parentID: 'unknown' }), ended('m2'), idle()])
     expect(replies).toHaveLength(1)
     expect(replies[0]?.messages).toHaveLength(2)
   })

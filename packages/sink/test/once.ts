@@ -202,7 +202,7 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   const known = new Set(ledger.entries.flatMap((entry) => refOf(entry)?.id ?? []))
   const strangers = [...screen.keys()].filter((id) => !known.has(id))
   if (strangers.length > doubtful)
-    problems.push(`${strangers.length} messages nobody knows of, ${doubtful} are doubtful`)
+    problems.push(`${strangers.length} messages that the sink does not know, ${doubtful} are doubtful`)
   const left = ledger.entries.filter(({ type, state }) => type === 'status' && state === 'shown')
   if (left.some(isEditable)) problems.push('a status is left')
   if (fake.isTyping()) problems.push('it still types')

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startDemo } from '../src/index.ts'
 
-test('the demo asks a question and goes on as it is answered', async () => {
+test('the demo asks a question and continues once it is answered', async () => {
   const demo = await startDemo({ chunkDelayMs: 0 })
   onTestFinished(demo.stop)
   const at = (path: string): string => `${demo.url}${path}?directory=${encodeURIComponent(demo.directory)}`

@@ -41,7 +41,7 @@ const identify = (intents = (1 << 9) | (1 << 15), as = token) => ({ op: 2, d: { 
 const button = { type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'y' }] }
 
 describe('the gateway', () => {
-  test('greets, knows who comes, answers heartbeats, and tells of messages', async () => {
+  test('says hello, identifies the bot, acknowledges heartbeats and sends messages', async () => {
     const { discord } = await start()
     const { socket, packets, named } = await connect(discord, identify())
     await until(() => named('READY').length === 1)
@@ -54,7 +54,7 @@ describe('the gateway', () => {
     expect(discord.connected).toBe(1)
   })
 
-  test('tells nobody who has a wrong token, or did not ask', async () => {
+  test('rejects a wrong token, and sends only the events that the intents ask for', async () => {
     const { discord } = await start()
     const wrong = await connect(discord, identify(0, 'wrong'))
     await until(() => wrong.closed() !== undefined)
@@ -67,7 +67,7 @@ describe('the gateway', () => {
     expect(deaf.named('MESSAGE_CREATE')).toEqual([])
   })
 
-  test('tells who comes back what was missed, and no stranger', async () => {
+  test('replays missed events to a resumed session, but not to an unknown one', async () => {
     const { discord } = await start()
     const first = await connect(discord, identify())
     await until(() => first.named('READY').length === 1)
@@ -95,7 +95,7 @@ describe('an interaction', () => {
     return { ...started, pressed, answer, further }
   }
 
-  test('is answered once, and further afterwards', async () => {
+  test('is answered once, then takes follow-up messages', async () => {
     const { pressed, answer, further } = await press()
     expect(pressed.status).toBe('waiting')
     expect((await further({ content: 'too soon' })).body.code).toBe(10015)
@@ -106,14 +106,14 @@ describe('an interaction', () => {
     expect([pressed.status, pressed.texts]).toEqual(['answered', ['a', 'b']])
   })
 
-  test('fails after three seconds, and is known no longer', async () => {
+  test('fails after three seconds, then is unknown', async () => {
     const { pressed, answer, clock } = await press()
     await clock.advance(3000)
     expect((await pressed.settled).status).toBe('failed')
     expect((await answer({ type: 6 })).body.code).toBe(10062)
   })
 
-  test('is answered further for a quarter of an hour', async () => {
+  test('takes no follow-up message after 15 minutes', async () => {
     const { answer, further, clock } = await press()
     await answer({ type: 6 })
     await clock.advance(900_001)
@@ -127,7 +127,7 @@ describe('an interaction', () => {
     { label: 'B', value: '2' },
   ]
 
-  test('opens a dialog, which is filled in', async () => {
+  test('opens a dialog that can be submitted', async () => {
     const { discord, pressed, answer } = await press()
     const components = [
       { type: 10, content: 'Read this.' },
@@ -151,7 +151,7 @@ describe('an interaction', () => {
   })
 
   test.each<[string, readonly object[]]>([
-    ['nothing', []],
+    ['no components', []],
     ['six fields', Array.from({ length: 6 }, (_, at) => label({ ...text, custom_id: String(at) }))],
     ['one id twice', [label(text), label(text)]],
     ['a long label', [{ ...label(text), label: 'x'.repeat(46) }]],
@@ -160,14 +160,14 @@ describe('an interaction', () => {
     ['a field without a label', [text]],
     ['a button', [label({ type: 2, custom_id: 'b' })]],
     ['a select of nothing', [label({ type: 3, custom_id: 's', options: [] })]],
-  ])('opens no dialog of %s', async (_, components) => {
+  ])('rejects a dialog with %s', async (_, components) => {
     const { pressed, answer } = await press()
     const { status, body } = await answer({ type: 9, data: { custom_id: 'm', title: 'M', components } })
     expect([status, body.code, pressed.modal]).toEqual([400, 50035, undefined])
   })
 })
 
-test('an endpoint is taken only if it refuses what is forged', async () => {
+test('an endpoint is accepted only if it rejects forged signatures', async () => {
   const { discord } = await start()
   const key = createPublicKey({
     key: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from(discord.publicKey, 'hex')]),

@@ -4,7 +4,7 @@ import { channelId, start } from './guild.ts'
 const messages = `/channels/${channelId}/messages`
 const other = '/channels/100000000000000002/messages'
 
-test('a bucket is told of with each answer, and full again after its time', async () => {
+test('each response reports the bucket, which refills after its period', async () => {
   const { call, clock } = await start()
   const told = async (path = messages) => {
     const { status, headers } = await call('POST', path, { content: 'a' })
@@ -19,7 +19,7 @@ test('a bucket is told of with each answer, and full again after its time', asyn
   expect(await told()).toEqual([200, '4', '5.000'])
 })
 
-test('posts and edits have one each', async () => {
+test('posts and edits have separate buckets', async () => {
   const { call, post } = await start()
   const id = await post({ content: 'a' })
   for (let count = 0; count < 4; count++) await post({ content: 'a' })
@@ -27,7 +27,7 @@ test('posts and edits have one each', async () => {
   expect((await call('POST', messages, { content: 'b' })).status).toBe(429)
 })
 
-test('fifty calls a second are all there are', async () => {
+test('the global limit is 50 calls a second', async () => {
   const { call, clock } = await start()
   const path = (count: number) => `/channels/${100000000000000100n + BigInt(count)}/messages`
   const send = async (count: number) => await call('POST', path(count), { content: 'a' })
@@ -45,7 +45,7 @@ describe('a fault', () => {
     ['user', null, 0, [429, 200]],
     ['shared', null, 40062, [429, 200]],
     ['global', 'true', 0, [429, 429]],
-  ] as const)('of scope %s freezes what it names', async (scope, isGlobal, code, statuses) => {
+  ] as const)('of scope %s blocks that scope until it expires', async (scope, isGlobal, code, statuses) => {
     const faults = [{ type: 'rate-limited', retryAfterS: 2.5, scope }] as const
     const { discord, call, clock } = await start({ faults })
     const { status, body, headers } = await call('POST', messages, { content: 'a' })
@@ -59,7 +59,7 @@ describe('a fault', () => {
     expect((await call('POST', messages, { content: 'a' })).status).toBe(200)
   })
 
-  test('befalls the calls that it names, so many', async () => {
+  test('applies to the calls that it matches, the given number of times', async () => {
     const { discord, call, post } = await start()
     discord.inject({ type: 'status', status: 500, call: 'edit', nth: 2, times: 2 })
     const id = await post({ content: 'a' })
@@ -71,7 +71,7 @@ describe('a fault', () => {
   test.each([
     ['refuse', 0],
     ['accept-then-drop', 1],
-  ] as const)('%s breaks the connection, and %i message is there', async (type, count) => {
+  ] as const)('%s breaks the connection and leaves %i message', async (type, count) => {
     const { discord, call } = await start({ faults: [{ type }] })
     await expect(call('POST', messages, { content: 'a' })).rejects.toThrow()
     expect(discord.screen(channelId)).toHaveLength(count)
@@ -80,14 +80,14 @@ describe('a fault', () => {
   test.each([
     [true, 1],
     [false, 0],
-  ])('of a gateway that gives up may have been taken: %j', async (isTaken, count) => {
+  ])('with a gateway timeout and isTaken: %j posts the message or does not', async (isTaken, count) => {
     const { discord, call } = await start({ faults: [{ type: 'status', status: 504, isTaken }] })
     expect((await call('POST', messages, { content: 'a' })).status).toBe(504)
     expect(discord.screen(channelId)).toHaveLength(count)
   })
 })
 
-test('a channel may be slower than others', async () => {
+test('the allowances of a bucket can be set', async () => {
   const { call } = await start({ allowances: { post: { count: 1, perMs: 10_000 } } })
   const statuses = [await call('POST', messages, { content: 'a' }), await call('POST', messages, { content: 'a' })]
   expect(statuses.map(({ status }) => status)).toEqual([200, 429])

@@ -6,7 +6,7 @@ const messages = `/channels/${channelId}/messages`
 const button = { type: 2, style: 2, label: 'Yes', custom_id: 'y' }
 const row = (...components: object[]) => ({ type: 1, components })
 
-test('a post is on the screen as it reads, and comes back as it was sent', async () => {
+test('the screen shows a post as rendered, the response returns it as sent', async () => {
   const { discord, call } = await start()
   const { status, body } = await call('POST', messages, { content: '**a** `b`', components: [row(button)] })
   expect([status, body.content, body.channel_id]).toEqual([200, '**a** `b`', channelId])
@@ -16,7 +16,7 @@ test('a post is on the screen as it reads, and comes back as it was sent', async
   expect(String(body.id)).toMatch(/^\d{19}$/)
 })
 
-describe('refused, with the code for it', () => {
+describe('rejected with its error code:', () => {
   const select = { type: 3, custom_id: 's', options: [{ label: 'a', value: 'a' }] }
   test.each<[string, object, number, string?]>([
     ['nothing', {}, 50006],
@@ -42,7 +42,7 @@ describe('refused, with the code for it', () => {
     expect(discord.screen(channelId)).toEqual([])
   })
 
-  test('a wrong token, an unknown channel, and one that is closed', async () => {
+  test('a wrong token, an unknown channel and a closed one', async () => {
     const { discord, call } = await start({ channels: [{ id: channelId }] })
     const codes = [
       await call('POST', messages, { content: 'a' }, 'wrong'),
@@ -60,7 +60,7 @@ describe('refused, with the code for it', () => {
   })
 })
 
-test('a nonce posts once, for a while, and only where it is enforced', async () => {
+test('an enforced nonce prevents a second post for five minutes', async () => {
   const { discord, clock, call, post } = await start()
   const body = { content: 'a', nonce: 'n', enforce_nonce: true }
   const first = await post(body)
@@ -73,7 +73,7 @@ test('a nonce posts once, for a while, and only where it is enforced', async () 
   expect(discord.screen(channelId).map(({ text }) => text)).toEqual(['a', 'c', 'a'])
 })
 
-test('an edit changes what it names, rings nobody, and is refused after an hour', async () => {
+test('an edit changes only the given fields, does not notify, and is rejected after an hour', async () => {
   const { discord, clock, call, post } = await start()
   const id = await post({ content: 'a', components: [row(button)] })
   await call('PATCH', `${messages}/${id}`, { content: 'b' })
@@ -93,7 +93,7 @@ test('an edit changes what it names, rings nobody, and is refused after an hour'
   expect((await call('DELETE', `${messages}/${id}`)).body.code).toBe(10008)
 })
 
-test('what is silent rings nobody, and names call whom they may', async () => {
+test('a silent post does not notify, and mentions notify only those that are allowed', async () => {
   const { discord, post } = await start()
   const content = '@everyone <@800000000000000001> <@&800000000000000002> `@here`'
   await post({ content, flags: 1 << 12, allowed_mentions: { parse: [] } })
@@ -105,7 +105,7 @@ test('what is silent rings nobody, and names call whom they may', async () => {
   expect(discord.rung(channelId)).toContain('@everyone')
 })
 
-test('a thread hangs on a message, once, and wakes when something is written', async () => {
+test('a message can have one thread, and a post unarchives it', async () => {
   const { discord, call } = await start()
   const id = discord.say(channelId, 'Why?')
   const make = (body: object, at = id) => call('POST', `${messages}/${at}/threads`, body)
@@ -121,7 +121,7 @@ test('a thread hangs on a message, once, and wakes when something is written', a
   expect(discord.threads(channelId)).toEqual([{ id, name: 'Why' }])
 })
 
-test('a file comes as a form', async () => {
+test('a file is uploaded as multipart form data', async () => {
   const { discord } = await start()
   const form = new FormData()
   form.append('payload_json', JSON.stringify({ content: 'a file' }))
@@ -133,7 +133,7 @@ test('a file comes as a form', async () => {
   expect(Buffer.from(message?.files[0]?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
-test('signs are put on and taken off', async () => {
+test('reactions are added and removed', async () => {
   const { discord, clock, call } = await start()
   const id = discord.say(channelId, 'x')
   const route = (emoji: string) => `${messages}/${id}/reactions/${encodeURIComponent(emoji)}/@me`

@@ -1,6 +1,6 @@
 import { test } from 'vitest'
 import { endProcess } from './ended-process.ts'
 
-test('a process that ends by SIGTERM takes its server and its folders along', async () => {
+test('a process that ends by SIGTERM leaves no server and no folders behind', async () => {
   await endProcess('SIGTERM')
 })

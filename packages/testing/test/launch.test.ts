@@ -20,7 +20,7 @@ const ask = async (server: { url: string; directory: string }): Promise<string> 
   return JSON.stringify(await answer.json())
 }
 
-test('two servers at once do not know of each other; one survives a restart on its port, and they leave nothing behind', async () => {
+test('two servers run in isolation, one restarts on its port, and both clean up', async () => {
   const model = await startScripted()
   const both = await Promise.all([launchOpencode({ model, files: { 'a.txt': 'a' } }), launchOpencode({ model })])
   const [first, second] = both
@@ -42,11 +42,11 @@ test('two servers at once do not know of each other; one survives a restart on i
   await model.close()
 })
 
-test('a process that ends by SIGKILL takes its server and its folders along', async () => {
+test('a process that ends by SIGKILL leaves no server and no folders behind', async () => {
   await endProcess('SIGKILL')
 })
 
-describe('what cannot be launched says what to do', () => {
+describe('a failed launch says what to do:', () => {
   test('a version that does not exist', async () => {
     await expect(launchOpencode({ model: 'http://127.0.0.1:1/v1', version: '0.0.0-none' })).rejects.toMatchObject({
       type: 'install',

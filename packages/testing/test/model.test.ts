@@ -109,14 +109,14 @@ test('the tool rounds since the naming message pick the step', async () => {
   )
 })
 
-test('the assistant may name the script that goes on, a tool result may not', async () => {
+test('an assistant message can name the next script, a tool result cannot', async () => {
   const model = await start({ one: { steps: [[text('first')]] }, next: { steps: [[text('second')]] } })
   const summary = says('assistant', `In short. ${scenarioToken('next')}`)
   expect(await answer(model, says('user', one), summary, says('user', 'Continue.'))).toBe('second')
   expect(await answer(model, says('user', one), says('tool', scenarioToken('next')))).toBe('first')
 })
 
-test('a prompt that names no script gets the fallback, or is told so', async () => {
+test('a prompt that names no script gets the fallback, or an error if there is none', async () => {
   const scripts = { one: { steps: [[text('first')], [text('second')]] } }
   expect(await answer(await start(scripts), says('user', 'hi'))).toBe('No script is named (nothing).')
   const model = await start(scripts, { fallback: 'one' })
@@ -125,7 +125,7 @@ test('a prompt that names no script gets the fallback, or is told so', async () 
   expect(await answer(model, says('user', 'hi'), ...round, says('user', 'again'))).toBe('first')
 })
 
-test('attempts answer repetitions, branches look at the tool results', async () => {
+test('attempts answer repeated requests, branches depend on the tool results', async () => {
   const model = await start({
     one: { steps: [{ attempts: [[failure(429, 'Slow down', { 'retry-after': '1' })], [text('now')]] }] },
     two: { steps: [[], { branches: [{ includes: 'Blue', pieces: [text('blue')] }], otherwise: [text('other')] }] },
@@ -154,13 +154,13 @@ test('requests without tools get the title or the summary', async () => {
   expect(model.requests.map((request) => request.kind)).toEqual(['title', 'summary'])
 })
 
-test('a cut breaks the connection after the text went out', async () => {
+test('a cut breaks the connection after the text was sent', async () => {
   const model = await start({ one: { steps: [[text('half a'), cut]] } })
   const response = await ask(model, [says('user', one)])
   await expect(response.text()).rejects.toThrow()
 })
 
-test('a hold waits for its release, and for nothing once the client has gone', async () => {
+test('a hold waits until it is released or the client disconnects', async () => {
   const model = await start({ one: { steps: [[text('a'), hold('gate'), text('b')]] } })
   const waiting = answer(model, says('user', one))
   await model.held('gate')
@@ -175,7 +175,7 @@ test('a hold waits for its release, and for nothing once the client has gone', a
   await expect(left).rejects.toThrow()
 })
 
-test('what is not a chat request is refused with the cure', async () => {
+test('a request that is not a chat completion is rejected with the cure', async () => {
   const model = await start({})
   const wrong = await fetch(`${model.url}/models`)
   expect([wrong.status, await wrong.text()]).toEqual([

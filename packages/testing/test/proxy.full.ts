@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { launchOpencode, startModel, startProxy, text } from '../src/index.ts'
 
-test('a real server is restarted behind it, and its stream comes back', async () => {
+test('the stream comes back after a real server restarts behind the proxy', async () => {
   const model = await startModel({ scripts: { one: { steps: [[text('One.')]] } } })
   const opencode = await launchOpencode({ model })
   let restarting: Promise<void> | undefined

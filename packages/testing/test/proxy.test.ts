@@ -66,7 +66,7 @@ afterEach(async () => {
 })
 
 describe('an event stream', () => {
-  test('without a fault comes through byte by byte, its end as well', async () => {
+  test('without a fault passes through byte by byte, including its end', async () => {
     const { url } = await start([])
     const { heard, ended } = await listen(url)
     send(frame('one'), frame('two').slice(0, 9), frame('two').slice(9), 'data: half')
@@ -75,7 +75,7 @@ describe('an event stream', () => {
     expect(heard).toEqual({ said: `${frame('one')}${frame('two')}data: half`, over: 'end' })
   })
 
-  test('is cut after its nth event; heartbeats and copies are none', async () => {
+  test('is cut after its nth event, not counting heartbeats and duplicates', async () => {
     const { url } = await start([{ type: 'cut', at: { events: 2 } }])
     const { heard, ended } = await listen(url)
     send(frame('one'), frame('server.heartbeat'), frame('sync'), frame('two'), frame('three'))
@@ -83,7 +83,7 @@ describe('an event stream', () => {
     expect([typesIn(heard.said), heard.over]).toEqual([['one', 'server.heartbeat', 'sync', 'two'], 'break'])
   })
 
-  test('is cut after its nth byte, or ends there as if all were well', async () => {
+  test('is cut after its nth byte, or ends there normally', async () => {
     const { url } = await start([{ type: 'cut', at: { bytes: 12 }, how: 'end' }])
     const { heard, ended } = await listen(url)
     send(frame('one'))
@@ -91,7 +91,7 @@ describe('an event stream', () => {
     expect(heard).toEqual({ said: frame('one').slice(0, 12), over: 'end' })
   })
 
-  test('is cut on the connection that the fault names, and on no other', async () => {
+  test('is cut only on the connection that the fault names', async () => {
     const { url } = await start([{ type: 'cut', at: { events: 1 }, connection: 1 }])
     const first = await listen(url)
     send(frame('one'))
@@ -102,7 +102,7 @@ describe('an event stream', () => {
     expect(second.heard.over).toBe('')
   })
 
-  test('that is stalled stays open, and goes on with all that was held back', async () => {
+  test('that is stalled stays open, then delivers everything held back', async () => {
     const { url, resume } = await start([{ type: 'stall', at: { events: 1 } }])
     const { heard } = await listen(url)
     send(frame('one'), frame('two'), frame('three'))
@@ -112,21 +112,21 @@ describe('an event stream', () => {
     expect(heard.over).toBe('')
   })
 
-  test('loses its heartbeats alone', async () => {
+  test('can lose only its heartbeats', async () => {
     const { url } = await start([{ type: 'drop' }])
     const { heard } = await listen(url)
     send(frame('one'), frame('server.heartbeat'), frame('two'))
     await expect.poll(() => typesIn(heard.said)).toEqual(['one', 'two'])
   })
 
-  test('loses the next so many events of a type', async () => {
+  test('loses the given number of events of a type', async () => {
     const { url } = await start([{ type: 'drop', event: 'one', times: 2 }])
     const { heard } = await listen(url)
     send(frame('one'), frame('two'), frame('one'), frame('one'), frame('two'))
     await expect.poll(() => typesIn(heard.said)).toEqual(['two', 'one', 'two'])
   })
 
-  test('comes later, in order, its end as well', async () => {
+  test('is delayed in order, including its end', async () => {
     const clock = createHandClock()
     const { url } = await start([{ type: 'delay', delayMs: 50 }], { clock })
     const { heard, ended } = await listen(url)
@@ -139,7 +139,7 @@ describe('an event stream', () => {
     expect(heard).toEqual({ said: frame('one') + frame('two'), over: 'end' })
   })
 
-  test('brings every event twice, or the nth', async () => {
+  test('duplicates every event, or only the nth', async () => {
     const all = await listen((await start([{ type: 'duplicate' }])).url)
     send(frame('one'), frame('two'))
     await expect.poll(() => typesIn(all.heard.said)).toEqual(['one', 'one', 'two', 'two'])
@@ -149,7 +149,7 @@ describe('an event stream', () => {
     await expect.poll(() => typesIn(second.heard.said)).toEqual(['one', 'two', 'two', 'three'])
   })
 
-  test('is cut from outside, and from the place where a fault is injected', async () => {
+  test('is cut on demand, and by an injected fault', async () => {
     const { url, inject, cut } = await start([])
     const first = await listen(url)
     send(frame('one'))
@@ -164,7 +164,7 @@ describe('an event stream', () => {
     expect([second.heard.over, proxy?.streams, proxy?.openStreams]).toEqual(['break', 2, 0])
   })
 
-  test('tells of each frame with its number, when it was written', async () => {
+  test('reports each frame that was written, with its number', async () => {
     const frames: unknown[] = []
     const { url } = await start([], { onFrame: (one: object) => frames.push(one) })
     await listen(url)
@@ -191,14 +191,14 @@ describe('an event stream', () => {
 describe('a request', () => {
   const post = (url: string, body: string) => fetch(`${url}/say?loud`, { method: 'POST', body })
 
-  test('comes through and is counted', async () => {
+  test('passes through and is counted', async () => {
     const { url, count, requests } = await start([])
     expect(await (await post(url, 'hello')).text()).toBe('heard hello')
     expect([count('POST', /^\/say$/), count('GET', /./)]).toEqual([1, 0])
     expect(requests).toEqual([{ method: 'POST', path: '/say', status: 200 }])
   })
 
-  test('gets a failure or a web page, as often as the plan says, and the server hears nothing', async () => {
+  test('gets a failure or a web page as often as planned, and never reaches the server', async () => {
     const { url, count } = await start([
       { type: 'answer', with: 500, path: /say/, times: 2 },
       { type: 'answer', with: 'html', path: /event/ },
@@ -216,13 +216,13 @@ describe('a request', () => {
     expect(await (await post(url, 'b')).text()).toBe('heard b')
   })
 
-  test('whose answer is lost was done all the same', async () => {
+  test('whose response is lost was executed', async () => {
     const { url, count } = await start([{ type: 'lose-answer', path: /say/ }])
     await expect(post(url, 'a')).rejects.toThrow('fetch failed')
     expect([posted, count('POST', /say/)]).toEqual([['a'], 1])
   })
 
-  test('is refused until the proxy takes connections again', async () => {
+  test('is refused until the proxy accepts connections again', async () => {
     const { url, refuse, resume } = await start([])
     const { heard, ended } = await listen(url)
     await refuse()
@@ -234,7 +234,7 @@ describe('a request', () => {
   })
 })
 
-test('a closed proxy holds no socket, to neither side', async () => {
+test('a closed proxy holds no socket on either side', async () => {
   const { url, close } = await start([{ type: 'delay', delayMs: 60_000 }])
   const { ended } = await listen(url)
   send(frame('one'))

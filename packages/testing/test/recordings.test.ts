@@ -18,7 +18,7 @@ const newest = recordedVersions.at(-1)
 const streamsOf = ({ hasGlobal, ...name }: (typeof recordings)[number]) =>
   hasGlobal ? [readRecording(name), readRecording({ ...name, global: true })] : [readRecording(name)]
 
-test('every scenario is recorded with every version, or has a reason why not', () => {
+test('every scenario is recorded with every version, or has a reason not to be', () => {
   const wanted = recordedVersions.flatMap((version) =>
     scenarios
       .filter(({ name }) => unsupportedReason(version, name) === undefined)
@@ -27,7 +27,7 @@ test('every scenario is recorded with every version, or has a reason why not', (
   expect(recordings.map(({ version, scenario }) => `${version}/${scenario}`).sort()).toEqual(wanted.sort())
 })
 
-test('the newest version is recorded on the global stream, too', () => {
+test('the newest version is also recorded on the global stream', () => {
   expect(recordings.filter((each) => each.hasGlobal !== (each.version === newest))).toEqual([])
 })
 
@@ -41,7 +41,7 @@ test.each(recordings.filter((each) => each.hasGlobal))(
   },
 )
 
-test('the reasons name scenarios and versions that exist, in a sentence', () => {
+test('each reason is a sentence and names a scenario and versions that exist', () => {
   const names = new Set(scenarios.map((each) => each.name))
   for (const { version, scenario, reason } of unsupported) {
     expect(names).toContain(scenario)
@@ -50,7 +50,7 @@ test('the reasons name scenarios and versions that exist, in a sentence', () => 
   }
 })
 
-test('scenarios have names of their own and say what they show', () => {
+test('scenarios have unique names and describe what they show', () => {
   expect(new Set(scenarios.map((each) => each.name)).size).toBe(scenarios.length)
   expect(scenarios.filter((each) => !/^[A-Z].*\.$/.test(each.shows))).toEqual([])
 })
@@ -67,7 +67,7 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
     }
   })
 
-  test('nothing tells of the machine they were made on', () => {
+  test('nothing reveals the machine they were made on', () => {
     const machine = [tmpdir(), homedir(), '/tmp/reply-', 'registry'].filter((each) => each.length > 4)
     const leaks = here.flatMap((name) => {
       const said = streamsOf(name)
@@ -79,7 +79,7 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
     expect(leaks).toEqual([])
   })
 
-  test('each stands in the same project', () => {
+  test('each was made in the same project', () => {
     expect(here.filter((name) => streamsOf(name)[0]?.truth.directory !== '/project')).toEqual([])
   })
 })

@@ -16,14 +16,14 @@ test('project, home and temporary folder get fixed names', () => {
   expect(redact('var/folders/x/reply-1/project/*', machine)).toBe('project/*')
 })
 
-test('paths in queries and the ports are replaced, too', () => {
+test('paths in queries and ports are also replaced', () => {
   expect(redact(`?directory=${encodeURIComponent(machine.directory)}`, machine)).toBe('?directory=%2Fproject')
   expect(redact('http://127.0.0.1:50123 http://127.0.0.1:50124/v1', machine)).toBe(
     'http://127.0.0.1:4096 http://127.0.0.1:4095/v1',
   )
 })
 
-test('paths of Windows are found as JSON spells them', () => {
+test('Windows paths are found as JSON escapes them', () => {
   const windows = {
     ...machine,
     directory: 'C:\\Temp\\reply-1\\project',

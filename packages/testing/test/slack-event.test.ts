@@ -40,7 +40,7 @@ async function app(...statuses: readonly number[]) {
 }
 
 describe('an event', () => {
-  test('is signed, and tells what was said where', async () => {
+  test('is signed and contains the text and its place', async () => {
     const { slack, received } = await app()
     const ts = slack.say('C1', 'a & b', { from: { id: 'U5', name: 'Ada' } })
     await until(() => received.length === 1)
@@ -54,7 +54,7 @@ describe('an event', () => {
     })
   })
 
-  test('comes twice when the bot was named, each with an id of its own', async () => {
+  test('arrives twice when the bot is mentioned, each time with its own id', async () => {
     const { slack, received } = await app()
     slack.say('C1', 'Hi', { mention: true })
     await until(() => received.length === 2)
@@ -62,7 +62,7 @@ describe('an event', () => {
     expect(new Set(received.map(({ body }) => body.event_id)).size).toBe(2)
   })
 
-  test('that nobody acknowledged is sent again: at once, after a minute, after five', async () => {
+  test('without an acknowledgement is sent again at once, after a minute, and after five more', async () => {
     const { slack, received, clock } = await app(500)
     slack.say('D1', 'x')
     while (received.length < 4) {
@@ -75,7 +75,7 @@ describe('an event', () => {
     expect(new Set(received.map(({ body }) => body.event_id)).size).toBe(1)
   })
 
-  test('is sent again when the answer got lost', async () => {
+  test('is sent again if the acknowledgement is lost', async () => {
     const { slack, received } = await app()
     slack.repeatNext()
     slack.say('D1', 'x')
@@ -104,7 +104,7 @@ describe('a person', () => {
   const input = { type: 'input', block_id: 'i', label, element: { type: 'plain_text_input', action_id: 'n' } }
   const view = { type: 'modal', title: label, submit: label, callback_id: 'c', private_metadata: 'm', blocks: [input] }
 
-  test('presses and picks, and the app is told in a form', async () => {
+  test('presses a button and picks an option, and the app receives both', async () => {
     const { slack, received, call } = await app()
     const { ts = '' } = await call('chat.postMessage', { channel: 'C1', text: '?', blocks })
     expect([await slack.press('C1', ts, 'Open'), await slack.choose('C1', ts, 'One')]).toEqual([true, true])
@@ -120,7 +120,7 @@ describe('a person', () => {
     expect(() => slack.press('C1', ts, 'Close')).toThrow(/no button "Close"; it has "Open", "Pick"/)
   })
 
-  test('fills in a dialog that was opened in time, and only once by one press', async () => {
+  test('fills in a dialog, which one press opens once and within 3 s', async () => {
     const { slack, received, call, clock } = await app()
     const { ts = '' } = await call('chat.postMessage', { channel: 'C1', text: '?', blocks })
     const trigger = async (): Promise<unknown> => {
@@ -143,7 +143,7 @@ describe('a person', () => {
   })
 })
 
-test('by a socket the same comes, to be acknowledged there, and again where it is not', async () => {
+test('a socket delivers the same events, and repeats those that are not acknowledged', async () => {
   const { slack, call, clock } = await workspace()
   expect((await call('apps.connections.open')).error).toBe('invalid_auth')
   const { url } = await call('apps.connections.open', {}, slack.appToken)

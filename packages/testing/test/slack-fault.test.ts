@@ -8,7 +8,7 @@ test.each<[SlackFault, number | undefined, object]>([
   [{ type: 'rate-limited', retryAfterS: 9 }, 0, { status: 429, retryAfter: '9' }],
   [{ type: 'error', error: 'fatal_error' }, 0, { status: 200, error: 'fatal_error' }],
   [{ type: 'error', error: 'fatal_error', isTaken: true }, 1, { status: 200, error: 'fatal_error' }],
-])('%j is answered, and does what it says', async (fault, count, answer) => {
+])('%j gets its answer and has its effect', async (fault, count, answer) => {
   const { call, slack } = await workspace({ faults: [fault] })
   expect(await call('chat.postMessage', post)).toMatchObject(answer)
   expect(slack.screen('C1')).toHaveLength(count ?? 0)
@@ -21,7 +21,7 @@ test.each<[SlackFault, number]>([
   [{ type: 'html' }, 0],
   [{ type: 'refuse' }, 0],
   [{ type: 'accept-then-drop' }, 1],
-])('%j gives no answer that could be read', async (fault, count) => {
+])('%j gets no readable answer', async (fault, count) => {
   const { call, slack } = await workspace({ faults: [fault] })
   await expect(call('chat.postMessage', post)).rejects.toThrow()
   expect(slack.screen('C1')).toHaveLength(count)
@@ -38,7 +38,7 @@ test.each<[SlackFault, number]>([
   expect(await waiting).toBe('broken off')
 })
 
-test('what is delayed is done later, by the clock', async () => {
+test('a delayed call is executed later, by the clock', async () => {
   const { call, slack, clock } = await workspace({ faults: [{ type: 'delay', delayMs: 5000 }] })
   const posted = call('chat.postMessage', post)
   await until(() => slack.calls.length === 1)
@@ -47,7 +47,7 @@ test('what is delayed is done later, by the clock', async () => {
   expect((await posted).ok).toBe(true)
 })
 
-test('a fault befalls the calls that it names, from the one that it says on', async () => {
+test('a fault applies to the calls that it matches, from the nth on', async () => {
   const faults: readonly SlackFault[] = [
     { type: 'error', error: 'odd', method: /^chat/, channel: 'C2', nth: 2, times: 1 },
   ]

@@ -25,7 +25,7 @@ async function begun(options: Partial<SlackOptions> = {}, fields: object = { chu
 }
 
 describe('a stream', () => {
-  test('grows in one message, shows tasks as they are last, and ends', async () => {
+  test('grows in one message, shows the latest state of its tasks, and ends', async () => {
     const { add, stop, shown, slack, root } = await begun()
     await add({ chunks: [task('a'), task('b'), { type: 'plan_update', title: 'Plan' }] })
     await add({ chunks: [...chunk(' grows'), task('a', { status: 'complete' })] })
@@ -41,7 +41,7 @@ describe('a stream', () => {
     expect((await add({ chunks: chunk('x') })).error).toBe('message_not_in_streaming_state')
   })
 
-  test('lives five minutes, whatever is added, and can be changed only then', async () => {
+  test('ends after five minutes, even with appends, and can be updated only then', async () => {
     const { add, stop, shown, call, ts, clock } = await begun()
     const update = () => call('chat.update', { channel: 'C1', ts, text: 'whole' })
     await clock.advance(299_000)
@@ -57,7 +57,7 @@ describe('a stream', () => {
     expect(shown()).toMatchObject([{ text: 'whole' }])
   })
 
-  test('takes 11,000 bytes in all: titles once, details and output twice', async () => {
+  test('takes 11,000 bytes in total: titles count once, details and output twice', async () => {
     const { add, shown } = await begun({}, { chunks: chunk('é'.repeat(4000)) })
     expect((await add({ chunks: chunk('x'.repeat(3001)) })).error).toBe('msg_too_long')
     expect((await add({ chunks: [task('a', { details: 'x'.repeat(1500) })] })).error).toBe('msg_too_long')
@@ -65,7 +65,7 @@ describe('a stream', () => {
     expect(shown()[0]?.text).toHaveLength(4000)
   })
 
-  test('is of chunks or of text, from its beginning to its end', async () => {
+  test('takes either chunks or text, from start to end', async () => {
     const { add } = await begun()
     expect((await add({ markdown_text: 'x' })).error).toBe('streaming_mode_mismatch')
     expect((await add({ markdown_text: 'x', chunks: chunk('y') })).error).toBe('markdown_text_conflict')
@@ -76,7 +76,7 @@ describe('a stream', () => {
     expect((await text.add({ chunks: chunk('y') })).error).toBe('streaming_mode_mismatch')
   })
 
-  test('is for somebody, in a thread', async () => {
+  test('needs a thread, and in a channel also a recipient', async () => {
     const { call, slack } = await begun()
     const root = slack.say('C2', 'root')
     const begin = (fields: object) => call('chat.startStream', { channel: 'C2', chunks: chunk('x'), ...fields })
@@ -87,7 +87,7 @@ describe('a stream', () => {
     expect((await begin({ channel: 'D1', thread_ts: own })).ok).toBe(true)
   })
 
-  test('rings nobody, and yet what it names is counted, however it was cut', async () => {
+  test('does not notify, but its mentions are counted even when split', async () => {
     const { add, slack } = await begun()
     await add({ chunks: chunk(' <!chan') })
     expect(slack.mentions).toEqual([])
@@ -95,21 +95,21 @@ describe('a stream', () => {
     expect(slack.mentions).toEqual(['<!channel>'])
   })
 
-  test('names people in its tasks and its plan as well as in its text', async () => {
+  test('can mention people in its tasks and its plan as well as in its text', async () => {
     const { add, slack } = await begun()
     await add({ chunks: [task('a', { title: '<@U1>' }), task('b', { details: '<@U2>', output: '<@U3>' })] })
     await add({ chunks: [{ type: 'plan_update', title: '<!here>' }] })
     expect(slack.mentions).toEqual(['<@U1>', '<@U2>', '<@U3>', '<!here>'])
   })
 
-  test('ends in no state that sessions do not have', async () => {
+  test('cannot end with an unknown session status', async () => {
     const { stop, shown } = await begun()
     expect(await stop({ session_status: 'done' })).toMatchObject({ error: 'invalid_status' })
     expect(shown()).toMatchObject([{ isStreaming: true }])
   })
 })
 
-test('Stop ends the streams of a thread, and says so to whoever goes on', async () => {
+test('Stop ends the streams of a thread, and later calls get an error', async () => {
   const { add, stop, shown, slack, root } = await begun()
   expect(await slack.stop('C1', root)).toBe(false)
   expect([(await add({ chunks: chunk('x') })).error, (await stop()).error]).toEqual([
@@ -120,7 +120,7 @@ test('Stop ends the streams of a thread, and says so to whoever goes on', async 
   await expect(slack.stop('C2', '1')).rejects.toThrow(/no Stop button/)
 })
 
-test('a workspace may have no streams', async () => {
+test('a workspace can lack streams', async () => {
   const { started } = await begun({ features: { streams: false } })
   expect(started.error).toBe('feature_not_enabled')
 })

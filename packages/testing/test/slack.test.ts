@@ -9,7 +9,7 @@ const button = (label: string, value = 'v', id = label) => ({
 const actions = (...elements: readonly object[]) => [{ type: 'actions', elements }]
 
 describe('a call', () => {
-  test('needs the token, and a method that there is', async () => {
+  test('needs the token and a known method', async () => {
     const { call } = await workspace()
     expect(await call('auth.test')).toMatchObject({ ok: true, user_id: 'U0BOT' })
     expect(await call('auth.test', {}, 'xoxb-other')).toMatchObject({ ok: false, error: 'invalid_auth', status: 200 })
@@ -17,7 +17,7 @@ describe('a call', () => {
     expect(await call('chat.nothing')).toMatchObject({ error: 'unknown_method' })
   })
 
-  test('is in a channel that there is and that takes it', async () => {
+  test('needs a channel that exists and accepts it', async () => {
     const channels = [{ id: 'C1' }, { id: 'C2', isForeign: true }, { id: 'C3', isArchived: true }]
     const { call, slack } = await workspace({ channels })
     const post = (channel: string) => call('chat.postMessage', { channel, text: 'x' })
@@ -29,7 +29,7 @@ describe('a call', () => {
 })
 
 describe('a message', () => {
-  test('is on the screen, changed, and gone', async () => {
+  test('is shown, updated and deleted', async () => {
     const { call, slack } = await workspace()
     const { ts } = await call('chat.postMessage', { channel: 'C1', text: 'a &lt; b' })
     expect(slack.screen('C1')).toMatchObject([{ ts, text: 'a < b', mode: 'plain', fallback: 'a &lt; b' }])
@@ -40,14 +40,14 @@ describe('a message', () => {
     expect((await call('chat.update', { channel: 'C1', ts, text: 'x' })).error).toBe('message_not_found')
   })
 
-  test('of a person is none of the bot', async () => {
+  test('of a person cannot be updated or deleted by the bot', async () => {
     const { call, slack } = await workspace()
     const ts = slack.say('C1', 'mine')
     expect((await call('chat.update', { channel: 'C1', ts, text: 'x' })).error).toBe('cant_update_message')
     expect((await call('chat.delete', { channel: 'C1', ts })).error).toBe('cant_delete_message')
   })
 
-  test('is in the thread of a message that there is', async () => {
+  test('goes to the thread of an existing message', async () => {
     const { call, slack, clock } = await workspace()
     const root = slack.say('C1', 'root')
     const { ts } = await call('chat.postMessage', { channel: 'C1', thread_ts: root, text: 'a' })
@@ -61,7 +61,7 @@ describe('a message', () => {
     )
   })
 
-  test('rings in a thread and in private, once, and no more when it is changed', async () => {
+  test('notifies once in a thread and in private; an update does not notify', async () => {
     const { call, slack, clock } = await workspace()
     const root = slack.say('C1', 'root')
     await call('chat.postMessage', { channel: 'C1', text: 'to all' })
@@ -96,7 +96,7 @@ test.each<[string, object, string]>([
   ['a long value', { blocks: actions(button('x', 'v'.repeat(2001))) }, 'invalid_blocks'],
   ['two buttons of one id', { blocks: actions(button('a', 'v', 'id'), button('b', 'v', 'id')) }, 'invalid_blocks'],
   ['a select without options', { blocks: actions({ type: 'static_select', options: [] }) }, 'invalid_blocks'],
-])('no message is made of %s', async (_, fields, error) => {
+])('a message is rejected: %s', async (_, fields, error) => {
   const { call, slack } = await workspace()
   expect(await call('chat.postMessage', { channel: 'C1', ...fields })).toMatchObject({ ok: false, error })
   expect(slack.screen('C1')).toEqual([])
@@ -131,8 +131,8 @@ test.each<[string, object, number]>([
   expect(slack.mentions).toHaveLength(count)
 })
 
-describe('what is too often', () => {
-  test('is a message a second in a channel, and says when', async () => {
+describe('a rate limit', () => {
+  test('allows a message a second in a channel, and says when to retry', async () => {
     const { call, clock } = await workspace()
     const post = (channel: string) => call('chat.postMessage', { channel, text: 'x' })
     expect([(await post('C1')).ok, (await post('C2')).ok]).toEqual([true, true])
@@ -141,7 +141,7 @@ describe('what is too often', () => {
     expect((await post('C1')).ok).toBe(true)
   })
 
-  test('goes by the method in all channels', async () => {
+  test("counts a method's calls across all channels", async () => {
     const { call } = await workspace()
     const { ts } = await call('chat.postMessage', { channel: 'C1', text: 'x' })
     for (let count = 0; count < 50; count++) await call('chat.update', { channel: 'C1', ts, text: 'y' })
@@ -149,7 +149,7 @@ describe('what is too often', () => {
   })
 })
 
-test('a file comes in three steps, and its bytes to where nobody else knows', async () => {
+test('a file is uploaded in three steps, its bytes to a secret address', async () => {
   const { call, slack } = await workspace()
   const { upload_url: url, file_id: id } = await call('files.getUploadURLExternal', { filename: 'a.ts', length: '3' })
   const files = [{ id, title: 'a.ts' }]
@@ -165,7 +165,7 @@ test('a file comes in three steps, and its bytes to where nobody else knows', as
   })
 })
 
-test("what stands in a thread's head goes by itself, and with an answer", async () => {
+test("a thread's status is cleared after two minutes or by an answer", async () => {
   const { call, slack, clock } = await workspace()
   const root = slack.say('C1', 'root')
   const place = { channel_id: 'C1', thread_ts: root }
@@ -181,7 +181,7 @@ test("what stands in a thread's head goes by itself, and with an answer", async 
   expect((await call('agents.sessions.setStatus', { ...place, status: 'odd' })).error).toBe('invalid_status')
 })
 
-test('what a thread says that is done there may name people, too', async () => {
+test("a thread's status can mention people", async () => {
   const { slack, call } = await workspace()
   const thread_ts = slack.say('C1', 'root')
   await call('assistant.threads.setStatus', { channel_id: 'C1', thread_ts, status: 'asks <@U1>' })

@@ -12,7 +12,7 @@ const retryAfter = async (call: Promise<unknown>): Promise<number | undefined> =
 }
 
 describe('a private chat', () => {
-  test('takes a message every 1.1 s for as long as one likes', async () => {
+  test('takes a message every 1.1 s without end', async () => {
     const { telegram, api, clock } = await start()
     for (let each = 0; each < 50; each += 1) {
       await api.sendMessage(7, `${each}`)
@@ -21,7 +21,7 @@ describe('a private chat', () => {
     expect(telegram.screen(7)).toHaveLength(50)
   })
 
-  test('takes three at once, sends, edits and drafts together, and then says how long to wait', async () => {
+  test('takes three sends, edits and drafts at once, then says how long to wait', async () => {
     const { telegram, api, clock } = await start()
     await api.sendMessage(7, 'one')
     await api.editMessageText(7, 1, 'two')
@@ -34,19 +34,19 @@ describe('a private chat', () => {
     expect(telegram.calls.filter(({ status }) => status === 429)).toHaveLength(2)
   })
 
-  test('does not slow down another one', async () => {
+  test('does not slow down another chat', async () => {
     const { api } = await start()
     for (let each = 0; each < 4; each += 1) await refusal(api.sendMessage(7, 'x'))
     expect(await retryAfter(api.sendMessage(8, 'x'))).toBeUndefined()
   })
 
-  test('counts no call that the Bot API refuses by itself', async () => {
+  test('does not count calls that the Bot API rejects itself', async () => {
     const { api } = await start()
     for (let each = 0; each < 5; each += 1) await refusal(api.sendMessage(7, '<b', { parse_mode: 'HTML' }))
     expect(await retryAfter(api.sendMessage(7, 'x'))).toBeUndefined()
   })
 
-  test('has a budget of its own for "typing…"', async () => {
+  test('has a separate budget for "typing…"', async () => {
     const { api } = await start()
     for (let each = 0; each < 4; each += 1) await refusal(api.sendMessage(7, 'x'))
     for (let each = 0; each < 5; each += 1) expect(await retryAfter(api.sendChatAction(7, 'typing'))).toBeUndefined()
@@ -66,7 +66,7 @@ describe('a group', () => {
     expect(await retryAfter(api.sendMessage(-7, 'more'))).toBeUndefined()
   })
 
-  test('takes a message every 3.1 s for as long as one likes', async () => {
+  test('takes a message every 3.1 s without end', async () => {
     const { telegram, api, clock } = await start()
     for (let each = 0; each < 50; each += 1) {
       await api.sendMessage(-7, `${each}`)

@@ -5,7 +5,7 @@ const texts = (screen: readonly { readonly text: string; readonly isDraft: boole
   screen.map(({ text, isDraft }) => (isDraft ? `${text}…` : text))
 
 describe('a draft', () => {
-  test('is the last on the screen, silently, for 30 s after its last change', async () => {
+  test('is shown last and silently, for 30 s after its last change', async () => {
     const { telegram, api, clock } = await start()
     await api.sendMessage(7, 'before')
     await api.raw.sendMessageDraft({ chat_id: 7, draft_id: 5, text: '<b>be', parse_mode: 'HTML' }).catch(() => {})
@@ -20,7 +20,7 @@ describe('a draft', () => {
     expect(telegram.notifications(7)).toBe(1)
   })
 
-  test('goes with any message, of either side', async () => {
+  test('disappears with any message, from either side', async () => {
     const { telegram, api } = await start()
     await api.raw.sendMessageDraft({ chat_id: 7, draft_id: 5, text: 'one' })
     await api.sendMessage(7, 'a notice')
@@ -37,14 +37,14 @@ describe('a draft', () => {
     expect(texts(telegram.screen(7, 2))).toEqual(['elsewhere'])
   })
 
-  test('takes the place of another one', async () => {
+  test('replaces another draft', async () => {
     const { telegram, api } = await start()
     await api.raw.sendMessageDraft({ chat_id: 7, draft_id: 5, text: 'one' })
     await api.raw.sendMessageDraft({ chat_id: 7, draft_id: 6, text: 'two' })
     expect(texts(telegram.screen(7))).toEqual(['two…'])
   })
 
-  test('is for private chats, and has a number', async () => {
+  test('needs a private chat and an id other than 0', async () => {
     const { api } = await start()
     expect(await refusal(api.raw.sendMessageDraft({ chat_id: -7, draft_id: 1, text: 'x' }))).toBe(
       '400 Bad Request: TEXTDRAFT_PEER_INVALID',
@@ -52,7 +52,7 @@ describe('a draft', () => {
     expect(await refusal(api.raw.sendMessageDraft({ chat_id: 7, draft_id: 0, text: 'x' }))).toMatch(/^400 Bad Request/)
   })
 
-  test('is stopped by the person, who may keep what there is', async () => {
+  test('can be stopped by the person, and then be kept', async () => {
     const { telegram, api } = await start()
     await api.raw.sendMessageDraft({ chat_id: 7, draft_id: 5, text: 'one', can_stop: true })
     telegram.stopDraft(7)

@@ -17,14 +17,14 @@ test.each<[TelegramFault, string]>([
   expect(await refusal(api.sendMessage(7, 'two'))).toMatch('done')
 })
 
-test('accept-then-drop: it is posted, and the client cannot know', async () => {
+test('accept-then-drop: the message is posted, but the client gets no answer', async () => {
   const { telegram, api } = await start({ faults: [{ type: 'accept-then-drop' }] })
   expect(await refusal(api.sendMessage(7, 'one'))).toBe('no answer')
   expect(texts(telegram.screen(7))).toEqual(['one'])
   expect(telegram.calls).toMatchObject([{ ok: true, status: 200, fault: 'accept-then-drop' }])
 })
 
-test('a status of a call that is taken: it is posted, and the client cannot know', async () => {
+test('a status with isTaken: the message is posted, but the client gets an error', async () => {
   const { telegram, api } = await start({ faults: [{ type: 'status', code: 504, isTaken: true }] })
   expect(await refusal(api.sendMessage(7, 'one'))).toBe('504 Gateway Timeout')
   expect(texts(telegram.screen(7))).toEqual(['one'])
@@ -34,7 +34,7 @@ test('a status of a call that is taken: it is posted, and the client cannot know
 test.each([
   ['stall', []],
   ['accept-then-stall', ['one']],
-] as const)('%s: the client gives up by itself', async (type, screen) => {
+] as const)('%s: the client gets no answer until it gives up', async (type, screen) => {
   const { telegram } = await start({ faults: [{ type }] })
   const leave = new AbortController()
   const url = `${telegram.url}/bot${token}/sendMessage?chat_id=7&text=one`
@@ -45,7 +45,7 @@ test.each([
   expect(texts(telegram.screen(7))).toEqual(screen)
 })
 
-test('delay: it is taken and answered when the time has passed', async () => {
+test('delay: the call is executed and answered once the time has passed', async () => {
   const { telegram, api, clock } = await start({ faults: [{ type: 'delay', delayMs: 5000 }] })
   const sent = api.sendMessage(7, 'one')
   await until(() => clock.pending === 1)
@@ -54,7 +54,7 @@ test('delay: it is taken and answered when the time has passed', async () => {
   expect(await sent).toMatchObject({ text: 'one' })
 })
 
-test('rate-limited: the chat is frozen for as long, and no other', async () => {
+test('rate-limited: the chat alone is blocked for that time', async () => {
   const { telegram, api, clock } = await start({
     faults: [{ chatId: 7, type: 'rate-limited', retryAfterS: 600 }],
   })
@@ -67,7 +67,7 @@ test('rate-limited: the chat is frozen for as long, and no other', async () => {
   expect(texts(telegram.screen(7))).toEqual(['three'])
 })
 
-test('a fault befalls the calls that it names: the nth, and so many', async () => {
+test('a fault applies to the calls that it matches: the nth, the given number of times', async () => {
   const { telegram, api } = await start({
     faults: [
       { method: 'sendMessage', nth: 2, type: 'status', code: 500 },
@@ -84,7 +84,7 @@ test('a fault befalls the calls that it names: the nth, and so many', async () =
   expect(await refusal(api.deleteMessage(7, 1))).toBe('500 Internal Server Error')
 })
 
-test('closing breaks off what is still waiting, and leaves no timer', async () => {
+test('closing aborts pending calls and leaves no timer', async () => {
   const { telegram, api, clock } = await start({ faults: [{ type: 'delay', delayMs: 5000 }] })
   const waiting = [refusal(api.sendMessage(7, 'one')), refusal(api.getUpdates({ timeout: 30 }))]
   await until(() => clock.pending === 2)

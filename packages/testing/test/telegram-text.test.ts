@@ -28,7 +28,7 @@ describe('a text', () => {
     expect(await refusal(api.editMessageText(7, 1, 'x'.repeat(4097)))).toBe('400 Bad Request: message is too long')
   })
 
-  test('is not empty, nor white space alone, nor tags alone', async () => {
+  test('cannot be empty, only white space, or only tags', async () => {
     const { api } = await start()
     const empty = '400 Bad Request: message text is empty'
     expect(await refusal(api.sendMessage(7, ''))).toBe(empty)
@@ -36,7 +36,7 @@ describe('a text', () => {
     expect(await refusal(api.sendMessage(7, '<b> </b>', { parse_mode: 'HTML' }))).toBe(empty)
   })
 
-  test('has no half of a letter in it', async () => {
+  test('cannot contain half of a surrogate pair', async () => {
     const { telegram, api } = await start()
     const broken = '400 Bad Request: strings must be encoded in UTF-8'
     expect(await refusal(api.sendMessage(7, 'x\ud83d'))).toBe(broken)
@@ -45,7 +45,7 @@ describe('a text', () => {
     expect(telegram.screen(7)).toMatchObject([{ text: '👍' }])
   })
 
-  test('may come with its entities', async () => {
+  test('can be sent with its entities', async () => {
     const { telegram, api } = await start()
     await api.sendMessage(7, '  bold', { entities: [{ type: 'bold', offset: 2, length: 4 }] })
     expect(telegram.screen(7)).toMatchObject([{ text: 'bold', entities: [{ type: 'bold', offset: 0, length: 4 }] }])
@@ -54,13 +54,13 @@ describe('a text', () => {
     )
   })
 
-  test('in a mode that there is not is refused', async () => {
+  test('in an unknown mode is rejected', async () => {
     expect(await shown('a', 'Markdown')).toBe('400 Bad Request: unsupported parse_mode')
   })
 })
 
 describe('HTML', () => {
-  test('knows the tags of the Bot API', async () => {
+  test('supports the tags of the Bot API', async () => {
     expect(await html('<b>b</b><strong>b</strong><i>i</i><em>i</em><u>u</u><ins>u</ins>')).toEqual([
       'bbiiuu',
       ...['bold', 'bold', 'italic', 'italic', 'underline', 'underline'].map((type, at) => [type, 'bbiiuu'[at]]),
@@ -81,7 +81,7 @@ describe('HTML', () => {
     ])
   })
 
-  test('reads links, languages and what is nested', async () => {
+  test('reads links, languages and nesting', async () => {
     expect(await html('<a href="https://a.test/?x=1&amp;y=2">to <b>a</b></a>')).toEqual([
       'to a',
       ['text_link', 'to a', 'https://a.test/?x=1&y=2'],
@@ -94,12 +94,12 @@ describe('HTML', () => {
     ])
   })
 
-  test('marks nothing in code', async () => {
+  test('allows no formatting in code', async () => {
     expect(await html('<b>a <code>x <i>y</i></code></b>')).toEqual(['a x y', ['bold', 'a x y'], ['code', 'x y']])
     expect(await html('<pre><code><b>x</b></code></pre>')).toEqual(['x', ['pre', 'x']])
   })
 
-  test('knows four names of characters and all numbers', async () => {
+  test('knows four named entities and all numeric ones', async () => {
     expect(await html('&lt;b&gt; &amp;amp; &quot; &#65;&#x1F600; &nbsp; &')).toEqual(['<b> &amp; " A😀 &nbsp; &'])
   })
 
@@ -119,7 +119,7 @@ describe('HTML', () => {
 })
 
 describe('MarkdownV2', () => {
-  test('reads its marks', async () => {
+  test('reads its formatting', async () => {
     expect(await markdown('*b* _i_ __u__ ~s~ ||h|| `c` [l](https://a.test/\\))')).toEqual([
       'b i u s h c l',
       ['bold', 'b'],
@@ -154,7 +154,7 @@ describe('a rich message', () => {
     return refusal(api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: source } }))
   }
 
-  test('is shown as its Markdown, and can take the place of a text', async () => {
+  test('is shown as its Markdown, and can replace a text', async () => {
     const { telegram, api } = await start()
     await api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: '# One\n\n<unknown> **b**' } })
     await api.sendMessage(7, 'two')
@@ -181,7 +181,7 @@ describe('a rich message', () => {
     expect(await rich(block.repeat(most + 1))).toMatch('400 Bad Request: rich message has too many blocks')
   })
 
-  test('has 500 blocks at most, and a fence is one', async () => {
+  test('has 500 blocks at most, and a fence counts as one', async () => {
     expect(await rich(`\`\`\`\n${'# a\n\n'.repeat(600)}\`\`\`\n\nend`)).toMatch('done')
   })
 })

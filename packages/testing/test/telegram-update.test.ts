@@ -19,7 +19,7 @@ const startBot = async ({ telegram }: Started, prepare: (bot: Bot) => void): Pro
 }
 
 describe('a bot that polls', () => {
-  test('hears what people say, and answers', async () => {
+  test('receives what people say and answers', async () => {
     const started = await start()
     const { telegram } = started
     await startBot(started, (bot) => {
@@ -48,7 +48,7 @@ describe('a bot that polls', () => {
     expect(await press.settled).toMatchObject({ status: 'answered', text: 'Thanks Ann', isAlert: true, data: 'y' })
   })
 
-  test('is told once of each thing: an offset confirms', async () => {
+  test('gets each update once: an offset confirms', async () => {
     const { telegram, api } = await start()
     telegram.say(7, 'one')
     telegram.say(7, 'two')
@@ -59,7 +59,7 @@ describe('a bot that polls', () => {
     expect(await api.getUpdates({ offset: (second?.update_id ?? 0) + 1 })).toEqual([])
   })
 
-  test('waits for as long as it says', async () => {
+  test('waits for its timeout', async () => {
     const { telegram, api, clock } = await start()
     const heard = api.getUpdates({ timeout: 30 })
     await until(() => clock.pending === 1)
@@ -73,7 +73,7 @@ describe('a bot that polls', () => {
     expect(await quiet).toEqual([])
   })
 
-  test('is ended by another one', async () => {
+  test('is ended by another poll', async () => {
     const { telegram, api, clock } = await start()
     const first = refusal(api.getUpdates({ timeout: 30 }))
     await until(() => clock.pending === 1)
@@ -83,7 +83,7 @@ describe('a bot that polls', () => {
     expect(await second).toHaveLength(1)
   })
 
-  test('hears of what it allows', async () => {
+  test('gets only the updates that it allows', async () => {
     const { telegram, api } = await start()
     const said = telegram.say(7, 'hi')
     telegram.setReaction(7, said, ['👍'])
@@ -97,7 +97,7 @@ describe('a bot that polls', () => {
 })
 
 describe('a press', () => {
-  test('expires after 15 s, and cannot be answered then, nor twice', async () => {
+  test('can be answered once, within 15 s', async () => {
     const { telegram, api, clock } = await start()
     await api.sendMessage(7, 'Sure?', { reply_markup: new InlineKeyboard().text('Yes', 'y').text('No', 'n') })
     const tooOld = '400 Bad Request: query is too old and response timeout expired or query ID is invalid'
@@ -143,7 +143,7 @@ describe('a webhook', () => {
     return { heard, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/hook` }
   }
 
-  test('gets updates in order, with the secret', async () => {
+  test('receives updates in order, with the secret', async () => {
     const { telegram, api } = await start()
     const { heard, url } = await listen()
     telegram.say(7, 'one')
@@ -157,7 +157,7 @@ describe('a webhook', () => {
     expect(await api.getUpdates()).toMatchObject([{ message: { text: 'three' } }])
   })
 
-  test('that fails is tried again, later', async () => {
+  test('that fails is retried later', async () => {
     const { telegram, api, clock } = await start()
     const { heard, url } = await listen(2)
     await api.setWebhook(url, { secret_token: 's3cret' })
@@ -176,7 +176,7 @@ describe('a webhook', () => {
     expect(heard).toEqual(['one'])
   })
 
-  test('without the right secret gets nowhere', async () => {
+  test('with the wrong secret rejects its updates', async () => {
     const { telegram, api, clock } = await start()
     const { heard, url } = await listen()
     await api.setWebhook(url, { secret_token: 'wrong' })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { refusal, start, token } from './bot.ts'
 
 describe('a message', () => {
-  test('stands on the screen as it was sent', async () => {
+  test('is shown as it was sent', async () => {
     const { telegram, api } = await start()
     const sent = await api.sendMessage(7, 'Hello', {
       disable_notification: true,
@@ -36,7 +36,7 @@ describe('a message', () => {
     ])
   })
 
-  test('makes a sound unless it is silent; an edit makes none', async () => {
+  test('notifies unless it is silent; an edit does not', async () => {
     const { telegram, api } = await start()
     await api.sendMessage(7, 'loud')
     await api.sendMessage(7, 'quiet', { disable_notification: true })
@@ -44,7 +44,7 @@ describe('a message', () => {
     expect(telegram.notifications(7)).toBe(1)
   })
 
-  test('replies to one that is there, or may do without', async () => {
+  test('replies to a message that exists, or is allowed to go without', async () => {
     const { telegram, api } = await start()
     const asked = telegram.say(7, 'why?')
     await api.sendMessage(7, 'because', { reply_parameters: { message_id: asked } })
@@ -86,7 +86,7 @@ describe('a message', () => {
     )
   })
 
-  test('goes to a topic that there is', async () => {
+  test('goes to a topic that exists', async () => {
     const { telegram, api } = await start({ chats: [{ id: -5, type: 'supergroup', topics: [10, 11] }] })
     await api.sendMessage(-5, 'ten', { message_thread_id: 10 })
     await api.sendMessage(-5, 'eleven', { message_thread_id: 11 })
@@ -99,7 +99,7 @@ describe('a message', () => {
 })
 
 describe('an edit', () => {
-  test('changes the message, and takes the buttons away that it does not name', async () => {
+  test('changes the message, and removes the buttons unless it names them', async () => {
     const { telegram, api } = await start()
     await api.sendMessage(7, 'one', { reply_markup: new InlineKeyboard().text('Yes', 'y') })
     const edited = await api.editMessageText(7, 1, '<b>two</b>', { parse_mode: 'HTML' })
@@ -107,7 +107,7 @@ describe('an edit', () => {
     expect(telegram.screen(7)).toMatchObject([{ text: 'two', buttons: [], editedTimes: 1, mode: 'HTML' }])
   })
 
-  test('that changes nothing a person sees is refused', async () => {
+  test('that changes nothing visible is rejected', async () => {
     const { telegram, api } = await start()
     await api.sendMessage(7, 'one')
     expect(await refusal(api.editMessageText(7, 1, '<i></i>one ', { parse_mode: 'HTML' }))).toMatch(
@@ -117,7 +117,7 @@ describe('an edit', () => {
     expect(telegram.screen(7)[0]?.editedTimes).toBe(1)
   })
 
-  test('finds neither what was deleted nor what is not its own', async () => {
+  test('fails for a deleted message, and for one of a person', async () => {
     const { telegram, api } = await start()
     await api.sendMessage(7, 'one')
     telegram.remove(7, 1)
@@ -128,7 +128,7 @@ describe('an edit', () => {
 })
 
 describe('a chat', () => {
-  test('loses what is deleted, once, and not after two days', async () => {
+  test('lets the bot delete a message once, within two days', async () => {
     const { telegram, api, clock } = await start()
     await api.sendMessage(7, 'one')
     await api.sendMessage(7, 'two')
@@ -151,7 +151,7 @@ describe('a chat', () => {
     expect(telegram.typing(7)).toBe(false)
   })
 
-  test('takes one reaction of the bot, out of those that there are', async () => {
+  test('takes one reaction of the bot, from the allowed ones', async () => {
     const { telegram, api } = await start()
     const said = telegram.say(7, 'hi')
     await api.setMessageReaction(7, said, [{ type: 'emoji', emoji: '👀' }])
@@ -163,13 +163,13 @@ describe('a chat', () => {
     expect(telegram.screen(7)[0]?.reactions).toEqual([])
   })
 
-  test('is found when it is one of those given', async () => {
+  test('is found if it is one of those given', async () => {
     const { api } = await start({ chats: [{ id: 7 }] })
     expect(await api.getChat(7)).toEqual({ id: 7, type: 'private', first_name: 'Person' })
     expect(await refusal(api.sendMessage(8, 'x'))).toBe('400 Bad Request: chat not found')
   })
 
-  test('whose person has blocked the bot takes nothing', async () => {
+  test('whose person has blocked the bot rejects everything', async () => {
     const { telegram, api } = await start()
     telegram.block(7)
     expect(await refusal(api.sendMessage(7, 'x'))).toBe('403 Forbidden: bot was blocked by the user')
@@ -179,7 +179,7 @@ describe('a chat', () => {
 })
 
 describe('the server', () => {
-  test('knows its bot by the token, and no other', async () => {
+  test("accepts only its bot's token", async () => {
     const { telegram, api } = await start()
     expect(await api.getMe()).toMatchObject({ id: 42, is_bot: true })
     const stranger = new Api('42:guess', { apiRoot: telegram.url })
@@ -190,7 +190,7 @@ describe('the server', () => {
     })
   })
 
-  test('takes calls as JSON, as a form and in the address', async () => {
+  test('takes calls as JSON, as a form and in the URL', async () => {
     const { telegram } = await start()
     const url = `${telegram.url}/bot${token}/sendMessage`
     await fetch(url, { method: 'POST', body: new URLSearchParams({ chat_id: '7', text: 'form' }) })
@@ -202,7 +202,7 @@ describe('the server', () => {
     expect(telegram.screen(7).map(({ text }) => text)).toEqual(['form', 'parts', 'address'])
   })
 
-  test('without a feature knows no such method', async () => {
+  test('without a feature does not know its methods', async () => {
     const { telegram, api } = await start({ features: { richMessages: false, drafts: false } })
     const missing = '404 Not Found: method not found'
     expect(await refusal(api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: 'a' } }))).toBe(missing)
@@ -213,7 +213,7 @@ describe('the server', () => {
     expect([telegram.count('sendRichMessage'), telegram.count('sendMessage')]).toEqual([1, 1])
   })
 
-  test('keeps a list of calls, and tells who wants to hear of changes', async () => {
+  test('keeps a list of calls, and notifies observers of changes', async () => {
     const { telegram, api, clock } = await start()
     const changed: number[] = []
     const stop = telegram.observe((chatId) => changed.push(chatId))

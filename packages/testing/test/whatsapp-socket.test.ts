@@ -17,7 +17,7 @@ const statusOf = async (call: Promise<unknown>): Promise<unknown> =>
     (error: { output?: { statusCode?: number } }) => error.output?.statusCode,
   )
 
-test('a message of an id that is there already is no other message', async () => {
+test('a message with an id that was used is ignored', async () => {
   const { baileys, socket } = open()
   await socket.sendMessage(jid, { text: '*one*' }, { messageId: 'A' })
   await socket.sendMessage(jid, { text: 'two' }, { messageId: 'A' })
@@ -27,7 +27,7 @@ test('a message of an id that is there already is no other message', async () =>
 })
 
 describe('an edit', () => {
-  test('is shown for 15 min, and passed over in silence after that', async () => {
+  test('works for 15 min, and is silently ignored after that', async () => {
     const { clock, baileys, socket } = open()
     await socket.sendMessage(jid, { text: 'one' }, { messageId: 'A' })
     await clock.advance(900_000)
@@ -38,7 +38,7 @@ describe('an edit', () => {
     expect([baileys.lateEdits, baileys.notifications(jid)]).toEqual([['A'], 1])
   })
 
-  test('less than 3 s after another is refused', async () => {
+  test('less than 3 s after another is rejected', async () => {
     const { clock, socket } = open()
     await socket.sendMessage(jid, { text: 'one' }, { messageId: 'A' })
     await socket.sendMessage(jid, { text: 'two', edit: own('A') })
@@ -48,7 +48,7 @@ describe('an edit', () => {
     expect(await statusOf(socket.sendMessage(jid, { text: 'three', edit: own('A') }))).toBe('done')
   })
 
-  test('of what somebody else wrote does nothing', async () => {
+  test('to the message of a person does nothing', async () => {
     const { baileys, socket } = open()
     const id = baileys.say(jid, 'Mine')
     await socket.sendMessage(jid, { text: 'Yours', edit: own(id) })
@@ -57,7 +57,7 @@ describe('an edit', () => {
   })
 })
 
-test('a socket that is closed stays so, and says it as Baileys does', async () => {
+test('a closed socket stays closed, and fails the way Baileys does', async () => {
   const { baileys, socket } = open()
   const told: FakeSocketEvents['connection.update'][] = []
   socket.ev.on('connection.update', (update) => told.push(update))
@@ -76,7 +76,7 @@ test('a socket that is closed stays so, and says it as Baileys does', async () =
   ])
 })
 
-test('what is written while nobody is connected comes as history', async () => {
+test('messages written while disconnected arrive as history', async () => {
   const { baileys } = open()
   baileys.drop()
   baileys.say(jid, 'Anybody?')
@@ -91,7 +91,7 @@ test('what is written while nobody is connected comes as history', async () => {
   })
 })
 
-test('its own messages are told as history, too', async () => {
+test('its own messages also arrive as history', async () => {
   const { socket } = open()
   const told: FakeSocketEvents['messages.upsert'][] = []
   socket.ev.on('messages.upsert', (upsert) => told.push(upsert))
@@ -100,7 +100,7 @@ test('its own messages are told as history, too', async () => {
   expect(told).toMatchObject([{ type: 'append', messages: [{ key: { fromMe: true, id: 'A' } }] }])
 })
 
-test('who is named in a message is counted, and a quote without its words fails as the real one does', async () => {
+test('mentions are counted, and a quote without its text fails as in Baileys', async () => {
   const { baileys, socket } = open()
   await socket.sendMessage(group, { text: '@1', mentions: ['1@lid'] })
   await socket.sendMessage(group, { text: '@2', contextInfo: { mentionedJid: ['2@lid'] } })
@@ -114,13 +114,13 @@ test.each<[SocketFault, unknown, number]>([
   [{ type: 'drop' }, 428, 0],
   [{ type: 'unanswered' }, 408, 1],
   [{ type: 'accept-then-drop' }, 428, 1],
-])('%j ends so, and leaves so many messages', async (fault, status, count) => {
+])('%j fails with %j and leaves %i messages', async (fault, status, count) => {
   const { baileys, socket } = open([fault])
   expect(await statusOf(socket.sendMessage(jid, { text: 'one' }))).toBe(status)
   expect([baileys.screen(jid).length, baileys.isConnected]).toEqual([count, !fault.type.endsWith('drop')])
 })
 
-test('what is taken back or refused afterwards is gone, and told', async () => {
+test('a revoked or refused message disappears, with an event', async () => {
   const { baileys, socket } = open()
   const told: unknown[] = []
   socket.ev.on('messages.update', (updates) => told.push(...updates))

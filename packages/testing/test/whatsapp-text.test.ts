@@ -24,6 +24,6 @@ test.each<[string, readonly string[]]>([
   ['é*a*', ['é*a*']],
   ['(*a*)', ['(a)', 'bold a']],
   ['https://a.b/_c_', ['https://a.b/_c_']],
-])('%j reads so', (source, expected) => {
+])('%j reads %j', (source, expected) => {
   expect(read(source)).toEqual(expected)
 })

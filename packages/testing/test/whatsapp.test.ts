@@ -104,7 +104,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-test('a text is shown with its marks, and rings', async () => {
+test('a text is shown with its formatting, and notifies', async () => {
   const { whatsapp, send } = await start()
   const { body } = await send({ ...text('*Hello* there'), context: { message_id: 'wamid.x' } })
   expect(whatsapp.screen(ada)).toMatchObject([
@@ -118,22 +118,22 @@ test('a text is shown with its marks, and rings', async () => {
   expect(whatsapp.notifications(ada)).toBe(1)
 })
 
-describe('refused is', () => {
+describe('rejected:', () => {
   const row = (more: object = {}): object => ({ id: 'a', title: 'A', ...more })
   test.each<[string, object, number]>([
     ['a text of more than 4,096 units', text('x'.repeat(4097)), 131009],
     ['an empty text', text(' '), 131009],
     ['a fourth button', buttons(['a', 'b', 'c', 'd']), 131009],
     ['a long title', buttons(['x'.repeat(21)]), 131009],
-    ['a title that is there twice', buttons(['a', 'a']), 131009],
+    ['a repeated title', buttons(['a', 'a']), 131009],
     ['a long body above buttons', buttons(['a'], 'x'.repeat(1025)), 131009],
     ['an eleventh row', list(Array.from({ length: 11 }, (_, index) => row({ id: String(index) }))), 131009],
     ['a long row', list([row({ title: 'x'.repeat(25) })]), 131009],
     ['a long description', list([row({ description: 'x'.repeat(73) })]), 131009],
-    ['an id that is there twice', list([row(), row()]), 131009],
+    ['a repeated id', list([row(), row()]), 131009],
     ['a document that was never uploaded', { to: ada, type: 'document', document: { id: '5', filename: 'a' } }, 131009],
     ['a name where a number belongs', text('a', 'DE.123'), 131009],
-    ['what it does not know', { to: ada, type: 'sticker' }, 131009],
+    ['an unknown type', { to: ada, type: 'sticker' }, 131009],
   ])('%s', async (_, body, code) => {
     const { whatsapp, send } = await start()
     const answer = await send(body)
@@ -141,14 +141,14 @@ describe('refused is', () => {
     expect(whatsapp.screen(ada)).toEqual([])
   })
 
-  test('a wrong token, and a number of others', async () => {
+  test('a wrong token, and the number of another business', async () => {
     const { whatsapp, send } = await start()
     expect((await send(text('a'), { token: 'other' })).body.error?.code).toBe(190)
     expect((await send(text('a'), { path: '1/messages' })).body.error?.code).toBe(100)
     expect(whatsapp.calls).toEqual([])
   })
 
-  test('a second message within 6 s, and none after', async () => {
+  test('a second message within 6 s, but not after', async () => {
     const { clock, send, whatsapp } = await start()
     await send(text('one'))
     await clock.advance(5999)
@@ -160,13 +160,13 @@ describe('refused is', () => {
   })
 })
 
-test('an older server takes less above a list', async () => {
+test('an older server takes a shorter text above a list', async () => {
   const { send } = await start({ listBody: 1024 })
   const answer = await send(list([{ id: 'a', title: 'A' }], 'x'.repeat(1025)))
   expect(answer.body.error?.error_data?.details).toMatch(/max length: 1024/)
 })
 
-test('the webhook is asked for the challenge, and told what people do, signed', async () => {
+test('the webhook gets the challenge, then signed events of what people do', async () => {
   const started = await start()
   const { whatsapp, send } = started
   const { told } = await hookOf(started)
@@ -189,7 +189,7 @@ test('the webhook is asked for the challenge, and told what people do, signed', 
   await expect(whatsapp.setWebhook('http://127.0.0.1:1/', 'verify')).rejects.toThrow()
 })
 
-test('what the webhook does not take is told again', async () => {
+test('an event that the webhook rejects is sent again', async () => {
   const started = await start()
   const hook = await hookOf(started, 500)
   started.whatsapp.say(ada, 'Hi')
@@ -200,7 +200,7 @@ test('what the webhook does not take is told again', async () => {
   expect(hook.told).toHaveLength(2)
 })
 
-test('who has a name is named by it alone', async () => {
+test('a person with a username is identified by user id alone', async () => {
   const started = await start()
   const { told } = await hookOf(started)
   started.whatsapp.say('DE.123', 'Hi')
@@ -212,7 +212,7 @@ test('who has a name is named by it alone', async () => {
   expect((await started.send({ ...text('Hi'), to: undefined, recipient: 'DE.123' })).status).toBe(200)
 })
 
-test('after 24 h what is written is taken, and reported as failed; or refused at once', async () => {
+test('after 24 h a message is accepted and reported as failed, or rejected at once', async () => {
   const started = await start()
   const { whatsapp, clock, send } = started
   const { told } = await hookOf(started)
@@ -243,7 +243,7 @@ test('typing shows for 25 s, or until a message comes', async () => {
 test.each([
   ['refuse', 0],
   ['accept-then-drop', 1],
-] as const)('%s breaks the connection, and %i messages are there', async (type, count) => {
+] as const)('%s breaks the connection and leaves %i messages', async (type, count) => {
   const { whatsapp, send } = await start({ faults: [{ type, nth: 2 }] })
   expect((await send(text('to Bob', '491700000002'))).status).toBe(200)
   await expect(send(text('one'))).rejects.toThrow()
@@ -251,7 +251,7 @@ test.each([
   expect((await send(text('three', '491700000003'))).status).toBe(200)
 })
 
-test('people see changes, remove messages, and press what is there alone', async () => {
+test('people remove messages and press existing buttons only, and observers are notified', async () => {
   const { whatsapp, send } = await start()
   const seen: string[] = []
   const stop = whatsapp.observe((person) => seen.push(person))

@@ -194,7 +194,7 @@ describe('the channel', () => {
     baileys.say('status@broadcast', 'A story', { from: jid })
     baileys.say('1@newsletter', 'News')
     baileys.drop()
-    baileys.say(jid, 'While nobody was there')
+    baileys.say(jid, 'While disconnected')
     channel.setSocket(baileys.connect())
     await rest()
     expect(received.map((one) => one.type === 'text' && one.text)).toEqual(['Soon gone'])

@@ -200,7 +200,7 @@ test('equal permissions are answered together', async () => {
   await rest()
   const pending = replies[0]?.asks.filter(({ status }) => status === 'pending') ?? []
   const [first, ...others] = pending.filter((ask) => ask.type === 'permission')
-  if (!first) throw new Error('Nobody asks.')
+  if (!first) throw new Error('The reply has no ask.')
   const equal = others.filter((other) => other.patterns.join() === first.patterns.join())
   await opencode.answer(first, 'once')
   expect(equal.length).toBeGreaterThan(0)
@@ -217,7 +217,7 @@ test('an ask that is being answered takes no second answer', async () => {
   server.publish(server.types.indexOf('permission.asked') + 1)
   await rest()
   const [ask] = replies[0]?.asks ?? []
-  if (!ask) throw new Error('Nobody asks.')
+  if (!ask) throw new Error('The reply has no ask.')
   const answers = await Promise.allSettled([opencode.answer(ask, 'once'), opencode.answer(ask, 'always')])
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   expect(server.posts.filter((post) => post.startsWith('POST /permission/'))).toHaveLength(1)

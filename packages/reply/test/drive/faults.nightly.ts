@@ -32,7 +32,7 @@ test('of 100 commands on each of three versions that are allowed within 50 ms af
   expect(failures).toEqual([])
 })
 
-test(`${runs} live plans by chance from seed ${firstSeed} on, every 20th of which restarts the server`, {
+test(`${runs} live plans by chance from seed ${firstSeed} on; every 20th restarts the server`, {
   timeout: 3_600_000,
 }, async () => {
   const failures: string[] = []

@@ -113,7 +113,7 @@ export async function play(plan: Plan): Promise<Played> {
 
   async function reconnect(): Promise<void> {
     for (let tries = 0; tries < 40 && !server.isHeard; tries++) await clock.advance(1000, rest)
-    if (!server.isHeard) throw new Error(`${key}: nobody came back.`)
+    if (!server.isHeard) throw new Error(`${key}: the client did not reconnect.`)
   }
 
   /**

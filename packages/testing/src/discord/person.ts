@@ -44,7 +44,7 @@ export interface Person {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const somebody: DiscordUser = { id: '800000000000000001' }
+const defaultPerson: DiscordUser = { id: '800000000000000001' }
 
 export interface PersonOptions {
   readonly world: World
@@ -66,19 +66,19 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     { readonly channel: Channel; readonly from: DiscordUser; readonly message?: Fields }
   >()
   return {
-    say: (channelId, text, { from = somebody, replyTo } = {}) => {
+    say: (channelId, text, { from = defaultPerson, replyTo } = {}) => {
       const channel = channelOr(world, channelId)
       const reply = replyTo === undefined ? {} : { replyTo: postOr(channel, replyTo).id }
       return write(channel, { from, content: text, ...reply })
     },
-    forward: (channelId, { channelId: at, id }, { from = somebody } = {}) => {
+    forward: (channelId, { channelId: at, id }, { from = defaultPerson } = {}) => {
       const origin = channelOr(world, at)
       // A subset of its fields, without the author.
       const { content, timestamp, edited_timestamp, flags } = messageOf(postOr(origin, id), origin, world.me)
       const forwarded = { id, channelId: at, snapshot: { type: 0, content, timestamp, edited_timestamp, flags } }
       return write(channelOr(world, channelId), { from, content: '', forwarded })
     },
-    press: (channelId, messageId, button, { from = somebody } = {}) => {
+    press: (channelId, messageId, button, { from = defaultPerson } = {}) => {
       const channel = channelOr(world, channelId)
       const post = postOr(channel, messageId)
       const { customId } = buttonIn(post, button)
@@ -93,7 +93,7 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
       const submitted = { custom_id: modal.customId, components: filledIn(modal, values) }
       return act(channel, from, { type: 5, data: submitted, ...(message && { message }) })
     },
-    command: (channelId, name, values = [], { from = somebody } = {}) => {
+    command: (channelId, name, values = [], { from = defaultPerson } = {}) => {
       const options = values.map((value, index) => ({ name: `option-${index}`, type: 3, value }))
       const command = { id: world.nextId(), name, type: 1, options }
       return act(channelOr(world, channelId), from, { type: 2, data: command })

@@ -42,7 +42,7 @@ export interface SlackPeople {
   remove(channel: string, ts: string): void
 }
 
-const somebody: SlackPerson = { id: 'U1', name: 'Ada' }
+const defaultPerson: SlackPerson = { id: 'U1', name: 'Ada' }
 
 export function channelNamed(world: World, id: string): Channel {
   const channel = world.channel(id)
@@ -60,17 +60,17 @@ function postIn(channel: Channel, ts: string): Post {
 export function createPeople(world: World): SlackPeople {
   return {
     say,
-    press: (id, ts, label, { from = somebody } = {}) => {
+    press: (id, ts, label, { from = defaultPerson } = {}) => {
       const control = controlIn(id, ts, (one) => one.type === 'button' && one.label === label, `button "${label}"`)
       return act({ id, ts, from, control, value: control.value })
     },
-    choose: (id, ts, option, { from = somebody } = {}) => {
+    choose: (id, ts, option, { from = defaultPerson } = {}) => {
       const has = (one: SlackControl): boolean => one.options.some(({ label }) => label === option)
       const control = controlIn(id, ts, has, `option "${option}"`)
       const { value = '' } = control.options.find(({ label }) => label === option) ?? {}
       return act({ id, ts, from, control, value })
     },
-    view: (user = somebody.id) => world.views.get(user),
+    view: (user = defaultPerson.id) => world.views.get(user),
     submit,
     stop,
     remove: (id, ts) => {
@@ -81,7 +81,7 @@ export function createPeople(world: World): SlackPeople {
   }
 
   function say(id: string, words: string, options: SlackSay = {}): string {
-    const { from = somebody, mention = false, threadTs, forwards } = options
+    const { from = defaultPerson, mention = false, threadTs, forwards } = options
     const channel = channelNamed(world, id)
     const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
     const text = mention ? `<@${world.bot}> ${escaped(words)}` : escaped(words)
@@ -125,7 +125,7 @@ export function createPeople(world: World): SlackPeople {
 
   async function submit(
     answers: readonly (string | readonly string[])[],
-    { from = somebody }: SlackFrom = {},
+    { from = defaultPerson }: SlackFrom = {},
   ): Promise<boolean> {
     const view = world.views.get(from.id)
     if (!view) throw new TestingError('slack', `${from.id} has no dialog open.`)
@@ -143,7 +143,7 @@ export function createPeople(world: World): SlackPeople {
     }
   }
 
-  async function stop(id: string, threadTs: string, { from = somebody }: SlackFrom = {}): Promise<boolean> {
+  async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
     const channel = channelNamed(world, id)
     if (channel.sessions.get(threadTs) !== 'processing')
       throw new TestingError('slack', `Nothing is running in ${id}, ${threadTs}: there is no Stop button.`)

@@ -26,9 +26,7 @@ if (process.argv.includes('--bench')) {
 
 function install(folder, what) {
   if (timeOf(`${folder}/node_modules/.package-lock.json`) >= timeOf(`${folder}/package-lock.json`)) return
-  const isRepeatable = existsSync(join(root, folder, 'package-lock.json'))
-  const flags = ['--no-fund', '--no-audit', '--loglevel=error']
-  run(`Installing ${what}`, 'npm', [isRepeatable ? 'ci' : 'install', ...flags], folder)
+  run(`Installing ${what}`, 'npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], folder)
 }
 
 function build(names, what, args) {

@@ -14,7 +14,7 @@ test('the demo runs without a person: it answers a question with the first optio
   expect(out).toContain('✗ bash npm test · exit 1')
   expect(out).toContain('✓ bash npm test ')
   expect(out.trimEnd().split('\n').slice(-3)).toEqual([
-    '  npm start -- --url http://127.0.0.1:4096',
+    '  npx reply demo --url http://127.0.0.1:4096',
     '  npx reply watch --url http://127.0.0.1:4096',
     '  npx reply prompt "Why does the build fail?"',
   ])

@@ -81,6 +81,12 @@ export function doorsOf(name: string): readonly Door[] {
   })
 }
 
+/** What a package expects its user to install. */
+export function peersOf(name: string): readonly string[] {
+  const manifest: unknown = JSON.parse(readFileSync(join(home, 'packages', name, 'package.json'), 'utf8'))
+  return isRecord(manifest) && isRecord(manifest.peerDependencies) ? Object.keys(manifest.peerDependencies) : []
+}
+
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }

@@ -1,8 +1,9 @@
 export { systemClock, visible } from '@reply/core'
 export { inTurn } from './deliver/call-pacing.ts'
 export type { Priority } from './deliver/operation.ts'
-export { type ChatPace, createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
+export { type ChatPace, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
 export { telling } from './error.ts'
+export type { Answering, Inbound } from './inbound/inbound.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
 export {
   answerOnce,
@@ -19,12 +20,10 @@ export {
   type WebhookOptions,
   type WebhookRequest,
 } from './inbound/webhook.ts'
-export { closeMarkdown } from './markdown/close-markdown.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
 export { known, lex, type Token } from './markdown/markdown.ts'
-export type { Container, OpenBlocks } from './markdown/reopen-blocks.ts'
-export { type Slice, type SplitOptions, split } from './markdown/split.ts'
 export { type Table, tableText } from './markdown/table.ts'
+export type { Actor } from './port/actor.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'
 export type { Budget, ButtonLimits, Limits } from './port/limits.ts'
 export {
@@ -32,15 +31,20 @@ export {
   type Attachment,
   type Bubble,
   type Button,
+  type ChannelPort,
+  type Chat,
+  type ChatKind,
   type EditOptions,
   type Form,
   type FormQuestion,
+  type MessageRef,
   type NativeStream,
   PortError,
   type PortErrorOptions,
   type PortErrorType,
   type PostOptions,
   type PreviewStream,
+  type Render,
   type Rendered,
   type StreamPiece,
   type Task,

@@ -1,4 +1,4 @@
-export type { MayAnswer, TakenAsk } from './asks/answering.ts'
+export type { Found, MayAnswer, TakenAsk } from './asks/answering.ts'
 export type { AskInput, AskPress, AskText, Taken } from './asks/asks.ts'
 export type { Policy } from './config.ts'
 export type { Delivery } from './deliver/reconcile.ts'

@@ -1,4 +1,23 @@
-export { type Actor, type Answering, type AnswerOptions, answerWith, type Inbound, type Running } from '@reply/sink'
+export {
+  type Actor,
+  type Answering,
+  type AnswerOptions,
+  answerWith,
+  type Chat,
+  type Delivery,
+  type Inbound,
+  type LedgerStore,
+  type MayAnswer,
+  type MessageRef,
+  memoryStore,
+  type Policy,
+  type Running,
+  type Sink,
+  SinkError,
+  type SinkErrorType,
+  type Words,
+  words,
+} from '@reply/sink'
 export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 export type { SlackApi, SlackEnvelope, SlackFields, SlackResult, SlackSocket } from './api.ts'
 export { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'

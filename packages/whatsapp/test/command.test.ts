@@ -1,5 +1,5 @@
 import { words } from '@reply/sink'
-import { emptyLedger, layout } from '@reply/sink/testing'
+import { emptyLedger, layout } from '@reply/sink/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { permits, replyWith, viewOf } from '../../sink/test/make.ts'

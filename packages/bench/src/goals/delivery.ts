@@ -1,4 +1,4 @@
-import { closeMarkdown, split } from '@reply/sink/channel'
+import { closeMarkdown, split } from '@reply/sink/internal'
 import { renderHtml } from '@reply/telegram'
 import { telegram } from '../delivery/telegram.ts'
 import { timelineOf } from '../delivery/timeline.ts'

@@ -32,7 +32,9 @@ export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
  * - `unfit`: it waits for text, and this text does not answer it.
  */
 export interface Found {
+  /** How well the input fits the ask; see `Found`. */
   readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
+  /** The ask that the input may answer, as it is now. */
   readonly ask: Ask
   /** Takes the input for this ask in its current state: of several takes of an answer, one counts. */
   readonly take: () => TakenAsk

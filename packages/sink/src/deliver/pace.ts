@@ -42,9 +42,11 @@ export interface ChatPace {
   isFirst(topic: string): boolean
 }
 
+/** A permission that waits to be shown alone, because people answer it by text. */
 export interface Held {
-  /** In ms since the epoch. */
+  /** Since when it waits, in ms since the epoch. */
   readonly since: number
+  /** Its message is in the chat. */
   readonly isShown: boolean
 }
 

@@ -20,7 +20,7 @@ const STOP_MS = 5_000
 const FAREWELL = [
   'That was a scripted model on a real server.',
   'To use your own server, once `opencode serve` is running:',
-  `  npm start -- --url ${DEFAULT_URL}`,
+  `  npx reply demo --url ${DEFAULT_URL}`,
   `  npx reply watch --url ${DEFAULT_URL}`,
   '  npx reply prompt "Why does the build fail?"',
 ]

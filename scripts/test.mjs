@@ -1,0 +1,18 @@
+// `node scripts/test.mjs KIND [ARGUMENTS…]` runs the tests whose files end in `.KIND.ts`: full, nightly or matrix.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const [kind = 'test', ...rest] = process.argv.slice(2)
+
+if (!node(join(root, 'scripts/setup.mjs'))) process.exit(1)
+const isGreen = node(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...rest)
+// Writes down what a whole nightly or matrix run found, also when something failed.
+const isWritten = kind === 'full' || rest.length > 0 || node(join(root, 'scripts/compatibility.mjs'))
+process.exit(isGreen && isWritten ? 0 : 1)
+
+function node(script, ...args) {
+  const env = { ...process.env, REPLY_TESTS: kind }
+  return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit', env }).status === 0
+}

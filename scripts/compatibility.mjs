@@ -1,51 +1,57 @@
-// Copies the results of `npm run test:matrix` and `npm run test:nightly` into docs/compatibility.md, between its markers.
+// Copies the results of `npm run test:matrix` and `npm run test:nightly` into docs/compatibility.md, each table between
+// its markers. A table whose results are not all there stays as it is.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const page = new URL('../docs/compatibility.md', import.meta.url)
-const folder = new URL('../packages/reply/test/drive/matrix/results/', import.meta.url)
-const [start, end] = ['<!-- compatibility -->', '<!-- /compatibility -->']
+const matrix = new URL('../packages/reply/test/drive/matrix/', import.meta.url)
+const results = new URL('results/', matrix)
 
-if (!existsSync(folder)) {
-  console.error('No results: first run `npm run test:matrix` or `npm run test:nightly` to completion.')
-  process.exit(1)
-}
-
+const names = existsSync(results) ? readdirSync(results).filter((name) => name.endsWith('.json')) : []
+const read = (name) => JSON.parse(readFileSync(new URL(name, results), 'utf8'))
 const byVersion = (one, other) => one.version.localeCompare(other.version, 'en', { numeric: true })
-const read = (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8'))
-const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
-const results = names
-  .filter((name) => !name.startsWith('nightly'))
-  .map(read)
-  .sort(byVersion)
 
-const rows = results.map(({ version, scenarios, passed, leftOut, failed }) => {
-  const names = Object.keys(failed).map((name) => `\`${name}\``)
-  const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
-  return `| ${version} | ${scenarios}${missing} | ${passed} | ${names.join(', ') || 'none'} |`
-})
-const table =
-  rows.length === 0 ? [] : ['| OpenCode | scenarios | matches the server | differs |', '|---|---|---|---|', ...rows, '']
+function matrixTable() {
+  const played = names.filter((name) => !name.startsWith('nightly')).map(read)
+  const versions = readdirSync(matrix).filter((name) => name.endsWith('.matrix.ts'))
+  if (played.length < versions.length) return
+  const rows = played.sort(byVersion).map(({ version, scenarios, passed, leftOut, failed }) => {
+    const differing = Object.keys(failed).map((name) => `\`${name}\``)
+    const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
+    return `| ${version} | ${scenarios}${missing} | ${passed} | ${differing.join(', ') || 'none'} |`
+  })
+  return ['| OpenCode | scenarios | matches the server | differs |', '|---|---|---|---|', ...rows]
+}
 
 const nightly = [
   ['nightly-recorded.json', 'random fault plans on recordings'],
   ['nightly-live.json', 'random fault plans on a real server; every 20th kills and restarts it'],
   ['nightly-approvals.json', 'approvals within 50 ms after Stop, on 1.2.27, 1.14.41 and 1.18.33'],
 ]
-const lines = nightly
-  .filter(([name]) => names.includes(name))
-  .map(([name, what]) => {
+
+function nightlyTable() {
+  if (nightly.some(([name]) => !names.includes(name))) return
+  const rows = nightly.map(([name, what]) => {
     const { runs, failed, firstSeed } = read(name)
     const seeds = firstSeed === undefined ? '' : ` (seeds from ${firstSeed.toLocaleString('en')})`
     return `| ${what}${seeds} | ${runs.toLocaleString('en')} | ${failed} |`
   })
-const nights =
-  lines.length === 0 ? [] : ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...lines, '']
-
-const text = readFileSync(page, 'utf8')
-const [from, to] = [text.indexOf(start), text.indexOf(end)]
-if (from === -1 || to < from) {
-  console.error(`docs/compatibility.md has no markers for the table: add ${start} and ${end} where it belongs.`)
-  process.exit(1)
+  return ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...rows]
 }
-writeFileSync(page, `${text.slice(0, from + start.length)}\n${[...table, ...nights].join('\n')}${text.slice(to)}`)
-console.log([...table, ...nights].join('\n'))
+
+function replaced(text, marker, table) {
+  if (table === undefined) {
+    console.log(`docs/compatibility.md keeps its ${marker} table: only a whole \`npm run test:${marker}\` replaces it.`)
+    return text
+  }
+  const [start, end] = [`<!-- ${marker} -->`, `<!-- /${marker} -->`]
+  const [from, to] = [text.indexOf(start), text.indexOf(end)]
+  if (from === -1 || to < from) {
+    console.error(`docs/compatibility.md has no markers for the table: add ${start} and ${end} where it belongs.`)
+    process.exit(1)
+  }
+  console.log(table.join('\n'))
+  return `${text.slice(0, from + start.length)}\n${table.join('\n')}\n${text.slice(to)}`
+}
+
+const before = readFileSync(page, 'utf8')
+writeFileSync(page, replaced(replaced(before, 'matrix', matrixTable()), 'nightly', nightlyTable()))

@@ -1,3 +1,4 @@
+import { firstSeed } from '../../../scripts/first-seed.ts'
 import { playSeeds } from './seeds.ts'
 
-playSeeds({ first: Number(process.env.REPLY_SEED ?? 10_001), count: Number(process.env.REPLY_SINK_PLANS ?? 100_000) })
+playSeeds({ first: firstSeed('REPLY_SINK_SEED'), count: Number(process.env.REPLY_SINK_PLANS ?? 100_000) })

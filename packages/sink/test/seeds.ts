@@ -5,11 +5,11 @@ import { recordingsOf, type Timeline, timelinesOf } from './timeline.ts'
 const versions = ['1.18.33', '1.1.65']
 
 /**
- * Random plans, one per seed. A failure names its seed; `REPLY_SEED=<seed> REPLY_SINK_PLANS=1 npm run test:nightly`
- * replays it.
+ * Random plans, one per seed. A failure names its seed, and this replays it:
+ * `REPLY_TESTS=nightly REPLY_SINK_SEED=<seed> REPLY_SINK_PLANS=1 npx vitest run packages/sink/test/once.nightly.ts`.
  */
 export function playSeeds({ first, count }: { readonly first: number; readonly count: number }): void {
-  test(`${count} plans by chance from seed ${first} on show each reply once, or say what is not there`, {
+  test(`${count} random plans from seed ${first} on show each reply once, or report what is missing`, {
     timeout: 3_600_000,
   }, async () => {
     const timelines = await timelinesOfAll()

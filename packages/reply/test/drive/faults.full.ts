@@ -21,8 +21,6 @@ test('an abort that races the end settles the reply once, either way', async () 
   expect(await problemsOfRaces(faulty, eventsBefore)).toEqual([])
 })
 
-const firstSeed = Number(process.env.REPLY_SEED ?? 1)
-
-test(`40 random plans from seed ${firstSeed} on, 5 with a server restart, lose and duplicate nothing`, async () => {
-  expect(await problemsOfSeeds(faulty, { whole, first: firstSeed, count: 40, restarts: 5 })).toEqual([])
+test('40 random plans from seed 1 on, 5 with a server restart, lose and duplicate nothing', async () => {
+  expect(await problemsOfSeeds(faulty, { whole, first: 1, count: 40, restarts: 5 })).toEqual([])
 })

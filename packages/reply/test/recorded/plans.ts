@@ -14,11 +14,11 @@ export interface PlansOptions {
 }
 
 /**
- * Random plans, one per seed. A failure names its seed: `REPLY_SEED=<seed> REPLY_PLANS=1 npm run test:nightly` replays
- * it.
+ * Random plans, one per seed. A failure names its seed, and this replays it: `REPLY_TESTS=nightly
+ * REPLY_PLANS_SEED=<seed> REPLY_PLANS=1 npx vitest run packages/reply/test/recorded/plans.nightly.ts`.
  */
 export function playPlans({ first, count, note }: PlansOptions): void {
-  test(`${count} plans by chance from seed ${first} on lose nothing, double nothing and end once`, {
+  test(`${count} random plans from seed ${first} on lose nothing, duplicate nothing and end once`, {
     timeout: 3_600_000,
   }, async () => {
     const known = new Map<string, Expected>()

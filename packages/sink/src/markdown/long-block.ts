@@ -52,9 +52,9 @@ function pieceAt(
   { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
 ): Piece {
   const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
-  PLACE.lastIndex = start + leastPiece
-  const next = PLACE.exec(block)
-  const place = (next?.index ?? block.length) + 1
+  PLACE.lastIndex = leastPiece
+  const next = PLACE.exec(block.slice(start, start + mostPiece + longestMark))
+  const place = start + (next?.index ?? mostPiece) + 1
   if (place <= start + mostPiece && place < block.length - longestMark) {
     const found = readTo(place)
     const isHeading = next?.groups?.heading !== undefined

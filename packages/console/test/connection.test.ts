@@ -58,45 +58,45 @@ function outage(isShowing = false) {
   const said: string[] = []
   const state = { isShowing }
   const missed = (): string => ', nothing missed'
-  const heard = createConnectionNotice({
+  const notice = createConnectionNotice({
     clock,
     remark: (text) => said.push(text),
-    isSaid: () => state.isShowing,
+    isShowing: () => state.isShowing,
     missed,
   })
-  const fail = (type: ReplyErrorType) => heard.hear(new ReplyError(type, 'It failed.'), () => said.push(type))
-  return { ...heard, clock, said, fail, state }
+  const fail = (type: ReplyErrorType) => notice.onFailure(new ReplyError(type, 'It failed.'), () => said.push(type))
+  return { ...notice, clock, said, fail, state }
 }
 
 test('an idle watch reports once that the connection is lost, and when it is back', () => {
-  const { clock, said, tell } = outage()
-  tell('live')
-  tell('lost')
+  const { clock, said, onConnection } = outage()
+  onConnection('live')
+  onConnection('lost')
   clock.advance(3_000)
-  tell('live')
+  onConnection('live')
   expect(said).toEqual(['connection lost, reconnecting …', 'connection restored after 3.0s, nothing missed'])
 })
 
 test('failed attempts during an outage are not reported, other failures are', () => {
-  const { clock, said, tell, fail } = outage()
-  tell('lost')
+  const { clock, said, onConnection, fail } = outage()
+  onConnection('lost')
   fail('unreachable')
   fail('refused')
   clock.advance(5_000)
   expect(said).toEqual(['connection lost, reconnecting …', 'refused'])
-  tell('live')
+  onConnection('live')
   fail('unreachable')
   clock.advance(1_000)
   expect(said.at(-1)).toBe('unreachable')
 })
 
 test('a call that breaks off right before the connection is lost is not reported separately', () => {
-  const { clock, said, tell, fail } = outage()
+  const { clock, said, onConnection, fail } = outage()
   fail('unreachable')
   clock.advance(999)
   expect(said).toEqual([])
-  tell('lost')
-  tell('live')
+  onConnection('lost')
+  onConnection('live')
   clock.advance(5_000)
   expect(said).toHaveLength(2)
 })
@@ -110,27 +110,27 @@ test('after its end nothing more is reported', () => {
 })
 
 test('an outage that shown replies report is not reported again', () => {
-  const { clock, said, tell, fail } = outage(true)
-  tell('lost')
+  const { clock, said, onConnection, fail } = outage(true)
+  onConnection('lost')
   fail('unreachable')
   clock.advance(5_000)
-  tell('live')
+  onConnection('live')
   expect(said).toEqual([])
 })
 
 test('an outage that was reported here also ends here, whatever the return brought', () => {
-  const { said, tell, state } = outage()
-  tell('lost')
+  const { said, onConnection, state } = outage()
+  onConnection('lost')
   state.isShowing = true
-  tell('live')
+  onConnection('live')
   expect(said).toHaveLength(2)
 })
 
 test('nothing is promised if the replies that reported the loss were given up', () => {
-  const { clock, said, tell, state } = outage(true)
-  tell('lost')
+  const { clock, said, onConnection, state } = outage(true)
+  onConnection('lost')
   state.isShowing = false
   clock.advance(400_000)
-  tell('live')
+  onConnection('live')
   expect(said).toEqual([expect.stringMatching(/^connection restored after \S+( \S+)?$/)])
 })

@@ -154,7 +154,7 @@ test.each([
 test('a recording without a reply says so and succeeds', async () => {
   expect(await run('replay', file('empty.sse'))).toEqual({
     code: 0,
-    out: `${file('empty.sse')}: contains no reply\n`,
+    out: `${file('empty.sse')}: contains no replies\n`,
     err: '',
   })
 })

@@ -1,15 +1,14 @@
 import type { LostReason, Outcome, Todo } from '@reply/core'
 
 /**
- * Everything that a chat is told beside the agent's own text. Hosts can replace any of it, such as for another
- * language.
+ * All text that the sink posts besides the agent's own. Hosts can replace any of it, such as for another language.
  */
 export interface Words {
   /** Status: the model reasons. */
   thinking: string
   /** Status: the model writes text. */
   writing: string
-  /** Status: a run is at work, with nothing else to tell of it. */
+  /** Status: a run is at work, with nothing more specific to show. */
   working: string
   /** Status: the prompt was sent, and nothing has come yet. */
   waiting: string
@@ -119,7 +118,7 @@ export interface Words {
   title: string
   /** Heading of what a permission asks for, if what it would run is unknown. */
   patterns: string
-  /** Heading of what the tool tells of its call, if what it would run is unknown. */
+  /** Heading of what the tool reports about its call, if what it would run is unknown. */
   metadata: string
   /** Heading of a permission's detail that continues in another message. `isMidLine`: the cut is within a line. */
   goesOn: (label: string, isMidLine: boolean) => string

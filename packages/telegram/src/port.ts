@@ -180,7 +180,7 @@ export function createTelegramPort(
       const { InputFile } = await import('grammy')
       return new InputFile(bytes, name)
     } catch (cause) {
-      const cure = 'install grammy beside @reply/telegram, or give inputFile'
+      const cure = 'install grammy next to @reply/telegram, or give inputFile'
       throw new PortError('refused', `${name} can't be uploaded without grammY's InputFile: ${cure}.`, { cause })
     }
   }

@@ -6,11 +6,11 @@ import type { ProcessIO } from './process-io.ts'
 import { credentialsOf, type ServerOptions, urlOf } from './server-url.ts'
 
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
-  /** Whether replies are shown, which report a lost connection themselves. Default: none. */
+  /** Whether replies are shown; they report a lost connection themselves. Default: false. */
   readonly isShowing?: () => boolean
   /** What was missed in an outage, in words that begin with a comma or a semicolon. Default: nothing. */
   readonly missed?: () => string
-  /** Sees each failure first. Returns true if the failure is fully reported. */
+  /** Called first with each failure. Returns true if the failure is fully reported. */
   readonly onFailure?: (error: ReplyError) => boolean
 }
 
@@ -28,14 +28,14 @@ export async function openServer(
   const said = new Set<string>()
   // Failures before this are thrown; after closing they are dropped.
   let open = false
-  const outage = createConnectionNotice({ clock: io.clock, remark, isSaid: isShowing, missed })
+  const notice = createConnectionNotice({ clock: io.clock, remark, isShowing, missed })
 
   function onError(error: ReplyError): void {
     if (!open || onFailure?.(error)) return
-    outage.hear(error, () => tell(error))
+    notice.onFailure(error, () => report(error))
   }
 
-  function tell(error: ReplyError): void {
+  function report(error: ReplyError): void {
     const message = curedHere(error)
     if (said.has(message) || said.size >= 20) return
     said.add(message)
@@ -48,7 +48,7 @@ export async function openServer(
     onError,
     clock: io.clock,
     onFrame,
-    onConnection: outage.tell,
+    onConnection: notice.onConnection,
     ...(options.directory === undefined ? {} : { directory: options.directory }),
   })
 
@@ -62,7 +62,7 @@ export async function openServer(
 
   async function close(): Promise<void> {
     open = false
-    outage.stop()
+    notice.stop()
     await opencode.close()
   }
 

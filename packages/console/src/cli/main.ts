@@ -7,8 +7,8 @@ import type { ProcessIO } from './process-io.ts'
 import { createProgram } from './program.ts'
 
 /**
- * Runs the `reply` command with the arguments after its name, and returns its exit code. Writes only to the given
- * world.
+ * Runs the `reply` command with the arguments after its name, and returns its exit code. Reads and writes only through
+ * the given `ProcessIO`.
  */
 export async function main(args: readonly string[], given: ProcessIO): Promise<number> {
   const stdout = watchStdout(given)
@@ -32,7 +32,7 @@ async function run(args: readonly string[], io: ProcessIO): Promise<number> {
   }
 }
 
-/** The real process, as a world. */
+/** The real process. */
 export function processIO(): ProcessIO {
   // A closed stderr must not end the process.
   process.stderr.on('error', () => {})

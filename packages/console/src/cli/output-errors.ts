@@ -12,7 +12,7 @@ export function unwritable(what: string, cause: unknown): ConsoleError {
 }
 
 export interface Stdout {
-  /** The given world, but signals commands to leave when writing fails: SIGPIPE if the reader left, else SIGTERM. */
+  /** The given `ProcessIO`, but it signals commands to exit when writing fails: SIGPIPE if the reader left, else SIGTERM. */
   readonly io: ProcessIO
   /** Why some output was not written. Undefined if all was. Waits for pending writes. */
   failure(): Promise<ConsoleError | undefined>

@@ -23,7 +23,8 @@ Examples:
 
 Exit codes:
   0 completed   1 failed, stopped or aborted   2 usage error   3 timed out   4 lost
-  129, 141, 143   ended by SIGHUP, a closed pipe, SIGTERM; a reply that prompt started is aborted
+  130, 143, 129, 141   ended by a second Control-C, SIGTERM, SIGHUP, a closed pipe;
+                       a reply that prompt started is aborted
 
 Environment:
   OPENCODE_URL                                         the server, if --url is not given

@@ -5,32 +5,37 @@ import { RECONNECTING } from './status.ts'
 export interface ConnectionNoticeOptions {
   readonly clock: Clock
   readonly remark: (text: string) => void
-  /** Replies on show report the outage themselves, each for its own text. */
-  readonly isSaid: () => boolean
+  /** Whether replies are shown: they report the outage themselves, each for its own text. */
+  readonly isShowing: () => boolean
   /** What was missed in between, for the line that reports the reconnect. */
   readonly missed: () => string
 }
 
 /** Reports a lost connection and its return if no shown reply does. */
 export interface ConnectionNotice {
-  /** Takes what `onConnection` reports. */
-  tell(connection: 'live' | 'lost'): void
-  /** Calls `tell`, unless the failure belongs to an outage, or to one that is about to show. */
-  hear(error: ReplyError, tell: () => void): void
+  /** For `onConnection` of `connect`. */
+  onConnection(connection: 'live' | 'lost'): void
+  /** Calls `report`, unless the failure belongs to an outage or to one that begins within `graceMs`. */
+  onFailure(error: ReplyError, report: () => void): void
   /** Drops failures that may belong to an outage. */
   stop(): void
 }
 
-/** How long a call's failure may precede the stream's, in ms. */
-const foretellsMs = 1000
+/** How long a failed call waits for the stream to fail as well before it is reported, in ms. */
+const graceMs = 1000
 
-export function createConnectionNotice({ clock, remark, isSaid, missed }: ConnectionNoticeOptions): ConnectionNotice {
-  /** Failures that an outage may explain. */
+export function createConnectionNotice({
+  clock,
+  remark,
+  isShowing,
+  missed,
+}: ConnectionNoticeOptions): ConnectionNotice {
+  /** Cancels the reports of failures that an outage may explain. */
   const held = new Set<() => void>()
   let lost: { readonly at: number; readonly isMine: boolean } | undefined
 
   function lose(): void {
-    const isMine = !isSaid()
+    const isMine = !isShowing()
     stop()
     lost = { at: clock.now(), isMine }
     if (isMine) remark(RECONNECTING)
@@ -44,31 +49,31 @@ export function createConnectionNotice({ clock, remark, isSaid, missed }: Connec
     // Replies found just now ran during the outage, so they don't know of it.
     if (isMine) return remark(`${restored}${missed()}`)
     // Replies that reported the loss were given up meanwhile; their outcomes say what is missing.
-    if (!isSaid()) remark(restored)
+    if (!isShowing()) remark(restored)
   }
 
   function covers({ type }: ReplyError): boolean {
     return lost !== undefined && type === 'unreachable'
   }
 
-  function hear(error: ReplyError, tell: () => void): void {
+  function onFailure(error: ReplyError, report: () => void): void {
     if (covers(error)) return
-    if (error.type !== 'unreachable') return tell()
-    const stopOne = clock.after(foretellsMs, () => {
-      held.delete(stopOne)
-      tell()
+    if (error.type !== 'unreachable') return report()
+    const cancel = clock.after(graceMs, () => {
+      held.delete(cancel)
+      report()
     })
-    held.add(stopOne)
+    held.add(cancel)
   }
 
   function stop(): void {
-    for (const stopOne of held) stopOne()
+    for (const cancel of held) cancel()
     held.clear()
   }
 
   return {
-    tell: (connection) => (connection === 'lost' ? lose() : restore()),
-    hear,
+    onConnection: (connection) => (connection === 'lost' ? lose() : restore()),
+    onFailure,
     stop,
   }
 }

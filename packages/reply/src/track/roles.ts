@@ -28,7 +28,7 @@ export function roleIn(roles: MessageRoles, messageID: string): MessageRole | un
 }
 
 /**
- * How often a list was searched in vain. A read of a long session looks up each of its messages, several times per run.
+ * How often a list was searched without a result. A read of a long session looks up each of its messages, several times per run.
  */
 interface Search {
   readonly misses: number

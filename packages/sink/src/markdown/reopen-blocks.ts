@@ -1,10 +1,10 @@
 import { type Fence, known, lex, openFence, type Token } from './markdown.ts'
 
-/** The blocks that are open at the end of a slice, and go on in the next one. */
+/** Blocks that are open at the end of a slice and continue in the next one. */
 export interface OpenBlocks {
   /** Quotes and items of lists, from the outermost. */
   readonly containers: readonly Container[]
-  /** The open code block. Undefined: none. */
+  /** The open code block, if any. */
   readonly fence?: Fence | undefined
   /** The first two lines of a table. */
   readonly table?: string | undefined
@@ -15,14 +15,14 @@ export type Container =
   | { readonly type: 'quote' }
   | {
       readonly type: 'item'
-      /** `-`, or what follows the number. */
+      /** The bullet, or the character after the number. */
       readonly mark: string
       readonly number?: number | undefined
-      /** Columns before what is inside it. */
+      /** Columns before its content. */
       readonly width: number
     }
 
-/** How a slice begins, so that it is whole: `prefix` takes the place of its first `skip` units. */
+/** How to begin a slice so that it is complete Markdown: `prefix` replaces its first `skip` UTF-16 units. */
 export interface Reopening {
   readonly prefix: string
   readonly skip: number
@@ -30,13 +30,13 @@ export interface Reopening {
 
 const QUOTE: Container = { type: 'quote' }
 
-/** What a text needs to leave a block open. */
+/** A text that doesn't match leaves no block open. */
 const OPEN = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3})|\|/m
 
-/** What goes on with a table, bars or not; by its first letter alone, as the line may still grow. */
+/** A line that continues a table, with or without bars. Looks at its first character only: the line may still grow. */
 const ROW = /^ {0,3}[^\s#>*+\-\d`~<]/
 
-/** The blocks that are open at the end of a text. Undefined: none. */
+/** The blocks that are open at the end of a text. Undefined if there are none. */
 export function openBlocksOf(source: string): OpenBlocks | undefined {
   if (!OPEN.test(source)) return undefined
   const inked = source.trimEnd()
@@ -76,7 +76,7 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
   return containers.length === 0 ? undefined : { containers }
 }
 
-/** Makes the slice that begins with `text` whole. `midLine`: it begins within a line. */
+/** Completes the slice that begins with `text`. `midLine`: the slice begins within a line. */
 export function reopening(text: string, open: OpenBlocks | undefined, midLine: boolean): Reopening {
   if (open?.fence !== undefined) {
     const line = `${opened(open.containers)}${shortFence(open.fence)}\n`
@@ -96,13 +96,13 @@ export function reopening(text: string, open: OpenBlocks | undefined, midLine: b
   return itemReopening(text.slice(blank), blank, open.containers)
 }
 
-/** What has to follow a text for its fence to be closed. */
+/** The text to append to close an open fence; empty if none is open. */
 export function closingFence(open: OpenBlocks | undefined): string {
   if (open?.fence === undefined) return ''
   return `\n${continued(open.containers)}${open.fence.marker}`
 }
 
-/** The items that the first line is inside of are opened again; the item that it begins goes on counting. */
+/** Reopens the items that contain the first line. If the line begins an item, its number continues the list's. */
 function itemReopening(text: string, blank: number, containers: readonly Container[]): Reopening {
   const indent = /^ */.exec(text)?.[0].length ?? 0
   let depth = 0
@@ -140,7 +140,7 @@ function continued(containers: readonly Container[]): string {
   return containers.map((one) => (one.type === 'quote' ? '> ' : ' '.repeat(one.width))).join('')
 }
 
-/** The language alone: what else the line says may be as long as it likes. */
+/** Keeps only the language: the rest of the line has no maximum length. */
 function shortFence({ marker, opening: line }: Fence): string {
   const lang = line.slice(marker.length).trim().split(/\s/, 1)[0] ?? ''
   return lang.length > 32 ? marker : marker + lang

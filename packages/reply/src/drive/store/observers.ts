@@ -3,13 +3,17 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reply } from '../../reply.ts'
 
-export type Observe = (reply: Reply) => readonly ReplyObserver[]
+export type ObserversFor = (reply: Reply) => readonly ReplyObserver[]
 
 /**
  * Calls `observe` for a reply's observers. Returns none if it throws or returns no list, and drops values that aren't
  * observers. Reports both.
  */
-export function observersOf(observe: Observe | undefined, reply: Reply, onError: OnError): readonly ReplyObserver[] {
+export function observersOf(
+  observe: ObserversFor | undefined,
+  reply: Reply,
+  onError: OnError,
+): readonly ReplyObserver[] {
   try {
     return [...(observe?.(reply) ?? [])].filter((given) => {
       if (!isObserver(given)) onError(notAnObserver(given))

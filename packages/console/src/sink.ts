@@ -30,7 +30,7 @@ export interface ConsoleSinkOptions {
    * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
    */
   readonly asks?: 'wait' | 'reject'
-  /** Offer to allow a permission even if the server does not tell what it would run. Default: false. */
+  /** Offer to allow a permission even if the server does not say what it would run. Default: false. */
   readonly allowUnseen?: boolean
   /** Show the model's reasoning, dimmed. Default: false. */
   readonly reasoning?: boolean

@@ -34,9 +34,9 @@ export function dialogOf(form: Form): Component {
   const added = new Set(plans.flatMap((plan, at) => (takesWords(plan) ? [at] : [])).slice(0, room))
   room -= added.size
   const isLong = ({ question: { question } }: Plan): boolean => question.length > dialog.description
-  const told = new Set(plans.flatMap((plan, at) => (isLong(plan) ? [at] : [])).slice(0, room))
+  const quoted = new Set(plans.flatMap((plan, at) => (isLong(plan) ? [at] : [])).slice(0, room))
   const components = plans.flatMap((plan, at) => [
-    ...(told.has(at)
+    ...(quoted.has(at)
       ? [
           {
             type: kind.words,
@@ -46,7 +46,7 @@ export function dialogOf(form: Form): Component {
           },
         ]
       : []),
-    ...fieldsOf(plan, at, { isTold: told.has(at), hasWords: added.has(at) }),
+    ...fieldsOf(plan, at, { isQuoted: quoted.has(at), hasWords: added.has(at) }),
   ])
   return { custom_id: idOf(form.token), title: clipped(form.label, dialog.title), components }
 }
@@ -54,10 +54,10 @@ export function dialogOf(form: Form): Component {
 function fieldsOf(
   { question, selects }: Plan,
   at: number,
-  { isTold, hasWords }: { readonly isTold: boolean; readonly hasWords: boolean },
+  { isQuoted, hasWords }: { readonly isQuoted: boolean; readonly hasWords: boolean },
 ): readonly Component[] {
   const name = question.header || question.question
-  const isSaid = isTold || (question.question === name && name.length <= dialog.label)
+  const isSaid = isQuoted || (question.question === name && name.length <= dialog.label)
   const description = isSaid ? {} : { description: clipped(question.question, dialog.description) }
   const isRequired = !hasWords && selects.length === 1
   const labelled = (component: Component, label: string, more: Component = {}): Component => ({

@@ -26,7 +26,7 @@ export function kindOfChannel(type: number | undefined): ChatKind | undefined {
 }
 
 /**
- * Returns undefined if the interaction lacks the context. The channel type can't tell: direct messages between people
+ * Returns undefined if the interaction lacks the context. The channel type isn't enough: direct messages between people
  * have the same.
  */
 export function kindOfContext(context: number | undefined): ChatKind | undefined {

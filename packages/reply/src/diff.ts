@@ -1,9 +1,9 @@
 import { hasSameContent } from './ask/equal.ts'
 import type { Change } from './change.ts'
 import type { Part } from './part.ts'
-import { askAt, toldAs } from './reduce/ask.ts'
-import { tellChild } from './reduce/child.ts'
-import { indexOf, messageAt, tellChange, tellPart } from './reduce/part.ts'
+import { askAt, changeOfAsk } from './reduce/ask.ts'
+import { reportChild } from './reduce/child.ts'
+import { indexOf, messageAt, reportChange, reportPart } from './reduce/part.ts'
 import { partAt, partIn } from './reduce/parts.ts'
 import { same, sameButRaw, sameHead } from './reduce/same.ts'
 import { emptyReply } from './reduce/shape.ts'
@@ -19,13 +19,13 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   const changes: Change[] = []
   if (before.startedAt === undefined && after.startedAt !== undefined) changes.push({ type: 'replyStarted' })
   for (const message of before.messages)
-    if (messageAt(after.messages, message.id) === -1) tellRemoved(before, message, changes)
-  for (const [at, message] of after.messages.entries()) tellMessage(before, after, { message, at }, changes)
-  tellRun(before, after, changes)
-  tellChildren(before, after, changes)
+    if (messageAt(after.messages, message.id) === -1) reportRemoved(before, message, changes)
+  for (const [at, message] of after.messages.entries()) reportMessage(before, after, { message, at }, changes)
+  reportRun(before, after, changes)
+  reportChildren(before, after, changes)
   for (const ask of after.asks) {
     const known = before.asks[askAt(before.asks, ask.requestID)]
-    if (!known || known.status !== ask.status) changes.push(toldAs(ask))
+    if (!known || known.status !== ask.status) changes.push(changeOfAsk(ask))
     else if (ask.status === 'pending' && !hasSameContent(known, ask)) changes.push({ type: 'askChanged', ask })
   }
   if (before.connection !== after.connection) changes.push({ type: 'connectionChanged', connection: after.connection })
@@ -35,7 +35,7 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   return changes
 }
 
-function tellMessage(
+function reportMessage(
   before: Reply,
   after: Reply,
   { message, at }: { message: Message; at: number },
@@ -50,24 +50,24 @@ function tellMessage(
   }
   for (const [place, part] of message.parts.entries()) {
     const old = known && partIn(known, partAt(known, part.id))
-    tellOne(old, part, indexOf(after.messages, at, place), changes)
+    reportOne(old, part, indexOf(after.messages, at, place), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
     }
   }
 }
 
-function tellOne(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
+function reportOne(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
   if (old && sameButRaw<Part>(old, part)) return
   if (part.status === 'abandoned') {
     if (old) changes.push({ type: 'partRemoved', part, index, reason: 'abandoned' })
     return
   }
-  if (old) tellChange(old, part, index, changes)
-  else tellPart(part, index, changes)
+  if (old) reportChange(old, part, index, changes)
+  else reportPart(part, index, changes)
 }
 
-function tellRemoved(before: Reply, message: Message, changes: Change[]): void {
+function reportRemoved(before: Reply, message: Message, changes: Change[]): void {
   const at = messageAt(before.messages, message.id)
   for (const [place, part] of [...message.parts.entries()].toReversed()) {
     changes.push({ type: 'partRemoved', part, index: indexOf(before.messages, at, place), reason: 'reverted' })
@@ -75,7 +75,7 @@ function tellRemoved(before: Reply, message: Message, changes: Change[]): void {
   changes.push({ type: 'messageRemoved', messageID: message.id })
 }
 
-function tellRun(before: Reply, after: Reply, changes: Change[]): void {
+function reportRun(before: Reply, after: Reply, changes: Change[]): void {
   if (!same(before.usage, after.usage)) changes.push({ type: 'usageChanged', usage: after.usage })
   if (!same(before.todos, after.todos)) changes.push({ type: 'todosChanged', todos: after.todos })
   if (after.compaction && !same(before.compaction, after.compaction)) {
@@ -89,12 +89,12 @@ function tellRun(before: Reply, after: Reply, changes: Change[]): void {
   }
 }
 
-function tellChildren(before: Reply, after: Reply, changes: Change[]): void {
+function reportChildren(before: Reply, after: Reply, changes: Change[]): void {
   for (const [place, child] of after.children.entries()) {
     const known = before.children[place]
     const old = known?.reply.sessionID === child.reply.sessionID ? known : undefined
     if (!old) changes.push({ type: 'childStarted', child })
     const unborn = { ...emptyReply(child.reply.sessionID), startedAt: child.reply.startedAt, title: child.reply.title }
-    for (const change of diff(old?.reply ?? unborn, child.reply)) tellChild(child, change, changes)
+    for (const change of diff(old?.reply ?? unborn, child.reply)) reportChild(child, change, changes)
   }
 }

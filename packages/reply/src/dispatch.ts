@@ -57,7 +57,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     // An observer that is added during dispatch has already received the whole step.
     const present = observers
     for (const change of step.changes) {
-      if (isHeard(present, change.type)) tell(present, change.type, observationOf(change, step))
+      if (isHeard(present, change.type)) notify(present, change.type, observationOf(change, step))
     }
   }
 
@@ -65,13 +65,13 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     try {
       for (const observer of present) if (observer[type]) return true
     } catch {
-      // Even reading a method may throw; `tell` reads it again and reports the error.
+      // Even reading a method may throw; `notify` reads it again and reports the error.
       return true
     }
     return emitter.all.has(type)
   }
 
-  function tell<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
+  function notify<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
     for (const observer of present) {
       try {
         const methods: Methods = observer

@@ -92,7 +92,7 @@ export interface ToolState {
   readonly output?: string | undefined
   /** Why it failed, as the model receives it. Set once the status is `error`. */
   readonly error?: string | undefined
-  /** What the tool tells besides its output, such as a diff or an exit code. May change while it runs. */
+  /** What the tool reports besides its output, such as a diff or an exit code. May change while it runs. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** When the tool began, in ms since the epoch by the server's clock. Absent while `pending`. */
   readonly startedAt?: number | undefined
@@ -150,7 +150,7 @@ export interface SnapshotPart extends PartFields {
 /** In a prompt: a task for a sub-agent, as a slash command with `subtask` sends it. */
 export interface SubtaskPart extends PartFields {
   readonly type: 'subtask'
-  /** What the sub-agent is told. */
+  /** The prompt of the sub-agent. */
   readonly prompt: string
   /** The task in a few words. */
   readonly description: string

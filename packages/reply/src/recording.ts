@@ -37,7 +37,7 @@ interface Opened {
  */
 export async function replay(recording: Recording, options: ReplayOptions = {}): Promise<readonly Reply[]> {
   const { onError, pace } = options
-  const tellError: OnError = (error) => onError?.(error)
+  const reportError: OnError = (error) => onError?.(error)
   const replies: Reply[] = []
   const opened = new Map<string, Opened[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
@@ -70,10 +70,10 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
         ),
       )
     }
-    for (const step of tracked.steps) tell(step)
+    for (const step of tracked.steps) notify(step)
   }
 
-  function tell(step: TrackedStep): void {
+  function notify(step: TrackedStep): void {
     const { reply } = step
     const current = openedOf(step) ?? (step.changes[0]?.type === 'replyStarted' ? open(step) : undefined)
     if (!current) return
@@ -89,7 +89,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     const dispatcher = createDispatcher({ onError })
     const next = { run, index: replies.push(reply) - 1, dispatcher }
     opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
-    for (const observer of observersOf(options.observe, reply, tellError)) dispatcher.observe(observer)
+    for (const observer of observersOf(options.observe, reply, reportError)) dispatcher.observe(observer)
     return next
   }
 

@@ -6,7 +6,15 @@ import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
 import { applyPart, growPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
-import { applyBusy, applyCompacted, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, tellError } from './reduce/run.ts'
+import {
+  applyBusy,
+  applyCompacted,
+  applyRetry,
+  isAtWorkBelow,
+  isOfChildren,
+  phaseOf,
+  reportError,
+} from './reduce/run.ts'
 import { same } from './reduce/same.ts'
 import { isFinished, sealParts, settle } from './reduce/settle.ts'
 import { withFields } from './reduce/shape.ts'
@@ -109,7 +117,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
     case 'retry':
       return applyRetry(reply, { attempt: event.attempt, message: event.message, nextAt: event.nextAt }, changes)
     case 'error': {
-      const failed = tellError(reply, event.error, changes)
+      const failed = reportError(reply, event.error, changes)
       // An error before anything ran is the end; nothing else will come.
       return reply.phase === 'waiting' ? settle(failed, { by: 'idle', at: event.at }, reduce, changes) : failed
     }
@@ -167,7 +175,7 @@ function reduceChild(child: Reply, event: SessionScopedEvent): Step {
   if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
     return reduce(child, event)
   const changes: Change[] = []
-  return { reply: tellError(child, event.error, changes), changes, raw: event.raw }
+  return { reply: reportError(child, event.error, changes), changes, raw: event.raw }
 }
 
 function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Change[]): Reply {

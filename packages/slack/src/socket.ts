@@ -32,7 +32,7 @@ const unauthorized: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Socket Mode: acknowledges each envelope at once and passes it on. It reconnects, because the client is told not to.
+ * Socket Mode: acknowledges each envelope at once and passes it on. It reconnects, because the client is set not to.
  */
 export function createListening({ socket, take, onError, clock }: SocketOptions): Listening {
   let [isOn, isWaiting] = [false, false]

@@ -26,7 +26,7 @@ const length = 100
 export function createStatus(options: StatusOptions): Status {
   const { call, channelId: channel_id, threadTs: thread_ts, features, clock } = options
   let isOn = false
-  let told = 0
+  let revision = 0
   let last = Promise.resolve()
   return {
     set,
@@ -38,13 +38,13 @@ export function createStatus(options: StatusOptions): Status {
   async function set(on: boolean, { doing }: Pick<TypingOptions, 'doing'>): Promise<void> {
     const isNew = on !== isOn
     isOn = on
-    told += 1
-    const turn = told
+    revision += 1
+    const turn = revision
     // Sequential: a slow call could otherwise arrive after the final one, and its status would stay.
     last = last.then(async () => {
-      if (isNew) await tellSession()
-      if (turn < told) return
-      await tell('statuses', { status: on ? clipped(quieted(doing ?? 'is working…'), length) : '' })
+      if (isNew) await sendSession()
+      if (turn < revision) return
+      await send('statuses', { status: on ? clipped(quieted(doing ?? 'is working…'), length) : '' })
     })
     await last
   }
@@ -52,15 +52,15 @@ export function createStatus(options: StatusOptions): Status {
   /**
    * Sends the current state. A missed end would leave the session shown as processing for an hour, so it is retried.
    */
-  async function tellSession(): Promise<void> {
-    const waitMs = await tell('sessions', { status: isOn ? 'processing' : 'active' })
-    if (waitMs !== undefined && !isOn) clock.after(waitMs, () => void tellSession())
+  async function sendSession(): Promise<void> {
+    const waitMs = await send('sessions', { status: isOn ? 'processing' : 'active' })
+    if (waitMs !== undefined && !isOn) clock.after(waitMs, () => void sendSession())
   }
 
   /**
    * Skips a missing or rate-limited feature. Returns the ms to wait if the call was skipped or refused for its rate.
    */
-  async function tell(feature: 'sessions' | 'statuses', fields: SlackFields): Promise<number | undefined> {
+  async function send(feature: 'sessions' | 'statuses', fields: SlackFields): Promise<number | undefined> {
     const known = features[feature]
     if (!known.has) return undefined
     const waitMs = known.restUntil - clock.now()

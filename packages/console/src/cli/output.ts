@@ -16,7 +16,7 @@ export interface OutputOptions {
   readonly changes?: boolean | undefined
   readonly reasoning?: boolean | undefined
   readonly plain?: boolean | undefined
-  /** Offer to allow a permission even if the server does not tell what it would run. */
+  /** Offer to allow a permission even if the server does not say what it would run. */
   readonly allowUnseen?: boolean | undefined
 }
 

@@ -17,15 +17,15 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   closed: true,
 }
 
-/** "Name: message" in one line, without a name that tells people nothing. */
+/** "Name: message" in one line, without a name that means nothing to people. */
 export function errorText(error: ReplyFailure | undefined): string {
   if (error === undefined) return 'the server gave no reason'
   const unknown = unknownSession(error)
   if (unknown !== undefined) return `no session ${unknown} on this server`
   const message = reasonText(error.message)
   if (message === '') return cleanLine(error.name)
-  const isTelling = error.name !== '' && error.name !== 'UnknownError' && !Object.hasOwn(OWN_NAMES, error.name)
-  return isTelling ? `${cleanLine(error.name)}: ${message}` : message
+  const isMeaningful = error.name !== '' && error.name !== 'UnknownError' && !Object.hasOwn(OWN_NAMES, error.name)
+  return isMeaningful ? `${cleanLine(error.name)}: ${message}` : message
 }
 
 // A line that begins with "at", or "at name (file:1:2)" if the lines were joined.

@@ -63,7 +63,7 @@ function endOf(part: ToolPart, reply: Reply): Line {
     return line(' · interrupted', 'yellow')
   }
   if (status === 'error') {
-    if (refusalOf(part, reply)) return line(` · rejected${toldReason(error)}`, 'yellow')
+    if (refusalOf(part, reply)) return line(` · rejected${feedbackOf(error)}`, 'yellow')
     if (isForbidden(part)) return line(' · denied by a rule', 'yellow')
     const reason = reasonText(error ?? '')
     return line(reason === '' ? ' · failed' : ` · ${reason.slice(0, 300)}`, 'red')
@@ -74,7 +74,7 @@ function endOf(part: ToolPart, reply: Reply): Line {
   return status === 'completed' && exit !== 0 ? line(` · exit ${exit}`, 'red') : []
 }
 
-/** A call completes even if its command failed; only its exit code tells. 0 if there is none. */
+/** A call completes even if its command failed; only its exit code shows that. 0 if there is none. */
 function exitOf({ state }: ToolPart): number {
   const exit = state.metadata?.exit
   return typeof exit === 'number' ? exit : 0
@@ -88,11 +88,11 @@ function isForbidden({ state }: ToolPart): boolean {
 }
 
 // Followed by the reason as it was typed; 1.2 sends it as JSON.
-const TOLD = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{"feedback":"((?:[^"\\]|\\.)*)"/s
+const FEEDBACK = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{"feedback":"((?:[^"\\]|\\.)*)"/s
 
 /** A person's reason for rejecting. Only the error text for the model contains it. */
-function toldReason(error: string | undefined): string {
-  const [, words, quoted = ''] = TOLD.exec(error ?? '') ?? []
+function feedbackOf(error: string | undefined): string {
+  const [, words, quoted = ''] = FEEDBACK.exec(error ?? '') ?? []
   const reason = cleanLine(words ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1'))
   return reason === '' ? '' : `: ${reason}`
 }

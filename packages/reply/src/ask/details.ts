@@ -20,9 +20,9 @@ export interface AskDetail {
 /** The details that a tool-specific layout made, and the input fields that they cover. */
 export interface Layout {
   readonly details: readonly AskDetail[]
-  readonly told: readonly string[]
+  readonly covered: readonly string[]
   /** Metadata strings that add nothing to the details. */
-  readonly toldMetadata?: readonly string[] | undefined
+  readonly coveredMetadata?: readonly string[] | undefined
 }
 
 /**
@@ -36,9 +36,9 @@ export interface Layout {
 export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
   const { call, metadata } = ask
   if (!call || !isShallow(call.input) || !isShallow(metadata)) return undefined
-  const { details, told, toldMetadata = [] } = layoutOf(ask, call.tool, call.input)
-  const own = [...details, ...fieldDetails(call.input, new Set(told))]
-  const known = new Set([...leavesOf(call.input), ...toldMetadata])
+  const { details, covered, coveredMetadata = [] } = layoutOf(ask, call.tool, call.input)
+  const own = [...details, ...fieldDetails(call.input, new Set(covered))]
+  const known = new Set([...leavesOf(call.input), ...coveredMetadata])
   const added = Object.entries(metadata).flatMap(([name, value]) => {
     const rest = same(value, call.input[name]) ? undefined : without(value, known)
     return rest === undefined ? [] : [[name, rest] as const]
@@ -59,30 +59,30 @@ function layoutOf({ metadata }: PermissionAsk, tool: string, input: Fields): Lay
     case 'patch':
       return editLayout(input, metadata)
     case 'webfetch':
-      return { details: detail('URL', textIn(input.url)), told: isText(input.url) ? ['url'] : [] }
+      return { details: detail('URL', textIn(input.url)), covered: isText(input.url) ? ['url'] : [] }
     default:
-      return { details: [], told: [] }
+      return { details: [], covered: [] }
   }
 }
 
 function bashLayout({ command, workdir }: Fields): Layout {
   const details: AskDetail[] = []
-  const told: string[] = []
+  const covered: string[] = []
   if (isText(command)) {
     details.push({ label: 'Command', format: 'code', language: 'bash', text: visible(command) })
-    told.push('command')
+    covered.push('command')
   }
   if (isText(workdir)) {
     details.push(...detail('Directory', workdir))
-    told.push('workdir')
+    covered.push('workdir')
   }
-  return { details, told }
+  return { details, covered }
 }
 
 /** One detail per field. Skips empty strings. */
-function fieldDetails(fields: Fields, told: ReadonlySet<string>): readonly AskDetail[] {
+function fieldDetails(fields: Fields, covered: ReadonlySet<string>): readonly AskDetail[] {
   return Object.entries(fields).flatMap(([name, value]) =>
-    told.has(name) || value === undefined ? [] : detail(visible(name), readable(value)),
+    covered.has(name) || value === undefined ? [] : detail(visible(name), readable(value)),
   )
 }
 

@@ -9,7 +9,7 @@ export function linesOf(text: string): readonly string[] {
  * Whether every line of a text is among the lines that a unified diff adds (or removes) and its context lines. A text
  * that is not whole may begin and end in mid-line.
  */
-export function tellsText(diff: string, sign: '+' | '-', text: string, { isWhole }: { isWhole: boolean }): boolean {
+export function coversText(diff: string, sign: '+' | '-', text: string, { isWhole }: { isWhole: boolean }): boolean {
   const pool = bodyOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
   const lines = linesOf(text)
   const whole = new Set(pool)
@@ -31,9 +31,9 @@ const diffLine = /^(?:[ +\-\\].*|@@ .*|Index: .*|={3,}|(?:diff|index|old|new|del
  * Whether each line that a diff adds or removes also occurs in the other text, ignoring indentation. False for a text
  * that has lines no diff has.
  */
-export function isToldBy(diff: string, told: string): boolean {
+export function isCoveredBy(diff: string, other: string): boolean {
   if (!diff.split('\n').every((line) => diffLine.test(line))) return false
-  const known = new Set(told.split('\n').map(bare))
+  const known = new Set(other.split('\n').map(bare))
   return bodyOf(diff).every((line) => (line[0] !== '+' && line[0] !== '-') || known.has(bare(line)))
 }
 

@@ -1,7 +1,7 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
 import { visible } from '../visible.ts'
 import type { AskDetail, Layout } from './details.ts'
-import { isToldBy, linesOf, tellsText } from './diff.ts'
+import { coversText, isCoveredBy, linesOf } from './diff.ts'
 
 /** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
 type Edit = { readonly title?: string | undefined } & (
@@ -18,18 +18,18 @@ export function editLayout(input: Fields, metadata: Fields): Layout {
   const path = textIn(input.filePath)
   const file = path === '' ? [] : [{ label: 'File', format: 'text', text: visible(path) } as const]
   const { edits, fields } = wantedOf(input, path)
-  const told = [...(path === '' ? [] : ['filePath']), ...fields]
+  const covered = [...(path === '' ? [] : ['filePath']), ...fields]
   const server = textIn(metadata.diff)
-  if (edits.length === 0) return { details: file, told }
-  if (server !== '' && edits.every((edit) => tells(server, edit))) {
-    return { details: [...file, diff('Change', server)], told, toldMetadata: toldDiffs(metadata, server) }
+  if (edits.length === 0) return { details: file, covered }
+  if (server !== '' && edits.every((edit) => covers(server, edit))) {
+    return { details: [...file, diff('Change', server)], covered, coveredMetadata: coveredDiffs(metadata, server) }
   }
   const own = edits.flatMap(diffOf).join('\n')
-  const isRepeated = server === '' || isToldBy(server, own)
+  const isRepeated = server === '' || isCoveredBy(server, own)
   return {
     details: [...file, diff('Change', own), ...(isRepeated ? [] : [diff("The server's diff", server)])],
-    told,
-    toldMetadata: [server, ...toldDiffs(metadata, `${own}\n${server}`)],
+    covered,
+    coveredMetadata: [server, ...coveredDiffs(metadata, `${own}\n${server}`)],
   }
 }
 
@@ -70,11 +70,11 @@ function isWhole(edit: unknown, path: string): boolean {
   })
 }
 
-function tells(server: string, edit: Edit): boolean {
+function covers(server: string, edit: Edit): boolean {
   if (edit.patch !== undefined) return false
   const { before, after } = edit
-  if (before === undefined) return tellsText(server, '+', after, { isWhole: true })
-  return tellsText(server, '-', before, { isWhole: false }) && tellsText(server, '+', after, { isWhole: false })
+  if (before === undefined) return coversText(server, '+', after, { isWhole: true })
+  return coversText(server, '-', before, { isWhole: false }) && coversText(server, '+', after, { isWhole: false })
 }
 
 /** Every line of both texts: the common beginning and end once, the rest as removed and added lines. */
@@ -99,15 +99,15 @@ function diffOf(edit: Edit): readonly string[] {
   ]
 }
 
-/** Finds the metadata's diffs, and its before/after files, whose changes `told` already covers. */
-function toldDiffs(metadata: Fields, told: string): readonly string[] {
+/** Finds the metadata's diffs, and its before/after files, whose changes `shown` already has. */
+function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
   const found: string[] = []
   const walk = (value: unknown): void => {
-    if (typeof value === 'string' && /^@@ /m.test(value) && isToldBy(value, told)) found.push(value)
+    if (typeof value === 'string' && /^@@ /m.test(value) && isCoveredBy(value, shown)) found.push(value)
     if (!isFields(value) && !Array.isArray(value)) return
     if (isFields(value) && typeof value.before === 'string' && typeof value.after === 'string') {
       const changes = diffOf({ before: value.before, after: value.after }).join('\n')
-      if (isToldBy(changes, told)) found.push(value.before, value.after)
+      if (isCoveredBy(changes, shown)) found.push(value.before, value.after)
     }
     for (const item of Object.values(value)) walk(item)
   }

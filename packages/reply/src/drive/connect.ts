@@ -38,7 +38,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   const onError = guardedOnError((error) => {
     if (!isClosed) given.onError(error)
   })
-  const told = {
+  const guardedOptions = {
     ...options,
     onFrame: guarded('onFrame', options.onFrame, onError),
     onConnection: guarded('onConnection', options.onConnection, onError),
@@ -73,7 +73,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
   const watching = createWatching({ engine, rest, places, reader, baseline, isLive, onError, directory, keepSettled })
   const connection = createConnection({
     address,
-    options: told,
+    options: guardedOptions,
     settings,
     engine,
     rest,

@@ -9,14 +9,14 @@ import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
 
 /** A repeated request changes nothing, unless its content changed: then a person would decide about something else. */
-export function applyAsked(reply: Reply, told: Ask, changes: Change[]): Reply {
-  const at = askAt(reply.asks, told.requestID)
+export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
+  const at = askAt(reply.asks, reported.requestID)
   const known = reply.asks[at]
-  const ask = withCall(reply, withDirectory(reply, told))
+  const ask = withCall(reply, withDirectory(reply, reported))
   if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
   // A withdrawn ask that turns out to be pending after all is asked again.
   if (known && known.status !== 'withdrawn') return reply
-  changes.push(toldAs(ask))
+  changes.push(changeOfAsk(ask))
   return withAsk(reply, at, ask)
 }
 
@@ -57,7 +57,7 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   const ask = known ?? unseenAsk(event, reply.directory)
   if (!ask) return reply
   const closed = closedAs(ask, event)
-  changes.push(toldAs(closed))
+  changes.push(changeOfAsk(closed))
   return withAsk(reply, at, closed)
 }
 
@@ -102,7 +102,7 @@ function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
 }
 
 /** The change that reports an ask in its current state. */
-export function toldAs(ask: Ask): Change {
+export function changeOfAsk(ask: Ask): Change {
   const { askedAt } = ask
   if (ask.status === 'withdrawn') return { type: 'askWithdrawn', ask }
   if (ask.type === 'permission') {

@@ -2,7 +2,7 @@ import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { ToolPart } from '../part.ts'
 import type { Child, Reply } from '../reply.ts'
-import { askAt, toldAs, withAsk } from './ask.ts'
+import { askAt, changeOfAsk, withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
 import { same } from './same.ts'
 import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
@@ -97,12 +97,12 @@ export function adoptChild(
   const child: Child = { ...before, agent: before.agent ?? step.reply.agent, reply: step.reply }
   const next = withChildren(reply, replaceAt(reply.children, place, child))
   if (step.changes.length === 0) return next
-  for (const change of step.changes) tellChild(child, change, changes)
+  for (const change of step.changes) reportChild(child, change, changes)
   return step.reply.asks === before.reply.asks ? next : withChildAsks(next, before.reply.asks, step.reply.asks, changes)
 }
 
 /** Reports a child's change to the parent's observers. */
-export function tellChild(child: Child, change: Change, changes: Change[]): void {
+export function reportChild(child: Child, change: Change, changes: Change[]): void {
   if (change.type === 'childChanged') changes.push(change)
   else if (change.type === 'replySettled') changes.push({ type: 'childSettled', child })
   else if (change.type !== 'replyStarted' && !isFromBelow(child, change))
@@ -122,7 +122,7 @@ function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask
     const own: Ask = { ...ask, path: [reply.sessionID, ...ask.path] }
     const place = askAt(next.asks, ask.requestID)
     const isKnown = next.asks[place]?.status === 'pending' && own.status === 'pending'
-    changes.push(isKnown ? { type: 'askChanged', ask: own } : toldAs(own))
+    changes.push(isKnown ? { type: 'askChanged', ask: own } : changeOfAsk(own))
     next = withAsk(next, place, own)
   }
   return next

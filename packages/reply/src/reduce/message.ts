@@ -4,7 +4,7 @@ import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { carryMessages, indexOf, messageAt } from './part.ts'
 import { withPartsOf } from './parts.ts'
-import { tellError } from './run.ts'
+import { reportError } from './run.ts'
 import { same, sameHead } from './same.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
@@ -25,7 +25,7 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   const finish = messages.at(-1)?.finish
   const error = before ? named.error : undefined
   const next = withFields(named, { messages, finish, error })
-  return message.error && !same(message.error, before?.error) ? tellError(next, message.error, changes) : next
+  return message.error && !same(message.error, before?.error) ? reportError(next, message.error, changes) : next
 }
 
 /** A stream that lags behind REST repeats the message's state from before it ended. */
@@ -61,7 +61,7 @@ function inserted(messages: readonly Message[], message: Message): readonly Mess
   return messages.toSpliced(before + 1, 0, message)
 }
 
-/** Removes a reverted message. The server doesn't report its parts, but observers are told about each. */
+/** Removes a reverted message. The server doesn't report its parts, but observers are notified of each. */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
     return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })

@@ -51,7 +51,7 @@ export function applyPart(
   const part = mergePart(before, incoming)
   if (part === before) return reply
   const index = indexOf(reply.messages, at, place)
-  tellChange(before, part, index, changes)
+  reportChange(before, part, index, changes)
   const next = withMessageAt(reply, at, withPart(message, place, part))
   return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
 }
@@ -65,7 +65,7 @@ interface Addition {
 function addPart(reply: Reply, at: number, { message, part, order }: Addition, changes: Change[]): Reply {
   const count = partCount(message)
   const place = order ? placeIn(message, part.id, order) : count
-  tellPart(part, indexOf(reply.messages, at, place), changes)
+  reportPart(part, indexOf(reply.messages, at, place), changes)
   if (place < count) {
     const next = withMessageAt(reply, at, withInsertedPart(message, place, part))
     return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
@@ -105,7 +105,7 @@ function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** Reports a new part to observers. */
-export function tellPart(part: Part, index: number, changes: Change[]): void {
+export function reportPart(part: Part, index: number, changes: Change[]): void {
   changes.push({ type: 'partAdded', part, index })
   if (part.type === 'tool') {
     changes.push({ type: 'toolProgressed', part, index, status: part.state.status, changed: 'status' })
@@ -120,7 +120,7 @@ function withStep(reply: Reply, usage: Usage, part: StepFinishPart, changes: Cha
 }
 
 /** Reports a changed part to observers. */
-export function tellChange(before: Part, part: Part, index: number, changes: Change[]): void {
+export function reportChange(before: Part, part: Part, index: number, changes: Change[]): void {
   if (before.status === 'abandoned' && part.status !== 'abandoned') {
     changes.push({ type: 'partAdded', part, index })
   } else if (part.type === 'tool') {

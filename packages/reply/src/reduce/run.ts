@@ -35,7 +35,7 @@ export function applyRetry(reply: Reply, retry: Retry, changes: Change[]): Reply
 }
 
 /** Reports an error once, even if both the session and the message carry it. */
-export function tellError(reply: Reply, error: ReplyFailure, changes: Change[]): Reply {
+export function reportError(reply: Reply, error: ReplyFailure, changes: Change[]): Reply {
   if (reply.error?.name === error.name && reply.error.message === error.message) return reply
   const text = error.message === '' ? error.name : `${error.name}: ${error.message}`
   changes.push({ type: 'sessionErrored', text, error })

@@ -31,7 +31,7 @@ export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
   if (by === 'lost') return 'lost'
   if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
-  // Idle during a pending retry means that the server was told to stop: it sends no other sign of that.
+  // Idle during a pending retry means that the server was asked to stop: it sends no other sign of that.
   if (reply.retry && by === 'idle' && !isThrough(reply.messages.at(-1))) return 'aborted'
   if (isHollow(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'

@@ -105,7 +105,7 @@ function knownOf(draft: Draft, path: readonly string[], sessionID: string): Know
   }
 }
 
-/** Leaves out messages at the end whose run can't be told yet. */
+/** Leaves out messages at the end whose run isn't known yet. */
 function withoutUnclear({ cell, isRoot, isOpen }: Known, read: SnapshotEvent): SnapshotEvent {
   const decided = withoutUndecided(read, (id) => roleIn(cell.roles, id) !== undefined)
   return { ...read, messages: isRoot || isOpen ? decided : untilNextRun(cell, decided) }

@@ -86,10 +86,10 @@ interface Known {
 export function knowable(expected: Picture, { got, sealed }: Known): Picture {
   if (!got) return expected
   // An idle in the gap and nothing stored: an abort then looks like the end of a server.
-  const isUntold = expected.outcome === 'aborted' && got.outcome === 'lost' && !expected.messages.some(hasEnded)
+  const isUnreported = expected.outcome === 'aborted' && got.outcome === 'lost' && !expected.messages.some(hasEnded)
   return {
     ...expected,
-    outcome: isUntold ? 'lost' : expected.outcome,
+    outcome: isUnreported ? 'lost' : expected.outcome,
     messages: expected.messages.map((message, index) => {
       const seen = got.messages[index]
       if (!seen || seen.id !== message.id) return message

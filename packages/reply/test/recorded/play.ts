@@ -249,9 +249,9 @@ function expectedFor(
   // So is a prompt that was reverted before the client could ask.
   if (scenario === 'revert' && (plan.attachAt ?? 0) === 0 && got.length < expected.length)
     return expected.filter(({ messages }) => messages.length > 0)
-  const isUntold = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
-  const due = isUntold ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
-  if ((plan.attachAt ?? 0) === 0 && !isUntold)
+  const isUnreported = scenario === 'unknown-model' && got.every(({ outcome }) => outcome !== 'failed')
+  const due = isUnreported ? expected.map((one): Picture => ({ ...one, outcome: 'completed' })) : expected
+  if ((plan.attachAt ?? 0) === 0 && !isUnreported)
     return got.length < due.length // A client that missed background sub-agents' work reads it as part of the reply that started them.
       ? due.filter((one) => !one.isOfChildren)
       : due

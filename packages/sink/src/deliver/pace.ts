@@ -21,7 +21,7 @@ export interface ChatPace {
    * is shown, which `undefined` reports.
    */
   claim(owner: object, since: number | undefined): void
-  /** Another owner's ask goes first, as it has waited longer. `onFree` tells when to look again. */
+  /** Another owner's ask goes first, as it has waited longer. `onFree` reports when to look again. */
   isBehind(owner: object): boolean
   /**
    * Registers an owner's permission that people answer by text: a chat and thread shows one at a time. Undefined: none.
@@ -29,7 +29,7 @@ export interface ChatPace {
   hold(owner: object, held: Held | undefined): void
   /**
    * Another owner's permission is answered first: one that is shown, else the one that has waited longest. `onFree`
-   * tells when to look again.
+   * reports when to look again.
    */
   isHeld(owner: object): boolean
   /** Starts a call and returns a function that ends it. Undefined while another call is in flight. */
@@ -38,7 +38,7 @@ export interface ChatPace {
   onFree(listener: () => void): void
   /** The platform asked to pause. */
   freeze(forMs: number, scope: 'chat' | 'client'): void
-  /** True the first time that this process asks for the topic: for things that a chat is told only once. */
+  /** True the first time that this process asks for the topic: for things that a chat is shown only once. */
   isFirst(topic: string): boolean
 }
 
@@ -65,7 +65,7 @@ interface ChatCalls extends Calls {
   /** When each owner's ask began to wait. */
   readonly claims: Map<object, number>
   readonly held: Map<object, Held & { readonly thread: string | undefined }>
-  /** Topics that the chat was already told. */
+  /** Topics that the chat was already shown. */
   readonly told: Set<string>
 }
 
@@ -100,7 +100,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       claim: (owner, since) => {
         const isOver = since === undefined && calls.claims.delete(owner)
         if (since !== undefined) calls.claims.set(owner, since)
-        if (isOver) tell(calls)
+        if (isOver) wake(calls)
       },
       isBehind: (owner) => {
         const [first] = [...calls.claims].toSorted(([, a], [, b]) => a - b)
@@ -109,7 +109,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       hold: (owner, held) => {
         const isOver = held === undefined && calls.held.delete(owner)
         if (held) calls.held.set(owner, { ...held, thread: place.thread })
-        if (isOver) tell(calls)
+        if (isOver) wake(calls)
       },
       isHeld: (owner) => {
         const here = [...calls.held].filter(([, { thread }]) => thread === place.thread)
@@ -127,7 +127,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
           note(calls, limits.perChat, now)
           if (limits.perClient) note(client, limits.perClient, now)
-          tell(calls)
+          wake(calls)
         }
       },
       onFree: (listener) => {
@@ -145,7 +145,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     calls.times = [...calls.times.filter((time) => time > now - perMs), now]
   }
 
-  function tell({ waiting }: ChatCalls): void {
+  function wake({ waiting }: ChatCalls): void {
     for (const listener of waiting.splice(0)) listener()
   }
 

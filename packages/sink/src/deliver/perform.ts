@@ -98,7 +98,7 @@ function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {
   return refs.findLast((ref) => ref !== undefined)
 }
 
-/** An error other than `PortError` doesn't tell whether the call was done, so it counts as ambiguous. */
+/** An error other than `PortError` doesn't say whether the call was done, so it counts as ambiguous. */
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error
   const words = error instanceof Error ? error.message : String(error)

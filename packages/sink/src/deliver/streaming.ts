@@ -3,7 +3,7 @@ import type { Slot } from '../layout/slot.ts'
 import { type Entry, openStream, type Sent, type ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StreamPiece } from '../port/port.ts'
-import { toldAs } from '../view/task.ts'
+import { taskKey } from '../view/task.ts'
 
 /**
  * What to do with an open stream:
@@ -52,5 +52,5 @@ export function sentOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent
 
 export function withTasks(ledger: Ledger, { flow }: Slot): Ledger {
   if (!flow || flow.tasks.length === 0) return ledger
-  return { ...ledger, told: [...ledger.told, ...flow.tasks.map(toldAs)] }
+  return { ...ledger, told: [...ledger.told, ...flow.tasks.map(taskKey)] }
 }

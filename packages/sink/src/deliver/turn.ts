@@ -27,11 +27,11 @@ export interface TurnOptions {
  * shows one permission at a time, as a "1" meant for another one would answer it.
  */
 export interface Turn {
-  /** Tells the other replies of the chat which permission waits here. */
+  /** Announces to the chat's other replies which permission waits here. */
   hold(reply: Reply, ledger: Ledger): void
   /** Another reply's permission is answered first. */
   isHeld(): boolean
-  /** Tells the other replies of the chat which ask waits to be shown here. */
+  /** Announces to the chat's other replies which ask waits to be shown here. */
   look(ledger: Ledger, slots: readonly Slot[], isHeldBack: boolean): void
   /** Whether the waiting ask has time for this many posts before it. */
   hasTimeFor(posts: number): boolean

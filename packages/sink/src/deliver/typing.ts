@@ -16,7 +16,7 @@ export interface TypingOptions {
 }
 
 /** Minimum time between two changes of the activity, in ms. */
-const tellMs = 5000
+const minChangeMs = 5000
 
 /** A notice is renewed this long before it expires, in ms. */
 const aheadMs = 1000
@@ -26,13 +26,13 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
   const { typingMs, typingTells } = port.limits
   let isOn = false
   let doing: string | undefined
-  let told = { doing, at: Number.NEGATIVE_INFINITY }
+  let sent = { doing, at: Number.NEGATIVE_INFINITY }
   let stopTimer = (): void => {}
   return { set }
 
   function set(on: boolean, now?: string): void {
     doing = now
-    if (on && isOn && typingTells && doing !== told.doing) return tell()
+    if (on && isOn && typingTells && doing !== sent.doing) return sendSoon()
     if (on === isOn || !port.typing || typingMs === undefined) return
     isOn = on
     stopTimer()
@@ -40,9 +40,9 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
     else send(false)
   }
 
-  /** Sends the new activity as soon as `tellMs` allows. */
-  function tell(): void {
-    const at = told.doing === undefined ? clock.now() : told.at + tellMs
+  /** Sends the new activity as soon as `minChangeMs` allows. */
+  function sendSoon(): void {
+    const at = sent.doing === undefined ? clock.now() : sent.at + minChangeMs
     stopTimer()
     stopTimer = clock.after(Math.max(0, at - clock.now()), renew)
   }
@@ -55,7 +55,7 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
   }
 
   function send(on: boolean): void {
-    told = { doing, at: clock.now() }
+    sent = { doing, at: clock.now() }
     port.typing?.(on, { chat, signal, ...(on && doing !== undefined && { doing }) }).catch(() => {
       // The next message shows the progress anyway.
     })

@@ -67,7 +67,7 @@ export interface AskFoot {
   readonly isAllowing: boolean
 }
 
-/** What the ledger tells a view about the screen. */
+/** What the ledger knows about the screen, for a view. */
 export interface Shown {
   /** The places of posted cards that stay, oldest first. */
   readonly breaks: readonly Break[]

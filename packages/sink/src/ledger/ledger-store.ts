@@ -18,7 +18,7 @@ export interface LedgerStorageOptions {
 
 export function createLedgerStorage({ store, onError }: LedgerStorageOptions): LedgerStorage {
   let last = Promise.resolve()
-  let isTold = false
+  let isReported = false
   return { load, write }
 
   async function load(key: string): Promise<Ledger> {
@@ -40,10 +40,10 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
   async function writeOne(key: string, text: string): Promise<void> {
     try {
       await store.write(key, text)
-      isTold = false
+      isReported = false
     } catch (cause) {
-      if (isTold) return
-      isTold = true
+      if (isReported) return
+      isReported = true
       const words = `The ledger ${key} could not be written: after a restart, what this chat shows would be unknown.`
       onError(new SinkError('store', words, { cause }))
     }

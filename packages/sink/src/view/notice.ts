@@ -11,18 +11,18 @@ const outputLength = 600
 /** One message for all calls that run or failed and were not reported yet, at most one per throttle interval. */
 export function noticeCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, shown, now } = options
-  const isTold = mode === 'live' ? policy.verbosity === 'verbose' : policy.verbosity !== 'quiet'
-  if (!isTold) return {}
+  const isShown = mode === 'live' ? policy.verbosity === 'verbose' : policy.verbosity !== 'quiet'
+  if (!isShown) return {}
   const calls = toolsOf(reply).filter((part) => isNews(part, options))
   if (calls.length === 0) return {}
   const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs
   if (now < due && reply.phase !== 'settled') return { nextAt: due }
   const source = calls.map((part) => lineOf(part, options)).join('\n')
-  const told = calls.map(tellingOf)
+  const told = calls.map(stateKey)
   return { card: { type: 'notice', key: noticeKey(shown.noticeCount), source, told } }
 }
 
-/** Without edits: tells that the agent still works, after a long silence. */
+/** Without edits: says that the agent still works, after a long silence. */
 export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, shown, now, words } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
@@ -35,12 +35,12 @@ export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
 
 function isNews(part: ToolPart, { shown, policy }: ViewOptions): boolean {
   const { status } = part.state
-  const isTelling =
+  const isReportable =
     status === 'running' || status === 'error' || (policy.verbosity === 'verbose' && status === 'completed')
-  return isTelling && part.tool !== 'todowrite' && part.tool !== 'question' && !shown.told.has(tellingOf(part))
+  return isReportable && part.tool !== 'todowrite' && part.tool !== 'question' && !shown.told.has(stateKey(part))
 }
 
-function tellingOf(part: ToolPart): string {
+function stateKey(part: ToolPart): string {
   return `${part.id}:${part.state.status}`
 }
 

@@ -4,8 +4,8 @@ import type { Endpoint } from './endpoint.ts'
 import type { Gateway } from './gateway.ts'
 import type { DiscordInteraction, Known } from './interaction.ts'
 import type { DiscordField, DiscordModal } from './modal.ts'
+import { type DiscordState, putPost } from './state.ts'
 import { channelOf, contextOf, gatewayFieldsOf, guildId, isOutside, messageOf, userOf } from './wire.ts'
-import { putPost, type World } from './world.ts'
 
 /** Which person acts. */
 export interface DiscordFrom {
@@ -47,19 +47,19 @@ type Fields = Readonly<Record<string, unknown>>
 const defaultPerson: DiscordUser = { id: '800000000000000001' }
 
 export interface PersonOptions {
-  readonly world: World
+  readonly state: DiscordState
   readonly gateway: Gateway
   readonly endpoint: Endpoint
 }
 
-export function channelOr(world: World, channelId: string): Channel {
-  const channel = world.channel(channelId)
+export function channelOr(state: DiscordState, channelId: string): Channel {
+  const channel = state.channel(channelId)
   if (!channel)
     throw new TestingError('discord', `There is no channel ${channelId}: add it to startDiscord's channels.`)
   return channel
 }
 
-export function createPerson({ world, gateway, endpoint }: PersonOptions): Person {
+export function createPerson({ state, gateway, endpoint }: PersonOptions): Person {
   /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
     string,
@@ -67,22 +67,22 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
   >()
   return {
     say: (channelId, text, { from = defaultPerson, replyTo } = {}) => {
-      const channel = channelOr(world, channelId)
+      const channel = channelOr(state, channelId)
       const reply = replyTo === undefined ? {} : { replyTo: postOr(channel, replyTo).id }
       return write(channel, { from, content: text, ...reply })
     },
     forward: (channelId, { channelId: at, id }, { from = defaultPerson } = {}) => {
-      const origin = channelOr(world, at)
+      const origin = channelOr(state, at)
       // A subset of its fields, without the author.
-      const { content, timestamp, edited_timestamp, flags } = messageOf(postOr(origin, id), origin, world.me)
+      const { content, timestamp, edited_timestamp, flags } = messageOf(postOr(origin, id), origin, state.me)
       const forwarded = { id, channelId: at, snapshot: { type: 0, content, timestamp, edited_timestamp, flags } }
-      return write(channelOr(world, channelId), { from, content: '', forwarded })
+      return write(channelOr(state, channelId), { from, content: '', forwarded })
     },
     press: (channelId, messageId, button, { from = defaultPerson } = {}) => {
-      const channel = channelOr(world, channelId)
+      const channel = channelOr(state, channelId)
       const post = postOr(channel, messageId)
       const { customId } = buttonIn(post, button)
-      const message = messageOf(post, channel, world.me)
+      const message = messageOf(post, channel, state.me)
       return act(channel, from, { type: 3, message, data: { custom_id: customId, component_type: 2 } })
     },
     submit: (opened, values) => {
@@ -95,19 +95,19 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
     },
     command: (channelId, name, values = [], { from = defaultPerson } = {}) => {
       const options = values.map((value, index) => ({ name: `option-${index}`, type: 3, value }))
-      const command = { id: world.nextId(), name, type: 1, options }
-      return act(channelOr(world, channelId), from, { type: 2, data: command })
+      const command = { id: state.nextId(), name, type: 1, options }
+      return act(channelOr(state, channelId), from, { type: 2, data: command })
     },
     remove: (channelId, messageId) => {
-      const channel = channelOr(world, channelId)
+      const channel = channelOr(state, channelId)
       channel.posts.delete(postOr(channel, messageId).id)
-      world.changed(channel)
+      state.changed(channel)
     },
     shut: (channelId, isClosed = true) => {
-      channelOr(world, channelId).isClosed = isClosed
+      channelOr(state, channelId).isClosed = isClosed
     },
     archive: (channelId) => {
-      channelOr(world, channelId).isArchived = true
+      channelOr(state, channelId).isArchived = true
     },
   }
 
@@ -117,21 +117,21 @@ export function createPerson({ world, gateway, endpoint }: PersonOptions): Perso
   ) {
     if (channel.kind === 'group')
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
-    const post = putPost(world, channel, { flags: 0, rows: [], components: [], files: [], ...said })
-    const event = { ...messageOf(post, channel, world.me), ...gatewayFieldsOf(channel, said.from) }
+    const post = putPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...said })
+    const event = { ...messageOf(post, channel, state.me), ...gatewayFieldsOf(channel, said.from) }
     gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })
     return post.id
   }
 
   function act(channel: Channel, from: DiscordUser, what: Fields): DiscordInteraction {
-    const id = world.nextId()
+    const id = state.nextId()
     const token = `interaction-token-${id}`
-    const known = world.interactions.open(id, token)
+    const known = state.interactions.open(id, token)
     const user = userOf(from)
     const isDirect = isOutside(channel)
     const who = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
     const interaction: Fields = {
-      ...{ id, token, version: 1, application_id: world.me.id, channel_id: channel.id, channel: channelOf(channel) },
+      ...{ id, token, version: 1, application_id: state.me.id, channel_id: channel.id, channel: channelOf(channel) },
       ...{
         context: contextOf(channel),
         app_permissions: '0',

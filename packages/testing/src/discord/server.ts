@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
 import { noPayload, type Payload, readPayload } from './payload.ts'
 import { Refusal, refusals } from './refusal.ts'
 import { type DiscordCallName, type Found, routeOf } from './routes/all.ts'
-import type { World } from './world.ts'
+import type { DiscordState } from './state.ts'
 
 /** A received call and its response. */
 export interface DiscordCall {
@@ -28,7 +28,7 @@ export interface DiscordCall {
 }
 
 export interface ServerOptions {
-  readonly world: World
+  readonly state: DiscordState
   readonly token: string
   readonly plan: DiscordFaultPlan
   readonly calls: DiscordCall[]
@@ -39,7 +39,7 @@ export interface ServerOptions {
 const page = '<html><body><h1>502 Bad Gateway</h1></body></html>'
 
 /** Discord's REST server, under `/api/v10`. */
-export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOptions): Server {
+export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOptions): Server {
   const server = createServer((request, response) => {
     // The client may disconnect while a response is being written.
     response.on('error', () => {})
@@ -65,7 +65,7 @@ export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOpti
     const { channelId } = found
     const fault = plan.next(name, channelId)
     const call: DiscordCall = {
-      ...{ at: world.clock.now(), name, channelId, body: payload.fields },
+      ...{ at: state.clock.now(), name, channelId, body: payload.fields },
       files: payload.files.map((file) => file.name),
       ...(fault && { fault: fault.type }),
     }
@@ -86,7 +86,7 @@ export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOpti
       case 'rate-limited': {
         const { retryAfterS, scope = 'user' } = fault
         const frozen = scope === 'global' ? 'global' : bucketName(found)
-        if (frozen) world.buckets.freeze(frozen, retryAfterS * 1000)
+        if (frozen) state.buckets.freeze(frozen, retryAfterS * 1000)
         return send(response, record(tooMany(retryAfterS * 1000, scope, scope === 'shared' ? 40062 : 0)))
       }
       case 'status': {
@@ -117,13 +117,13 @@ export function createRest({ world, token, plan, calls, gatewayUrl }: ServerOpti
 
   function runIn(found: Found, payload: Payload, method: string): Answer {
     const { route, ...place } = found
-    const now = world.clock.now()
-    const global = route.isOpen ? undefined : world.buckets.take('global', limits.global)
+    const now = state.clock.now()
+    const global = route.isOpen ? undefined : state.buckets.take('global', limits.global)
     if (global?.isEmpty) return tooMany(global.resetAfterMs, 'global')
-    const allowance = route.bucket && world.allowances[route.bucket]
-    const bucket = allowance && world.buckets.take(bucketName(found) ?? '', allowance)
+    const allowance = route.bucket && state.allowances[route.bucket]
+    const bucket = allowance && state.buckets.take(bucketName(found) ?? '', allowance)
     if (bucket?.isEmpty) return withBucket(tooMany(bucket.resetAfterMs, 'user'), bucket, now)
-    const answer = answerOf(() => route.run({ world, payload, method, ...place }))
+    const answer = answerOf(() => route.run({ state, payload, method, ...place }))
     return bucket ? withBucket(answer, bucket, now) : answer
   }
 }

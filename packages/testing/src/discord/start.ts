@@ -10,7 +10,7 @@ import { channelOr, createPerson, type Person } from './person.ts'
 import type { DiscordCallName } from './routes/all.ts'
 import { type DiscordMessage, screenOf } from './screen.ts'
 import { createRest, type DiscordCall } from './server.ts'
-import { createWorld } from './world.ts'
+import { createState } from './state.ts'
 
 /** The bot, its channels, and what goes wrong. */
 export interface DiscordOptions {
@@ -80,25 +80,25 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   const onChange = (channelId: string): void => {
     for (const observer of observers) observer(channelId)
   }
-  const world = createWorld({ clock, channels, allowances, nonceMs, onChange })
+  const state = createState({ clock, channels, allowances, nonceMs, onChange })
   let port = 0
   const gatewayUrl = (): string => `ws://127.0.0.1:${port}/gateway`
-  const gateway = createGateway({ token, me: world.me, url: gatewayUrl })
+  const gateway = createGateway({ token, me: state.me, url: gatewayUrl })
   const endpoint = createEndpoint(clock)
-  const server = createRest({ world, token, plan, calls, gatewayUrl })
+  const server = createRest({ state, token, plan, calls, gatewayUrl })
   server.on('upgrade', gateway.upgrade)
   port = await listen(server)
   return {
-    ...createPerson({ world, gateway, endpoint }),
+    ...createPerson({ state, gateway, endpoint }),
     url: `http://127.0.0.1:${port}/api`,
     token,
     calls,
     count: (name) => calls.filter((call) => call.name === name).length,
-    screen: (channelId) => screenOf(channelOr(world, channelId)),
-    threads: (channelId) => world.threads(channelId).map(({ id, name }) => ({ id, name })),
-    notifications: (channelId) => channelOr(world, channelId).loud,
-    rung: (channelId) => channelOr(world, channelId).rung,
-    typing: (channelId) => channelOr(world, channelId).typingUntil > clock.now(),
+    screen: (channelId) => screenOf(channelOr(state, channelId)),
+    threads: (channelId) => state.threads(channelId).map(({ id, name }) => ({ id, name })),
+    notifications: (channelId) => channelOr(state, channelId).loud,
+    rung: (channelId) => channelOr(state, channelId).rung,
+    typing: (channelId) => channelOr(state, channelId).typingUntil > clock.now(),
     invalidCalls: () => calls.filter(({ status, code }) => isInvalid(status) && code !== 40062).length,
     inject: (fault) => plan.add(fault),
     observe: (observer) => {
@@ -113,7 +113,7 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     signed: endpoint.signed,
     setEndpoint: endpoint.set,
     close: () => {
-      world.interactions.close()
+      state.interactions.close()
       gateway.close()
       return new Promise((resolve) => {
         server.close(() => resolve())

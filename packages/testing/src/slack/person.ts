@@ -3,10 +3,10 @@ import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
+import { putPost, replacePost, type SlackState } from './state.ts'
 import { isLive } from './stream.ts'
 import { type SlackView, stateOf } from './view.ts'
 import { actionBody, eventBody, submissionBody } from './wire.ts'
-import { putPost, replacePost, type World } from './world.ts'
 
 /** Which person acts. */
 export interface SlackFrom {
@@ -44,8 +44,8 @@ export interface SlackPeople {
 
 const defaultPerson: SlackPerson = { id: 'U1', name: 'Ada' }
 
-export function channelNamed(world: World, id: string): Channel {
-  const channel = world.channel(id)
+export function channelNamed(state: SlackState, id: string): Channel {
+  const channel = state.channel(id)
   if (!channel) throw new TestingError('slack', `There is no channel ${id}: add it to startSlack's channels.`)
   return channel
 }
@@ -57,7 +57,7 @@ function postIn(channel: Channel, ts: string): Post {
   throw new TestingError('slack', `${channel.id} shows no message ${ts}; it shows ${there}.`)
 }
 
-export function createPeople(world: World): SlackPeople {
+export function createPeople(state: SlackState): SlackPeople {
   return {
     say,
     press: (id, ts, label, { from = defaultPerson } = {}) => {
@@ -70,23 +70,23 @@ export function createPeople(world: World): SlackPeople {
       const { value = '' } = control.options.find(({ label }) => label === option) ?? {}
       return act({ id, ts, from, control, value })
     },
-    view: (user = defaultPerson.id) => world.views.get(user),
+    view: (user = defaultPerson.id) => state.views.get(user),
     submit,
     stop,
     remove: (id, ts) => {
-      const channel = channelNamed(world, id)
+      const channel = channelNamed(state, id)
       channel.posts.delete(postIn(channel, ts).ts)
-      world.changed(channel)
+      state.changed(channel)
     },
   }
 
   function say(id: string, words: string, options: SlackSay = {}): string {
     const { from = defaultPerson, mention = false, threadTs, forwards } = options
-    const channel = channelNamed(world, id)
+    const channel = channelNamed(state, id)
     const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
-    const text = mention ? `<@${world.bot}> ${escaped(words)}` : escaped(words)
+    const text = mention ? `<@${state.bot}> ${escaped(words)}` : escaped(words)
     const shown = { text: words, mode: 'plain', rows: [] } as const
-    const post = putPost(world, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
+    const post = putPost(state, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
     const message = {
       ...messageOf(post, channel, text),
       ...(forwards !== undefined && { attachments: [shared(forwards)] }),
@@ -98,7 +98,7 @@ export function createPeople(world: World): SlackPeople {
   }
 
   function tell(event: Readonly<Record<string, unknown>>): Promise<boolean> {
-    return world.delivery.send('events_api', eventBody(world, event))
+    return state.delivery.send('events_api', eventBody(state, event))
   }
 
   async function act(acting: {
@@ -109,17 +109,17 @@ export function createPeople(world: World): SlackPeople {
     readonly value: string
   }): Promise<boolean> {
     const { id, ts, from, control, value } = acting
-    const channel = channelNamed(world, id)
+    const channel = channelNamed(state, id)
     const trigger = triggerFor(from)
-    return await world.delivery.send(
+    return await state.delivery.send(
       'interactive',
-      actionBody(world, { channel, post: postIn(channel, ts), from, control, value, trigger }),
+      actionBody(state, { channel, post: postIn(channel, ts), from, control, value, trigger }),
     )
   }
 
   function triggerFor({ id }: SlackPerson): string {
-    const trigger = `${world.nextId('')}.trigger`
-    world.triggers.set(trigger, { user: id, until: world.clock.now() + limits.triggerMs })
+    const trigger = `${state.nextId('')}.trigger`
+    state.triggers.set(trigger, { user: id, until: state.clock.now() + limits.triggerMs })
     return trigger
   }
 
@@ -127,14 +127,14 @@ export function createPeople(world: World): SlackPeople {
     answers: readonly (string | readonly string[])[],
     { from = defaultPerson }: SlackFrom = {},
   ): Promise<boolean> {
-    const view = world.views.get(from.id)
+    const view = state.views.get(from.id)
     if (!view) throw new TestingError('slack', `${from.id} has no dialog open.`)
     try {
       const values = stateOf(view, answers)
-      world.views.delete(from.id)
-      return await world.delivery.send(
+      state.views.delete(from.id)
+      return await state.delivery.send(
         'interactive',
-        submissionBody(world, { view, from, values, trigger: triggerFor(from) }),
+        submissionBody(state, { view, from, values, trigger: triggerFor(from) }),
       )
     } catch (error) {
       if (error instanceof Refusal)
@@ -144,14 +144,14 @@ export function createPeople(world: World): SlackPeople {
   }
 
   async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
-    const channel = channelNamed(world, id)
+    const channel = channelNamed(state, id)
     if (channel.sessions.get(threadTs) !== 'processing')
       throw new TestingError('slack', `Nothing is running in ${id}, ${threadTs}: there is no Stop button.`)
-    const now = world.clock.now()
+    const now = state.clock.now()
     const streaming = [...channel.posts.values()].filter((post) => post.threadTs === threadTs && post.stream)
     const live = streaming.filter(({ stream }) => stream && isLive(stream, now))
     for (const post of live) {
-      if (post.stream) replacePost(world, channel, { ...post, stream: { ...post.stream, end: 'stopped-by-user' } })
+      if (post.stream) replacePost(state, channel, { ...post, stream: { ...post.stream, end: 'stopped-by-user' } })
     }
     return await tell({
       type: 'agent_session_stopped',
@@ -159,12 +159,12 @@ export function createPeople(world: World): SlackPeople {
       thread_ts: threadTs,
       user: from.id,
       streaming_message_ts: live.map(({ ts }) => ts),
-      event_ts: world.nextTs(),
+      event_ts: state.nextTs(),
     })
   }
 
   function controlIn(id: string, ts: string, fits: (control: SlackControl) => boolean, wanted: string): SlackControl {
-    const all = postIn(channelNamed(world, id), ts).shown.rows.flat()
+    const all = postIn(channelNamed(state, id), ts).shown.rows.flat()
     const found = all.find(fits)
     if (found) return found
     const there = all.map(({ label }) => `"${label}"`).join(', ') || 'none'

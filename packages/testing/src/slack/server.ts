@@ -3,7 +3,7 @@ import type { SlackFault, SlackFaultPlan } from './fault.ts'
 import { methodNamed } from './methods/all.ts'
 import { type Payload, readFileBytes, readPayload, textIn } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
-import { freeze, spend, type World } from './world.ts'
+import { freeze, type SlackState, spend } from './state.ts'
 
 /** A call as the server saw it. */
 export interface SlackCall {
@@ -26,7 +26,7 @@ export interface SlackCall {
 }
 
 export interface ServerOptions {
-  readonly world: World
+  readonly state: SlackState
   readonly token: string
   /** The app's token, for Socket Mode only. */
   readonly appToken: string
@@ -52,7 +52,7 @@ const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Se
 
 /** Speaks the Web API over HTTP. */
 export function createWebApi(options: ServerOptions): Server {
-  const { world, token, appToken, plan, calls, stops, addressOf, openSocket } = options
+  const { state, token, appToken, plan, calls, stops, addressOf, openSocket } = options
   const server = createServer((request, response) => {
     // The client may disconnect while a response is being written.
     response.on('error', () => {})
@@ -77,7 +77,7 @@ export function createWebApi(options: ServerOptions): Server {
       return send(response, refused(new Refusal(request.headers.authorization ? 'invalid_auth' : 'not_authed')))
     const fault = plan.next(method, channel)
     const call: SlackCall = {
-      ...{ at: world.clock.now(), method, channel, ok: false, payload },
+      ...{ at: state.clock.now(), method, channel, ok: false, payload },
       ...(fault === undefined ? {} : { fault: fault.type }),
     }
     const index = calls.push(call) - 1
@@ -102,7 +102,7 @@ export function createWebApi(options: ServerOptions): Server {
         return send(response, await run())
       case 'rate-limited': {
         const { method, channel } = call
-        freeze(world, method, { channel, seconds: fault.retryAfterS })
+        freeze(state, method, { channel, seconds: fault.retryAfterS })
         return send(response, record(refused(new Limited(fault.retryAfterS))))
       }
       case 'error': {
@@ -142,8 +142,8 @@ export function createWebApi(options: ServerOptions): Server {
       if (method === 'apps.connections.open') return answered({ url: openSocket() })
       const run = methodNamed(method)
       if (!run) throw new Refusal('unknown_method')
-      spend(world, method, textIn(payload, 'channel') ?? textIn(payload, 'channel_id'))
-      return answered(run(world, payload, addressOf()))
+      spend(state, method, textIn(payload, 'channel') ?? textIn(payload, 'channel_id'))
+      return answered(run(state, payload, addressOf()))
     } catch (error) {
       return refused(error)
     }
@@ -152,7 +152,7 @@ export function createWebApi(options: ServerOptions): Server {
   /** The bytes of an upload, sent to a secret URL. */
   async function takeFile(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await readFileBytes(request)
-    const upload = world.uploads.get(id)
+    const upload = state.uploads.get(id)
     const isWhole = upload !== undefined && upload.length === bytes.length
     if (isWhole) upload.bytes = bytes
     send(response, { status: isWhole ? 200 : 400, body: isWhole ? `OK - ${bytes.length}` : 'no', type: 'text/plain' })
@@ -160,7 +160,7 @@ export function createWebApi(options: ServerOptions): Server {
 
   function wait(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const stop = world.clock.after(delayMs, () => {
+      const stop = state.clock.after(delayMs, () => {
         stops.delete(stop)
         resolve()
       })

@@ -9,7 +9,7 @@ import { createRequests } from './request.ts'
 import { type SlackMessage, screenOf } from './screen.ts'
 import { createWebApi, type SlackCall } from './server.ts'
 import { createSockets } from './socket.ts'
-import { createWorld, type SlackFeatures } from './world.ts'
+import { createState, type SlackFeatures } from './state.ts'
 
 /** The app, its channels, and what goes wrong. All options may be left out. */
 export interface SlackOptions {
@@ -87,28 +87,28 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     for (const observer of observers) observer(channel)
   }
   const delivery = createDelivery(clock)
-  const world = createWorld({ clock, channels, features, delivery, onChange })
+  const state = createState({ clock, channels, features, delivery, onChange })
   let address = ''
   const addressOf = (): string => address
   const openSocket = (): string => sockets.open()
-  const server = createWebApi({ world, token, appToken, plan, calls, stops, addressOf, openSocket })
+  const server = createWebApi({ state, token, appToken, plan, calls, stops, addressOf, openSocket })
   const sockets = createSockets(server, addressOf)
   delivery.setReceiver(sockets.receiver)
   address = `http://127.0.0.1:${await listen(server)}`
   return {
-    ...createPeople(world),
-    ...{ token, appToken, signingSecret, calls, bot: world.bot, team: world.team },
+    ...createPeople(state),
+    ...{ token, appToken, signingSecret, calls, bot: state.bot, team: state.team },
     url: `${address}/api/`,
     count: (method) => calls.filter((call) => call.method === method).length,
-    screen: (channel, threadTs) => screenOf(channelNamed(world, channel), threadTs, clock.now()),
-    whispers: world.whispers,
-    mentions: world.mentions,
-    notifications: (channel) => channelNamed(world, channel).rings,
+    screen: (channel, threadTs) => screenOf(channelNamed(state, channel), threadTs, clock.now()),
+    whispers: state.whispers,
+    mentions: state.mentions,
+    notifications: (channel) => channelNamed(state, channel).rings,
     status: (channel, threadTs) => {
-      const working = channelNamed(world, channel).statuses.get(threadTs)
+      const working = channelNamed(state, channel).statuses.get(threadTs)
       return working && working.until > clock.now() ? working.status : ''
     },
-    session: (channel, threadTs) => channelNamed(world, channel).sessions.get(threadTs),
+    session: (channel, threadTs) => channelNamed(state, channel).sessions.get(threadTs),
     sendTo: (url) =>
       delivery.setReceiver(url === undefined ? sockets.receiver : createRequests({ url, signingSecret, clock })),
     repeatNext: () => delivery.repeatNext(),

@@ -1,12 +1,12 @@
 import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
+import type { SlackState } from './state.ts'
 import type { SlackView } from './view.ts'
-import type { World } from './world.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** An event as sent to the app. */
-export function eventBody({ team, bot, clock, nextId }: World, event: Fields): Fields {
+export function eventBody({ team, bot, clock, nextId }: SlackState, event: Fields): Fields {
   return {
     type: 'event_callback',
     team_id: team,
@@ -28,7 +28,10 @@ interface Action {
 }
 
 /** A pressed button or a picked option. */
-export function actionBody({ team, bot }: World, { channel, post, from, control, value, trigger }: Action): Fields {
+export function actionBody(
+  { team, bot }: SlackState,
+  { channel, post, from, control, value, trigger }: Action,
+): Fields {
   const { ts, threadTs, blocks, fallback } = post
   const thread = threadTs === undefined ? {} : { thread_ts: threadTs }
   const option = control.options.find((one) => one.value === value)
@@ -56,7 +59,7 @@ interface Submission {
 }
 
 /** A submitted dialog. */
-export function submissionBody({ team }: World, { view, from, values, trigger }: Submission): Fields {
+export function submissionBody({ team }: SlackState, { view, from, values, trigger }: Submission): Fields {
   return {
     type: 'view_submission',
     team: { id: team },

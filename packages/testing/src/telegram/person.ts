@@ -3,8 +3,8 @@ import type { Chat, Post, TelegramButton, TelegramPerson } from './chat.ts'
 import type { TelegramEntity } from './formatted.ts'
 import type { TelegramPress } from './press.ts'
 import { liveDrafts } from './screen.ts'
+import { putPost, type TelegramState } from './state.ts'
 import { chatOf, messageOf, originOf, type TelegramOrigin, userOf } from './wire.ts'
-import { putPost, type World } from './world.ts'
 
 /** Which person acts. */
 export interface TelegramFrom {
@@ -31,8 +31,8 @@ export interface Person {
   block(chatId: number, isBlocked?: boolean): void
 }
 
-export function chatIn(world: World, chatId: number): Chat {
-  const chat = world.chat(chatId)
+export function chatIn(state: TelegramState, chatId: number): Chat {
+  const chat = state.chat(chatId)
   if (!chat) throw new TestingError('telegram', `There is no chat ${chatId}: add it to startTelegram's chats.`)
   return chat
 }
@@ -53,72 +53,72 @@ const commands = (text: string): readonly TelegramEntity[] =>
     length,
   }))
 
-export function createPerson(world: World): Person {
+export function createPerson(state: TelegramState): Person {
   return {
     say: (chatId, text, options = {}) => {
-      const chat = chatIn(world, chatId)
+      const chat = chatIn(state, chatId)
       const { threadId, replyTo } = options
       if (threadId !== undefined && !chat.topics.has(threadId))
         throw new TestingError('telegram', `Chat ${chatId} has no topic ${threadId}: add it to the chat's topics.`)
       const content = { text, entities: commands(text), source: text, mode: 'plain' as const }
       const reply = replyTo === undefined ? {} : { replyTo: postIn(chat, replyTo).messageId }
       const post = putPost(
-        world,
+        state,
         { chat, threadId },
         { from: fromIn(chat, options), content, rows: [], isSilent: false, ...reply },
       )
       const origin = originOf(options, { post, chat })
-      world.updates.push('message', { ...messageOf(post, chat, world.me), ...origin })
+      state.updates.push('message', { ...messageOf(post, chat, state.me), ...origin })
       return post.messageId
     },
     press: (chatId, messageId, button, options = {}) => {
-      const chat = chatIn(world, chatId)
+      const chat = chatIn(state, chatId)
       const post = postIn(chat, messageId)
-      const press = world.presses.open(dataOf(post, button))
-      world.updates.push('callback_query', {
+      const press = state.presses.open(dataOf(post, button))
+      state.updates.push('callback_query', {
         id: press.id,
         from: userOf(fromIn(chat, options)),
-        message: messageOf(post, chat, world.me),
+        message: messageOf(post, chat, state.me),
         chat_instance: String(chatId),
         data: press.data,
       })
       return press
     },
     remove: (chatId, messageId) => {
-      const chat = chatIn(world, chatId)
+      const chat = chatIn(state, chatId)
       chat.posts.delete(postIn(chat, messageId).messageId)
-      world.changed(chat)
+      state.changed(chat)
     },
     stopDraft: (chatId, threadId) => {
-      const chat = chatIn(world, chatId)
-      const draft = liveDrafts(chat, world.clock.now()).find((each) => each.threadId === threadId)
+      const chat = chatIn(state, chatId)
+      const draft = liveDrafts(chat, state.clock.now()).find((each) => each.threadId === threadId)
       if (!draft?.canStop) throw new TestingError('telegram', `Chat ${chatId} shows no draft with a Stop button.`)
       if (draft.keepOnStop) chat.drafts.set(threadId, { ...draft, canStop: false })
       else chat.drafts.delete(threadId)
       const thread = threadId === undefined ? {} : { message_thread_id: threadId }
-      world.updates.push('stopped_message_generation', { chat: chatOf(chat), ...thread, draft_id: draft.draftId })
-      world.changed(chat)
+      state.updates.push('stopped_message_generation', { chat: chatOf(chat), ...thread, draft_id: draft.draftId })
+      state.changed(chat)
     },
     setReaction: (chatId, messageId, emoji, options = {}) => {
-      const chat = chatIn(world, chatId)
+      const chat = chatIn(state, chatId)
       const post = postIn(chat, messageId)
       const from = fromIn(chat, options)
       const before = post.reactions.filter((reaction) => reaction.from === from.id)
       const others = post.reactions.filter((reaction) => reaction.from !== from.id)
       const own = emoji.map((each) => ({ from: from.id, emoji: each }))
       chat.posts.set(messageId, { ...post, reactions: [...others, ...own] })
-      world.updates.push('message_reaction', {
+      state.updates.push('message_reaction', {
         chat: chatOf(chat),
         message_id: messageId,
         user: userOf(from),
-        date: Math.floor(world.clock.now() / 1000),
+        date: Math.floor(state.clock.now() / 1000),
         old_reaction: before.map((reaction) => ({ type: 'emoji', emoji: reaction.emoji })),
         new_reaction: emoji.map((each) => ({ type: 'emoji', emoji: each })),
       })
-      world.changed(chat)
+      state.changed(chat)
     },
     block: (chatId, isBlocked = true) => {
-      chatIn(world, chatId).isBlocked = isBlocked
+      chatIn(state, chatId).isBlocked = isBlocked
     },
   }
 }

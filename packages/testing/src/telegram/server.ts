@@ -3,7 +3,7 @@ import { describe, type TelegramFault, type TelegramFaultPlan } from './fault.ts
 import { methodNamed } from './methods/all.ts'
 import { numberIn, type Payload, readPayload } from './payload.ts'
 import { Refusal, tooMany } from './refusal.ts'
-import { botScopeName, scopeName, typingScopeName, type World } from './world.ts'
+import { botScopeName, scopeName, type TelegramState, typingScopeName } from './state.ts'
 
 /** A call as the server saw it. */
 export interface TelegramCall {
@@ -29,7 +29,7 @@ export interface TelegramCall {
 }
 
 export interface ServerOptions {
-  readonly world: World
+  readonly state: TelegramState
   readonly token: string
   readonly plan: TelegramFaultPlan
   /** Every call is added here, and replaced when it is answered. */
@@ -49,7 +49,7 @@ const page =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'
 
 /** Speaks the Bot API over HTTP. */
-export function createBotApi({ world, token, plan, calls, stops }: ServerOptions): Server {
+export function createBotApi({ state, token, plan, calls, stops }: ServerOptions): Server {
   const server = createServer((request, response) => {
     // The client may disconnect while a response is being written.
     response.on('error', () => {})
@@ -74,7 +74,7 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
     const chatId = numberIn(payload, 'chat_id')
     const fault = plan.next(method, chatId)
     const call: TelegramCall = {
-      at: world.clock.now(),
+      at: state.clock.now(),
       method,
       chatId,
       ok: false,
@@ -129,9 +129,9 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
 
   async function done(method: string, payload: Payload, gone: AbortSignal): Promise<Answer> {
     try {
-      const run = methodNamed(method, world)
+      const run = methodNamed(method, state)
       if (!run) throw new Refusal(404, 'Not Found: method not found')
-      const result = await run(world, payload, gone)
+      const result = await run(state, payload, gone)
       return { status: 200, body: JSON.stringify({ ok: true, result }) }
     } catch (error) {
       return refused(error)
@@ -139,14 +139,14 @@ export function createBotApi({ world, token, plan, calls, stops }: ServerOptions
   }
 
   function freeze({ method, chatId }: TelegramCall, seconds: number): void {
-    if (method === 'sendChatAction' && chatId !== undefined) world.budget.freeze(typingScopeName(chatId), seconds)
-    else if (chatId !== undefined) world.budget.freeze(scopeName(chatId), seconds)
-    else if (method.startsWith('send')) world.budget.freeze(botScopeName, seconds)
+    if (method === 'sendChatAction' && chatId !== undefined) state.budget.freeze(typingScopeName(chatId), seconds)
+    else if (chatId !== undefined) state.budget.freeze(scopeName(chatId), seconds)
+    else if (method.startsWith('send')) state.budget.freeze(botScopeName, seconds)
   }
 
   function wait(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const stop = world.clock.after(delayMs, () => {
+      const stop = state.clock.after(delayMs, () => {
         stops.delete(stop)
         resolve()
       })

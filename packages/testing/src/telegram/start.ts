@@ -6,7 +6,7 @@ import { createFaultPlan, type TelegramFault } from './fault.ts'
 import { chatIn, createPerson, type Person } from './person.ts'
 import { screenOf, type TelegramMessage } from './screen.ts'
 import { createBotApi, type TelegramCall } from './server.ts'
-import { createWorld, type TelegramFeatures } from './world.ts'
+import { createState, type TelegramFeatures } from './state.ts'
 
 /** The bot, its chats, and what goes wrong. */
 export interface TelegramOptions {
@@ -58,27 +58,27 @@ export async function startTelegram(options: TelegramOptions): Promise<FakeTeleg
   const onChange = (chatId: number): void => {
     for (const observer of observers) observer(chatId)
   }
-  const world = createWorld({ token, clock, chats, features, onChange })
-  const server = createBotApi({ world, token, plan, calls, stops })
+  const state = createState({ token, clock, chats, features, onChange })
+  const server = createBotApi({ state, token, plan, calls, stops })
   const port = await listen(server)
   return {
-    ...createPerson(world),
+    ...createPerson(state),
     url: `http://127.0.0.1:${port}`,
     token,
     calls,
     count: (method) => calls.filter((call) => call.method === method).length,
-    screen: (chatId, threadId) => screenOf(chatIn(world, chatId), threadId, clock.now()),
-    notifications: (chatId) => chatIn(world, chatId).loud,
-    typing: (chatId, threadId) => (chatIn(world, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
+    screen: (chatId, threadId) => screenOf(chatIn(state, chatId), threadId, clock.now()),
+    notifications: (chatId) => chatIn(state, chatId).loud,
+    typing: (chatId, threadId) => (chatIn(state, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
     inject: (fault) => plan.add(fault),
     observe: (observer) => {
       observers.add(observer)
       return () => observers.delete(observer)
     },
     close: () => {
-      world.updates.close()
-      world.webhook.close()
-      world.presses.close()
+      state.updates.close()
+      state.webhook.close()
+      state.presses.close()
       for (const stop of stops) stop()
       return new Promise((resolve) => {
         server.close(() => resolve())

@@ -50,7 +50,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
 
   /** A failed media upload has posted nothing, so it can safely be retried. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    // The only text media type that it accepts; the file name tells the format.
+    // The only text media type that it accepts; the file name shows the format.
     const file = { name, mediaType: 'text/plain', text }
     const id = await call('upload', (signal) => client.media(file, signal)).catch((error: PortError) => {
       if (error.type !== 'ambiguous') throw error

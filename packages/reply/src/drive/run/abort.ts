@@ -95,16 +95,16 @@ export function createAborting(options: AbortingOptions): Aborting {
           const place = await find(sessionID)
           const found = tree ?? createTree({ rest, place, parentOf, onFound: stop.cover })
           tree = found
-          await within(clock, listMs, clear(place, found).catch(tell))
+          await within(clock, listMs, clear(place, found).catch(report))
           await Promise.all([sessionID, ...busy].map((id) => rest.abort({ ...place, sessionID: id })))
           await resting(place, found)
           const isClear = await within(clock, listMs, clear(place, found))
           busy = await atWork(place, found)
           if (isClear && busy.length === 0 && (hasBegun() || attempt === maxTries)) return { type: 'stopped' }
         } catch (error) {
-          const told = tell(error)
-          if (told.type === 'gone') return { type: 'gone', error: told }
-          if (told.type === 'closed') break
+          const reported = report(error)
+          if (reported.type === 'gone') return { type: 'gone', error: reported }
+          if (reported.type === 'closed') break
           await pauseUntil(() => false)
         }
       }
@@ -128,8 +128,8 @@ export function createAborting(options: AbortingOptions): Aborting {
       const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
       // If the server has no such list, falls back to what the stream reported.
       const isBlind = questions === undefined || permissions === undefined
-      const told = isBlind ? (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
-      const asks = [...listed, ...told]
+      const streamed = isBlind ? (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
+      const asks = [...listed, ...streamed]
       const held = await Promise.all(asks.map((ask) => tree.holds(ask.sessionID)))
       const rejected = await Promise.all(asks.filter((_, index) => held[index]).map(reject))
       return rejected.every((isRejected) => isRejected)
@@ -144,7 +144,7 @@ export function createAborting(options: AbortingOptions): Aborting {
       } catch (error) {
         // Rejecting one permission also rejects the session's others.
         if (error instanceof ReplyError && error.type === 'gone') return true
-        tell(error)
+        report(error)
         return false
       }
     }
@@ -217,7 +217,7 @@ export function createAborting(options: AbortingOptions): Aborting {
       return reply?.phase === 'settled' ? undefined : reply
     }
 
-    function tell(error: unknown): ReplyError {
+    function report(error: unknown): ReplyError {
       lastError =
         error instanceof ReplyError
           ? error

@@ -64,8 +64,8 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     // A background sub-agent's end arrives on the stream.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     // Servers from 1.17 on report `connected` shortly before they are: events in between are lost.
-    const isUntold = expected.has(sessionID) && reply.promptIDs.length === 0
-    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUntold)) begin(sessionID, 'waiting')
+    const isUnreported = expected.has(sessionID) && reply.promptIDs.length === 0
+    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported)) begin(sessionID, 'waiting')
     else if (engine.idleOf(sessionID)) begin(sessionID, 'idle')
     else forget(sessionID)
   }

@@ -77,21 +77,21 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     const missed = { reply, changes: diff(emptyReply(reply.sessionID), reply) }
     if (!hasLeft) for (const queue of queues) queue.push(missed)
     const stop = live.follow((step) => {
-      tell(step)
+      notify(step)
       if (settled) stop()
     })
     if (reply.phase === 'settled') {
       stop()
-      tell({ reply, changes: [] })
+      notify({ reply, changes: [] })
     }
   }
 
   function fail(step: Step): void {
     joined ??= false
-    tell(step)
+    notify(step)
   }
 
-  function tell(step: Step): void {
+  function notify(step: Step): void {
     if (settled) return
     reply = step.reply
     if (!hasLeft) for (const queue of queues) queue.push(step)

@@ -75,7 +75,7 @@ export function createSessions({ engine, rest, places, read, clock, onError, dir
       const [message] = toReadMessages([await rest.message(place, messageID)], onError)
       return message && writtenText(message.parts)
     } catch {
-      // Used only to tell prompts apart; an unknown text is taken for ours.
+      // Used only to distinguish prompts; an unknown text is taken for ours.
       return undefined
     }
   }

@@ -30,7 +30,7 @@ export function standIn({ sessionID, text, at, end }: StandInOptions): Step {
 }
 
 /** Dispatches a step that doesn't come from an engine. */
-export function tellOnce(observers: readonly ReplyObserver[], step: Step, onError: OnError): void {
+export function reportOnce(observers: readonly ReplyObserver[], step: Step, onError: OnError): void {
   const dispatcher = createDispatcher({ onError })
   for (const observer of observers) dispatcher.observe(observer)
   dispatcher.dispatch(step)

@@ -9,7 +9,7 @@ import type { Start } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
-import { type StandInOptions, standIn, tellOnce, toFailure } from './stand-in.ts'
+import { reportOnce, type StandInOptions, standIn, toFailure } from './stand-in.ts'
 
 /**
  * Posts a prompt and follows the reply to it:
@@ -204,7 +204,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     hasStandIn = true
     const step = standIn({ ...how, text: request.text, at: clock.now() })
     source.fail(step)
-    tellOnce(observersOf(options.observe, emptyReply(how.sessionID), onError), step, onError)
+    reportOnce(observersOf(options.observe, emptyReply(how.sessionID), onError), step, onError)
   }
 }
 

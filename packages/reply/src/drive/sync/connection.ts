@@ -103,7 +103,7 @@ export function createConnection(all: ConnectionOptions): Connection {
     stopGivingUp = undefined
     eventStream.succeed()
     liveness.up()
-    tellReplies('live')
+    updateReplies('live')
     orphans.review()
     options.onConnection?.('live')
     recheck.begin(unread, newsSince)
@@ -122,7 +122,7 @@ export function createConnection(all: ConnectionOptions): Connection {
     recheck.stop()
     recheckDirectories.stop()
     onError(reason)
-    tellReplies('lost')
+    updateReplies('lost')
     stopGivingUp ??= clock.after(lostAfterMs, giveUp)
   }
 
@@ -130,7 +130,7 @@ export function createConnection(all: ConnectionOptions): Connection {
     eventStream.reconnect(reason)
   }
 
-  function tellReplies(connection: 'live' | 'lost'): void {
+  function updateReplies(connection: 'live' | 'lost'): void {
     const at = clock.now()
     engine.apply(
       engine.openReplies().map(({ sessionID }): ReplyEvent => ({ type: 'connection', sessionID, connection, at })),

@@ -38,8 +38,8 @@ export function createPlaces(rest: Pick<Rest, 'session' | 'path' | 'projects' | 
   async function spelled(directory: string): Promise<string> {
     const known = spellings.get(directory)
     if (known !== undefined) return known
-    const told = toReadDirectory(await rest.path(directory).catch(unlessUnanswered)) ?? directory
-    const spelling = withoutDots(told)
+    const reported = toReadDirectory(await rest.path(directory).catch(unlessUnanswered)) ?? directory
+    const spelling = withoutDots(reported)
     spellings.set(directory, spelling)
     return spelling
   }

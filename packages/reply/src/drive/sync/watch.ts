@@ -71,7 +71,7 @@ interface Watch {
   readonly take: (live: LiveReply, reply: Reply) => void
   /** Replies from a different spelling, until the server's is known. */
   undecided: LiveReply[]
-  isTold: boolean
+  isReported: boolean
 }
 
 export function createWatching(options: WatchingOptions): Watching {
@@ -91,8 +91,8 @@ export function createWatching(options: WatchingOptions): Watching {
   function reportSubAgent({ sessionID, session: { parentID } }: SnapshotEvent): void {
     if (parentID === undefined) return
     for (const watched of watches) {
-      if (watched.target.sessionID !== sessionID || watched.isTold) continue
-      watched.isTold = true
+      if (watched.target.sessionID !== sessionID || watched.isReported) continue
+      watched.isReported = true
       const words = `Session ${sessionID} belongs to a sub-agent and has no replies of its own; watch the session that started it, ${parentID}.`
       onError(new ReplyError('invalid', words))
     }
@@ -101,7 +101,14 @@ export function createWatching(options: WatchingOptions): Watching {
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
     const { directory } = target
-    const watched: Watch = { target, directory, isSpelled: directory === undefined, take, undecided: [], isTold: false }
+    const watched: Watch = {
+      target,
+      directory,
+      isSpelled: directory === undefined,
+      take,
+      undecided: [],
+      isReported: false,
+    }
     watches.add(watched)
     for (const live of engine.replies.open()) take(live, live.reply())
     const stopOpened = engine.replies.onOpened(take)

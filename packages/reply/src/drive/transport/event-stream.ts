@@ -51,7 +51,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   const closed = new AbortController()
   const decoder = createDecoder({ onError })
   // Guarded: a failing callback must not prevent the next attempt.
-  const tellLost = guarded('onLost', options.onLost, onError)
+  const reportLost = guarded('onLost', options.onLost, onError)
   let connection = new AbortController()
   let failures = 0
   let rearm = (): void => {}
@@ -78,7 +78,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       route = '/global/event'
       const loss = await readOnce(connection)
       if (closed.signal.aborted) return
-      tellLost?.(loss)
+      reportLost?.(loss)
       const { minMs, maxMs } = options.backOff
       const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
       failures += 1

@@ -1,7 +1,7 @@
 import type { DiscordBucket } from '../limits.ts'
 import type { Payload } from '../payload.ts'
+import type { DiscordState } from '../state.ts'
 import { botOf } from '../wire.ts'
-import type { World } from '../world.ts'
 import { callback, followUp } from './interaction.ts'
 import { edit, post, react, remove, thread, typing } from './message.ts'
 
@@ -10,7 +10,7 @@ export type DiscordCallName = DiscordBucket | 'callback' | 'me'
 
 /** A parsed call. */
 export interface Call {
-  readonly world: World
+  readonly state: DiscordState
   readonly payload: Payload
   readonly method: string
   readonly channelId: string
@@ -53,7 +53,7 @@ const routes: readonly Route[] = [
     ...{ name: 'followUp', method: 'POST', isOpen: true, bucket: 'followUp', run: followUp },
     path: at('/webhooks/\\d{17,19}/(?<rest>[^/]+)'),
   },
-  { name: 'me', method: 'GET', path: at('/users/@me'), run: ({ world }) => botOf(world.me) },
+  { name: 'me', method: 'GET', path: at('/users/@me'), run: ({ state }) => botOf(state.me) },
 ]
 
 export interface Found {

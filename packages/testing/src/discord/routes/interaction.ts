@@ -4,17 +4,17 @@ import { refusals, tooLong } from '../refusal.ts'
 import type { Call } from './all.ts'
 
 /** The first answer to an interaction. https://discord.com/developers/docs/interactions/receiving-and-responding */
-export function callback({ world, payload, rest }: Call): undefined {
-  const known = world.interactions.byToken(rest)
+export function callback({ state, payload, rest }: Call): undefined {
+  const known = state.interactions.byToken(rest)
   if (!known) throw refusals.unknownInteraction()
   known.answer(payload.fields)
 }
 
 /** A further answer, as a message of the interaction's webhook. */
-export function followUp({ world, payload, rest }: Call): unknown {
-  const known = world.interactions.byToken(rest)
+export function followUp({ state, payload, rest }: Call): unknown {
+  const known = state.interactions.byToken(rest)
   if (!known) throw refusals.unknownWebhook()
   if ((textIn(payload, 'content') ?? '').length > limits.content) throw tooLong('content', limits.content)
   known.followUp(payload.fields)
-  return { id: world.nextId() }
+  return { id: state.nextId() }
 }

@@ -5,15 +5,15 @@ import { limits } from '../limits.ts'
 import { rungBy } from '../mention.ts'
 import { listIn, numberIn, type Payload, textIn } from '../payload.ts'
 import { invalidForm, refusals, tooLong } from '../refusal.ts'
+import { channelIn, postIn, putPost } from '../state.ts'
 import { messageOf } from '../wire.ts'
-import { channelIn, postIn, putPost } from '../world.ts'
 import type { Call } from './all.ts'
 
 /** The flags that Discord keeps when a message is posted: no embeds, no sound. */
 const keptFlags = (1 << 2) | (1 << 12)
 
-export function post({ world, payload, channelId }: Call): unknown {
-  const channel = channelIn(world, channelId)
+export function post({ state, payload, channelId }: Call): unknown {
+  const channel = channelIn(state, channelId)
   const content = contentIn(payload)
   const rows = rowsOf(listIn(payload.fields, 'components'))
   const nonce = nonceIn(payload)
@@ -24,9 +24,9 @@ export function post({ world, payload, channelId }: Call): unknown {
   }
   const replyTo = repliedIn(payload, channel)
   // https://discord.com/developers/docs/resources/message#create-message: returns the message with that nonce again.
-  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? world.posted(nonce) : undefined
-  if (known) return messageOf(known.post, known.channel, world.me)
-  const put = putPost(world, channel, {
+  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? state.posted(nonce) : undefined
+  if (known) return messageOf(known.post, known.channel, state.me)
+  const put = putPost(state, channel, {
     ...{ from: 'bot', content, rows, files: payload.files },
     components: listIn(payload.fields, 'components'),
     flags: (numberIn(payload, 'flags') ?? 0) & keptFlags,
@@ -35,12 +35,12 @@ export function post({ world, payload, channelId }: Call): unknown {
   })
   channel.rung = [...channel.rung, ...rungBy(content, payload.fields.allowed_mentions)]
   channel.isArchived = false
-  return messageOf(put, channel, world.me)
+  return messageOf(put, channel, state.me)
 }
 
 /** Keeps fields that are absent; given components replace all existing ones. */
-export function edit({ world, payload, channelId, messageId }: Call): unknown {
-  const channel = channelIn(world, channelId)
+export function edit({ state, payload, channelId, messageId }: Call): unknown {
+  const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
   if (post.from !== 'bot') throw refusals.anotherAuthor()
   if (channel.isArchived) throw refusals.archived()
@@ -48,41 +48,41 @@ export function edit({ world, payload, channelId, messageId }: Call): unknown {
   if (content === '' && post.files.length === 0) throw refusals.empty()
   const components = payload.fields.components === undefined ? post.components : listIn(payload.fields, 'components')
   const rows = rowsOf(components)
-  if (world.clock.now() - post.at > limits.editMs) throw refusals.tooOld()
+  if (state.clock.now() - post.at > limits.editMs) throw refusals.tooOld()
   const edited = {
     ...{ ...post, content, components, rows },
-    editedAt: world.clock.now(),
+    editedAt: state.clock.now(),
     editedTimes: post.editedTimes + 1,
   }
   channel.posts.set(post.id, edited)
-  world.changed(channel)
-  return messageOf(edited, channel, world.me)
+  state.changed(channel)
+  return messageOf(edited, channel, state.me)
 }
 
-export function remove({ world, channelId, messageId }: Call): undefined {
-  const channel = channelIn(world, channelId)
+export function remove({ state, channelId, messageId }: Call): undefined {
+  const channel = channelIn(state, channelId)
   const { id, from } = postIn(channel, messageId)
   if (from !== 'bot') throw refusals.missingPermissions()
   if (channel.isArchived) throw refusals.archived()
   channel.posts.delete(id)
-  world.changed(channel)
+  state.changed(channel)
 }
 
-export function typing({ world, channelId }: Call): undefined {
-  const channel = channelIn(world, channelId)
-  channel.typingUntil = world.clock.now() + limits.typingMs
-  world.changed(channel)
+export function typing({ state, channelId }: Call): undefined {
+  const channel = channelIn(state, channelId)
+  channel.typingUntil = state.clock.now() + limits.typingMs
+  state.changed(channel)
 }
 
-export function react({ world, channelId, messageId, rest, method }: Call): undefined {
-  const channel = channelIn(world, channelId)
+export function react({ state, channelId, messageId, rest, method }: Call): undefined {
+  const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
   const emoji = decodeURIComponent(rest)
   if (!/^\p{Emoji_Presentation}$|^\p{Extended_Pictographic}\ufe0f?$/u.test(emoji)) throw refusals.unknownEmoji()
   const others = post.reactions.filter((each) => each.from !== 'bot' || each.emoji !== emoji)
   const own = method === 'PUT' ? [{ from: 'bot' as const, emoji }] : []
   channel.posts.set(post.id, { ...post, reactions: [...others, ...own] })
-  world.changed(channel)
+  state.changed(channel)
 }
 
 function contentIn(payload: Payload): string {
@@ -108,15 +108,15 @@ function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
 }
 
 /** A thread has the id of its starter message, which is how Discord finds it. */
-export function thread({ world, payload, channelId, messageId }: Call): unknown {
-  const parent = channelIn(world, channelId)
+export function thread({ state, payload, channelId, messageId }: Call): unknown {
+  const parent = channelIn(state, channelId)
   if (parent.kind !== 'text') throw refusals.wrongChannel()
   const { id } = postIn(parent, messageId)
   const name = textIn(payload, 'name') ?? ''
   if (name === '' || name.length > limits.threadName)
     throw invalidForm('name', 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 100 in length.')
-  if (world.threadOf(id)) throw refusals.hasThread()
-  const made = world.add({ id, kind: 'thread', parentId: parent.id, name })
-  world.changed(parent)
+  if (state.threadOf(id)) throw refusals.hasThread()
+  const made = state.add({ id, kind: 'thread', parentId: parent.id, name })
+  state.changed(parent)
   return { id: made.id, type: 11, name, parent_id: parent.id }
 }

@@ -1,5 +1,5 @@
 import type { Payload } from '../payload.ts'
-import type { World } from '../world.ts'
+import type { SlackState } from '../state.ts'
 import { postEphemeral, postMessage, type Result, remove, update } from './chat.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './file.ts'
 import { addReaction, removeReaction } from './reaction.ts'
@@ -8,7 +8,7 @@ import { setSession, setStatus } from './thread.ts'
 import { openView } from './view.ts'
 
 /** A method of the Web API. `base` is the server's own address. */
-export type Method = (world: World, payload: Payload, base: string) => Result
+export type Method = (state: SlackState, payload: Payload, base: string) => Result
 
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   [

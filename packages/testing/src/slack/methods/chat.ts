@@ -4,45 +4,45 @@ import { limits } from '../limits.ts'
 import { mentionsIn, mentionsInBlocks } from '../mention.ts'
 import { isOn, listIn, type Payload, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
+import { channelIn, ownPost, putPost, replacePost, type SlackState } from '../state.ts'
 import { isLive } from '../stream.ts'
-import { channelIn, ownPost, putPost, replacePost, type World } from '../world.ts'
 
 /** The fields of a response besides `ok`. */
 export type Result = Readonly<Record<string, unknown>>
 
-export function postMessage(world: World, payload: Payload): Result {
-  const channel = channelIn(world, payload)
+export function postMessage(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
   const threadTs = threadIn(channel, payload)
-  const written = writtenIn(world, payload, limits.text)
-  const post = putPost(world, channel, { from: 'bot', threadTs, ...written })
+  const written = writtenIn(state, payload, limits.text)
+  const post = putPost(state, channel, { from: 'bot', threadTs, ...written })
   return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
 }
 
-export function postEphemeral(world: World, payload: Payload): Result {
-  const channel = channelIn(world, payload)
-  const { shown } = writtenIn(world, payload, limits.text)
+export function postEphemeral(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
+  const { shown } = writtenIn(state, payload, limits.text)
   const user = required(payload, 'user')
-  world.whispers.push({ user, channel: channel.id, threadTs: textIn(payload, 'thread_ts'), text: shown.text })
-  world.changed(channel)
-  return { message_ts: world.nextTs() }
+  state.whispers.push({ user, channel: channel.id, threadTs: textIn(payload, 'thread_ts'), text: shown.text })
+  state.changed(channel)
+  return { message_ts: state.nextTs() }
 }
 
-export function update(world: World, payload: Payload): Result {
-  const channel = channelIn(world, payload)
+export function update(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
   const post = ownPost(channel, payload)
-  if (post.stream && isLive(post.stream, world.clock.now())) throw new Refusal('streaming_state_conflict')
-  const written = writtenIn(world, payload, limits.updateText)
+  if (post.stream && isLive(post.stream, state.clock.now())) throw new Refusal('streaming_state_conflict')
+  const written = writtenIn(state, payload, limits.updateText)
   // Removes the stream and its tasks.
   const { stream: _, ...rest } = post
-  replacePost(world, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
+  replacePost(state, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
   return { channel: channel.id, ts: post.ts, text: written.fallback }
 }
 
-export function remove(world: World, payload: Payload): Result {
-  const channel = channelIn(world, payload)
+export function remove(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'cant_delete_message')
   channel.posts.delete(post.ts)
-  world.changed(channel)
+  state.changed(channel)
   return { channel: channel.id, ts: post.ts }
 }
 
@@ -61,7 +61,7 @@ interface Written {
   readonly blocks: readonly unknown[]
 }
 
-function writtenIn(world: World, payload: Payload, most: number): Written {
+function writtenIn(state: SlackState, payload: Payload, most: number): Written {
   const fallback = textIn(payload, 'text') ?? ''
   const markdown = textIn(payload, 'markdown_text')
   const blocks = listIn(payload, 'blocks', 'invalid_blocks_format') ?? []
@@ -70,8 +70,8 @@ function writtenIn(world: World, payload: Payload, most: number): Written {
   if ((markdown?.length ?? 0) > limits.markdown) throw new Refusal('msg_too_long')
   if (fallback === '' && markdown === undefined && blocks.length === 0) throw new Refusal('no_text')
   const linksNames = isOn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
-  world.mentions.push(...mentionsIn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
-  world.mentions.push(...mentionsInBlocks(blocks))
+  state.mentions.push(...mentionsIn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
+  state.mentions.push(...mentionsInBlocks(blocks))
   if (blocks.length > 0) return { fallback, shown: shownIn(blocks), blocks }
   if (markdown !== undefined) return { fallback, shown: { text: markdown, mode: 'markdown', rows: [] }, blocks }
   return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }

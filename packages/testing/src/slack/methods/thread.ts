@@ -2,19 +2,19 @@ import { limits } from '../limits.ts'
 import { mentionsIn } from '../mention.ts'
 import { type Payload, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
-import { channelIn, type World } from '../world.ts'
+import { channelIn, type SlackState } from '../state.ts'
 import type { Result } from './chat.ts'
 
-export function setStatus(world: World, payload: Payload): Result {
-  if (!world.features.statuses) throw new Refusal('unknown_method')
-  const channel = channelIn(world, payload, 'channel_id')
+export function setStatus(state: SlackState, payload: Payload): Result {
+  if (!state.features.statuses) throw new Refusal('unknown_method')
+  const channel = channelIn(state, payload, 'channel_id')
   const threadTs = required(payload, 'thread_ts')
   if (!channel.posts.has(threadTs)) throw new Refusal('thread_not_found')
   const status = textIn(payload, 'status') ?? ''
-  world.mentions.push(...mentionsIn(status))
+  state.mentions.push(...mentionsIn(status))
   if (status === '') channel.statuses.delete(threadTs)
-  else channel.statuses.set(threadTs, { status, until: world.clock.now() + limits.statusMs })
-  world.changed(channel)
+  else channel.statuses.set(threadTs, { status, until: state.clock.now() + limits.statusMs })
+  state.changed(channel)
   return {}
 }
 
@@ -26,10 +26,10 @@ export function stateIn(status: string): string {
   throw new Refusal('invalid_status')
 }
 
-export function setSession(world: World, payload: Payload): Result {
-  if (!world.features.sessions) throw new Refusal('not_authorized')
-  const channel = channelIn(world, payload, 'channel_id')
+export function setSession(state: SlackState, payload: Payload): Result {
+  if (!state.features.sessions) throw new Refusal('not_authorized')
+  const channel = channelIn(state, payload, 'channel_id')
   channel.sessions.set(required(payload, 'thread_ts'), stateIn(required(payload, 'status')))
-  world.changed(channel)
+  state.changed(channel)
   return {}
 }

@@ -1,20 +1,20 @@
 import { limits } from '../limits.ts'
 import { flagIn, type Payload, textIn } from '../payload.ts'
 import { badRequest } from '../refusal.ts'
+import { type TelegramState, targetOf } from '../state.ts'
 import { chatOf } from '../wire.ts'
-import { targetOf, type World } from '../world.ts'
 import { sendChatAction, sendMessageDraft, sendRichMessageDraft } from './draft.ts'
 import { deleteMessage, editMessageReplyMarkup, editMessageText, setMessageReaction } from './edit.ts'
 import { sendDocument, sendMessage, sendRichMessage } from './send.ts'
 import { deleteWebhook, getUpdates, getWebhookInfo, setWebhook } from './update.ts'
 
 /** Executes a method and returns its result. Throws a `Refusal`. */
-export type Method = (world: World, payload: Payload, gone: AbortSignal) => unknown
+export type Method = (state: TelegramState, payload: Payload, gone: AbortSignal) => unknown
 
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['getMe', ({ me }) => me],
   ['setMyCommands', () => true],
-  ['getChat', (world, payload) => chatOf(targetOf(world, payload).chat)],
+  ['getChat', (state, payload) => chatOf(targetOf(state, payload).chat)],
   ['sendMessage', sendMessage],
   ['sendRichMessage', sendRichMessage],
   ['sendDocument', sendDocument],
@@ -33,13 +33,13 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
 ])
 
 /** Undefined if the server doesn't have the method. */
-export function methodNamed(name: string, { features }: World): Method | undefined {
+export function methodNamed(name: string, { features }: TelegramState): Method | undefined {
   if (name.includes('Rich') && !features.richMessages) return undefined
   if (name.endsWith('Draft') && !features.drafts) return undefined
   return methods.get(name)
 }
 
-function answerCallbackQuery({ presses }: World, payload: Payload): unknown {
+function answerCallbackQuery({ presses }: TelegramState, payload: Payload): unknown {
   const text = textIn(payload, 'text') ?? ''
   if (text.length > limits.callbackText) throw badRequest('MESSAGE_TOO_LONG')
   presses.answer(textIn(payload, 'callback_query_id') ?? '', text, flagIn(payload, 'show_alert'))

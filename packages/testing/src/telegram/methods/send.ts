@@ -3,30 +3,30 @@ import { captionContent, richContent, rowsIn, textContent } from '../content.ts'
 import { limits } from '../limits.ts'
 import { flagIn, type Payload, textIn } from '../payload.ts'
 import { badRequest, Refusal } from '../refusal.ts'
+import { putPost, repliedIn, spend, type Target, type TelegramState, targetOf } from '../state.ts'
 import { messageOf } from '../wire.ts'
-import { putPost, repliedIn, spend, type Target, targetOf, type World } from '../world.ts'
 
-export function sendMessage(world: World, payload: Payload): unknown {
-  return send(world, payload, textContent(payload))
+export function sendMessage(state: TelegramState, payload: Payload): unknown {
+  return send(state, payload, textContent(payload))
 }
 
-export function sendRichMessage(world: World, payload: Payload): unknown {
-  return send(world, payload, richContent(payload))
+export function sendRichMessage(state: TelegramState, payload: Payload): unknown {
+  return send(state, payload, richContent(payload))
 }
 
-export function sendDocument(world: World, payload: Payload): unknown {
-  const document = documentIn(world, payload)
-  return send(world, payload, captionContent(payload), document)
+export function sendDocument(state: TelegramState, payload: Payload): unknown {
+  const document = documentIn(state, payload)
+  return send(state, payload, captionContent(payload), document)
 }
 
 /** The Bot API itself refuses unreadable or unknown input; only calls passed on to Telegram use the budget. */
-function send(world: World, payload: Payload, content: Content, document?: StoredFile): unknown {
+function send(state: TelegramState, payload: Payload, content: Content, document?: StoredFile): unknown {
   const rows = rowsIn(payload)
-  const target = targetOf(world, payload)
-  spend(world, target.chat)
+  const target = targetOf(state, payload)
+  spend(state, target.chat)
   const replyTo = repliedIn(payload, target.chat)
   const isSilent = flagIn(payload, 'disable_notification')
-  const post: Post = putPost(world, inTopicOf(target, replyTo), {
+  const post: Post = putPost(state, inTopicOf(target, replyTo), {
     from: 'bot',
     content,
     rows,
@@ -34,7 +34,7 @@ function send(world: World, payload: Payload, content: Content, document?: Store
     ...(document === undefined ? {} : { document }),
     ...(replyTo === undefined ? {} : { replyTo }),
   })
-  return messageOf(post, target.chat, world.me)
+  return messageOf(post, target.chat, state.me)
 }
 
 /** A reply goes to the topic of the message that it replies to. */
@@ -43,7 +43,7 @@ function inTopicOf(target: Target, replyTo: number | undefined): Target {
   return { ...target, threadId: target.chat.posts.get(replyTo)?.threadId }
 }
 
-function documentIn({ files }: World, payload: Payload): StoredFile {
+function documentIn({ files }: TelegramState, payload: Payload): StoredFile {
   const named = textIn(payload, 'document')
   const upload = payload.files.get(named?.replace(/^attach:\/\//, '') ?? 'document')
   const known = named === undefined ? undefined : files.get(named)

@@ -1,8 +1,8 @@
 import { flagIn, listIn, numberIn, type Payload, textIn } from '../payload.ts'
 import { badRequest, Refusal } from '../refusal.ts'
-import type { World } from '../world.ts'
+import type { TelegramState } from '../state.ts'
 
-export function getUpdates({ updates, webhook }: World, payload: Payload, gone: AbortSignal): Promise<unknown> {
+export function getUpdates({ updates, webhook }: TelegramState, payload: Payload, gone: AbortSignal): Promise<unknown> {
   if (webhook.url !== '')
     throw new Refusal(
       409,
@@ -20,7 +20,7 @@ export function getUpdates({ updates, webhook }: World, payload: Payload, gone: 
 }
 
 /** Accepts any URL, because there is no HTTPS on loopback. */
-export function setWebhook({ updates, webhook }: World, payload: Payload): unknown {
+export function setWebhook({ updates, webhook }: TelegramState, payload: Payload): unknown {
   const url = textIn(payload, 'url') ?? ''
   const secret = textIn(payload, 'secret_token')
   if (secret !== undefined && !/^[\w-]{1,256}$/.test(secret))
@@ -33,13 +33,13 @@ export function setWebhook({ updates, webhook }: World, payload: Payload): unkno
   return true
 }
 
-export function deleteWebhook({ updates, webhook }: World, payload: Payload): unknown {
+export function deleteWebhook({ updates, webhook }: TelegramState, payload: Payload): unknown {
   webhook.remove()
   if (flagIn(payload, 'drop_pending_updates')) updates.clear()
   return true
 }
 
-export function getWebhookInfo({ updates, webhook }: World): unknown {
+export function getWebhookInfo({ updates, webhook }: TelegramState): unknown {
   const { url, lastError } = webhook
   return {
     url,

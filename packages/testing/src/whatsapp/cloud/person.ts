@@ -1,6 +1,6 @@
 import { TestingError } from '../../error.ts'
 import type { CloudContent } from './content.ts'
-import type { CloudPost, CloudWorld } from './world.ts'
+import type { CloudPost, CloudState } from './state.ts'
 
 /** How the message came about. */
 export interface WhatsAppSay {
@@ -27,21 +27,21 @@ export interface WhatsAppPerson {
   fail(person: string, messageId: string, code: number): void
 }
 
-export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
-  const { clock, hook } = world
+export function createCloudPerson(state: CloudState): WhatsAppPerson {
+  const { clock, hook } = state
   return {
     say: (person, text, options = {}) =>
       put(person, { kind: 'text', source: text, buttons: [] }, { type: 'text', text: { body: text } }, options),
     press,
     remove: (person, messageId) => {
       found(person, messageId)
-      world.chat(person).posts.delete(messageId)
-      world.changed(person)
+      state.chat(person).posts.delete(messageId)
+      state.changed(person)
     },
     fail: (person, messageId, code) => {
       found(person, messageId)
-      world.chat(person).posts.delete(messageId)
-      world.changed(person)
+      state.chat(person).posts.delete(messageId)
+      state.changed(person)
       hook.status({ id: messageId, person, status: 'failed', code })
     },
   }
@@ -63,12 +63,12 @@ export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
     told: Readonly<Record<string, unknown>>,
     { name = 'Ada', replyTo, forwarded }: WhatsAppSay,
   ): string {
-    const id = world.nextId()
-    const chat = world.chat(person)
+    const id = state.nextId()
+    const chat = state.chat(person)
     const at = clock.now()
     chat.posts.set(id, { id, from: 'person', at, content, ...(replyTo !== undefined && { replyTo }) })
     chat.heardAt = at
-    world.changed(person)
+    state.changed(person)
     // A person with a username instead of a number is identified by a business-scoped user id alone.
     const isNamed = person.includes('.')
     const contact = { profile: { name }, ...(isNamed ? { user_id: person } : { wa_id: person }) }
@@ -80,7 +80,7 @@ export function createCloudPerson(world: CloudWorld): WhatsAppPerson {
   }
 
   function found(person: string, messageId: string): CloudPost {
-    const post = world.chat(person).posts.get(messageId)
+    const post = state.chat(person).posts.get(messageId)
     if (!post) throw new TestingError('whatsapp', `${person} sees no message ${messageId}.`)
     return post
   }

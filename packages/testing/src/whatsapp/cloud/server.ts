@@ -4,7 +4,7 @@ import { fieldsOf } from '../../recorded/frames.ts'
 import { readMultipart } from '../../telegram/multipart.ts'
 import type { CloudCallKind, CloudFault, CloudFaultPlan } from './fault.ts'
 import { CloudRefusal } from './refusal.ts'
-import { type CloudWorld, refusal } from './world.ts'
+import { type CloudState, refusal } from './state.ts'
 
 /** A call as the server saw it. */
 export interface WhatsAppCall {
@@ -25,7 +25,7 @@ export interface WhatsAppCall {
 }
 
 export interface CloudServerOptions {
-  readonly world: CloudWorld
+  readonly state: CloudState
   readonly token: string
   readonly phoneNumberId: string
   readonly plan: CloudFaultPlan
@@ -43,7 +43,7 @@ interface Answer {
 
 /** Speaks the Cloud API over HTTP. */
 export function createCloudServer(options: CloudServerOptions): Server {
-  const { world, token, phoneNumberId, plan, calls, clock } = options
+  const { state, token, phoneNumberId, plan, calls, clock } = options
   const server = createServer((request, response) => {
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
@@ -65,7 +65,7 @@ export function createCloudServer(options: CloudServerOptions): Server {
     const to =
       typeof fields.to === 'string' ? fields.to : typeof fields.recipient === 'string' ? fields.recipient : undefined
     const fault = plan.next(kind, to)
-    const call: WhatsAppCall = { at: world.clock.now(), kind, to, fields, ...(fault && { fault: fault.type }) }
+    const call: WhatsAppCall = { at: state.clock.now(), kind, to, fields, ...(fault && { fault: fault.type }) }
     const index = calls.push(call) - 1
     const record = (answer: Answer): Answer => {
       const { status, code } = answer
@@ -77,14 +77,14 @@ export function createCloudServer(options: CloudServerOptions): Server {
 
   function messageIn(body: Buffer): Call {
     const fields = fieldsOf(parsed(body))
-    return { fields, run: () => world.messages(fields) }
+    return { fields, run: () => state.messages(fields) }
   }
 
   function mediaIn(request: IncomingMessage, body: Buffer): Call {
     const boundary =
       /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? ''
     const { fields, files } = readMultipart(body, boundary)
-    return { fields, run: () => world.media(fields.type ?? '', files.get('file')) }
+    return { fields, run: () => state.media(fields.type ?? '', files.get('file')) }
   }
 }
 

@@ -8,7 +8,7 @@ import { createHook, type WhatsAppWebhookCall } from './hook.ts'
 import { cloudLimits } from './limits.ts'
 import { createCloudPerson, type WhatsAppPerson } from './person.ts'
 import { createCloudServer, type WhatsAppCall } from './server.ts'
-import { type CloudPost, createWorld } from './world.ts'
+import { type CloudPost, createState } from './state.ts'
 
 /** The business's number, and what goes wrong. */
 export interface WhatsAppOptions {
@@ -105,17 +105,17 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
   const onChange = (person: string): void => {
     for (const observer of observers) observer(person)
   }
-  const world = createWorld({ clock, hook, listBody, closedWindow, onChange })
-  const server = createCloudServer({ world, token, phoneNumberId, plan, calls, clock: dates ? clock : undefined })
+  const state = createState({ clock, hook, listBody, closedWindow, onChange })
+  const server = createCloudServer({ state, token, phoneNumberId, plan, calls, clock: dates ? clock : undefined })
   const port = await listen(server)
   return {
-    ...createCloudPerson(world),
+    ...createCloudPerson(state),
     ...{ token, appSecret, phoneNumberId, calls, webhookCalls: hook.calls, setWebhook: hook.set, sign: hook.sign },
     url: `http://127.0.0.1:${port}/v23.0`,
     count: (kind) => calls.filter((call) => call.kind === kind).length,
-    screen: (person) => [...world.chat(person).posts.values()].map(shown),
-    notifications: (person) => world.chat(person).loud,
-    typing: (person) => world.chat(person).typingUntil > clock.now(),
+    screen: (person) => [...state.chat(person).posts.values()].map(shown),
+    notifications: (person) => state.chat(person).loud,
+    typing: (person) => state.chat(person).typingUntil > clock.now(),
     inject: plan.add,
     observe: (observer) => {
       observers.add(observer)

@@ -26,7 +26,7 @@ export interface SlackFeatures {
 }
 
 /** The state of the fake. */
-export interface World {
+export interface SlackState {
   readonly clock: Clock
   readonly features: Required<SlackFeatures>
   readonly team: string
@@ -50,7 +50,7 @@ export interface World {
   sharesOf(file: string): readonly { readonly channel: string; readonly ts: string }[]
 }
 
-export interface WorldOptions {
+export interface SlackStateOptions {
   readonly clock: Clock
   readonly channels?: readonly SlackChannelOptions[] | undefined
   readonly features?: SlackFeatures | undefined
@@ -58,7 +58,7 @@ export interface WorldOptions {
   readonly onChange: (channel: string) => void
 }
 
-export function createWorld({ clock, channels, features, delivery, onChange }: WorldOptions): World {
+export function createState({ clock, channels, features, delivery, onChange }: SlackStateOptions): SlackState {
   const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
   let count = 0
   return {
@@ -90,8 +90,8 @@ export function createWorld({ clock, channels, features, delivery, onChange }: W
 }
 
 /** The target of a call. */
-export function channelIn(world: World, payload: Payload, name = 'channel'): Channel {
-  const channel = world.channel(required(payload, name))
+export function channelIn(state: SlackState, payload: Payload, name = 'channel'): Channel {
+  const channel = state.channel(required(payload, name))
   if (!channel) throw new Refusal('channel_not_found')
   if (channel.isForeign) throw new Refusal('not_in_channel')
   if (channel.isArchived) throw new Refusal('is_archived')
@@ -107,13 +107,13 @@ export function ownPost({ posts }: Channel, payload: Payload, error = 'cant_upda
 }
 
 /** Posts use their channel's budget, everything else the method's. */
-export function spend({ budget }: World, method: string, channel: string | undefined): void {
+export function spend({ budget }: SlackState, method: string, channel: string | undefined): void {
   const tier = tiers[method]
   if (method === 'chat.postMessage') return pay(budget, scopeOf(method, channel), posts)
   if (tier) pay(budget, scopeOf(method, channel), tier)
 }
 
-export function freeze({ budget }: World, method: string, { channel, seconds }: FreezeOptions): void {
+export function freeze({ budget }: SlackState, method: string, { channel, seconds }: FreezeOptions): void {
   budget.freeze(scopeOf(method, channel), seconds)
 }
 
@@ -132,19 +132,23 @@ function pay(budget: Budget, name: string, allowance: Allowance): void {
 }
 
 /** Adds a message to a channel. A message in a thread notifies its participants, a direct message its person. */
-export function putPost(world: World, channel: Channel, post: Omit<Post, 'ts' | 'editedTimes' | 'reactions'>): Post {
-  const put: Post = { ...post, ts: world.nextTs(), editedTimes: 0, reactions: [] }
+export function putPost(
+  state: SlackState,
+  channel: Channel,
+  post: Omit<Post, 'ts' | 'editedTimes' | 'reactions'>,
+): Post {
+  const put: Post = { ...post, ts: state.nextTs(), editedTimes: 0, reactions: [] }
   channel.posts.set(put.ts, put)
   if (put.from === 'bot') {
     // An answer ends the status above it.
     if (put.threadTs !== undefined) channel.statuses.delete(put.threadTs)
     if (!put.stream && (channel.isDirect || put.threadTs !== undefined)) channel.rings += 1
   }
-  world.changed(channel)
+  state.changed(channel)
   return put
 }
 
-export function replacePost(world: World, channel: Channel, post: Post): void {
+export function replacePost(state: SlackState, channel: Channel, post: Post): void {
   channel.posts.set(post.ts, post)
-  world.changed(channel)
+  state.changed(channel)
 }

@@ -18,7 +18,7 @@ export interface TelegramFeatures {
 }
 
 /** The state of the fake. */
-export interface World {
+export interface TelegramState {
   readonly clock: Clock
   readonly features: Required<TelegramFeatures>
   readonly me: Me
@@ -34,7 +34,7 @@ export interface World {
   changed(chat: Chat): void
 }
 
-export interface WorldOptions {
+export interface TelegramStateOptions {
   readonly token: string
   readonly clock: Clock
   readonly chats?: readonly TelegramChat[] | undefined
@@ -42,7 +42,7 @@ export interface WorldOptions {
   readonly onChange: (chatId: number) => void
 }
 
-export function createWorld({ token, clock, chats, features, onChange }: WorldOptions): World {
+export function createState({ token, clock, chats, features, onChange }: TelegramStateOptions): TelegramState {
   const known = new Map(chats?.map((options) => [options.id, createChat(options)]))
   const updates = createUpdates(clock)
   let messageId = 0
@@ -73,10 +73,10 @@ export interface Target {
   readonly threadId: number | undefined
 }
 
-export function targetOf(world: World, payload: Payload): Target {
+export function targetOf(state: TelegramState, payload: Payload): Target {
   const id = numberIn(payload, 'chat_id')
   if (id === undefined && payload.fields.chat_id === undefined) throw badRequest('chat_id is empty')
-  const chat = id === undefined ? undefined : world.chat(id)
+  const chat = id === undefined ? undefined : state.chat(id)
   if (!chat) throw badRequest('chat not found')
   if (chat.isBlocked) {
     const what = chat.type === 'private' ? 'bot was blocked by the user' : `bot was kicked from the ${chat.type} chat`
@@ -92,7 +92,7 @@ export const typingScopeName = (chatId: number): string => `typing ${chatId}`
 export const botScopeName = 'bot'
 
 /** Sends, edits and drafts use one budget of the chat and one of the bot. */
-export function spend({ budget }: World, chat: Chat): void {
+export function spend({ budget }: TelegramState, chat: Chat): void {
   const allowances = chat.type === 'private' ? [limits.chat] : [limits.chat, limits.group]
   pay(budget, [
     { name: scopeName(chat.id), allowances },
@@ -100,7 +100,7 @@ export function spend({ budget }: World, chat: Chat): void {
   ])
 }
 
-export function spendTyping({ budget }: World, chat: Chat): void {
+export function spendTyping({ budget }: TelegramState, chat: Chat): void {
   pay(budget, [{ name: typingScopeName(chat.id), allowances: [limits.typing] }])
 }
 
@@ -122,15 +122,15 @@ export function repliedIn(payload: Payload, chat: Chat): number | undefined {
 
 /** Adds a message to a chat. Removes the draft and the typing indicator of that topic. */
 export function putPost(
-  world: World,
+  state: TelegramState,
   { chat, threadId }: Target,
   post: Omit<Post, 'messageId' | 'at' | 'editedTimes' | 'reactions'>,
 ): Post {
   const put: Post = {
     ...post,
     ...(threadId === undefined ? {} : { threadId }),
-    messageId: world.nextMessageId(),
-    at: world.clock.now(),
+    messageId: state.nextMessageId(),
+    at: state.clock.now(),
     editedTimes: 0,
     reactions: [],
   }
@@ -138,6 +138,6 @@ export function putPost(
   chat.drafts.delete(threadId)
   if (put.from === 'bot') chat.typingUntil.delete(threadId)
   if (put.from === 'bot' && !put.isSilent) chat.loud += 1
-  world.changed(chat)
+  state.changed(chat)
   return put
 }

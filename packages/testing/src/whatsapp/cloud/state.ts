@@ -28,7 +28,7 @@ export interface CloudChat {
   loud: number
 }
 
-export interface WorldOptions {
+export interface CloudStateOptions {
   readonly clock: Clock
   readonly hook: Hook
   readonly listBody: number
@@ -37,7 +37,7 @@ export interface WorldOptions {
 }
 
 /** The server's state and the effects of its calls, which throw a `CloudRefusal`. */
-export interface CloudWorld {
+export interface CloudState {
   readonly clock: Clock
   readonly hook: Hook
   chat(person: string): CloudChat
@@ -47,7 +47,7 @@ export interface CloudWorld {
   changed(person: string): void
 }
 
-export function createWorld(options: WorldOptions): CloudWorld {
+export function createState(options: CloudStateOptions): CloudState {
   const { clock, hook, listBody, closedWindow, onChange: changed } = options
   const chats = new Map<string, CloudChat>()
   const files = new Map<string, { readonly name: string; readonly bytes: Uint8Array }>()

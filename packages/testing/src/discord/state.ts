@@ -9,7 +9,7 @@ import { createSnowflakes } from './snowflake.ts'
 import type { Me } from './wire.ts'
 
 /** The state of the fake. */
-export interface World {
+export interface DiscordState {
   readonly clock: Clock
   readonly me: Me
   readonly buckets: Buckets
@@ -29,7 +29,7 @@ export interface World {
   changed(channel: Channel): void
 }
 
-export interface WorldOptions {
+export interface DiscordStateOptions {
   readonly clock: Clock
   readonly channels?: readonly DiscordChannel[] | undefined
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>> | undefined
@@ -37,7 +37,7 @@ export interface WorldOptions {
   readonly onChange: (channelId: string) => void
 }
 
-export function createWorld({ clock, channels, allowances, nonceMs, onChange }: WorldOptions): World {
+export function createState({ clock, channels, allowances, nonceMs, onChange }: DiscordStateOptions): DiscordState {
   const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
   const add = (options: DiscordChannel): Channel => {
     const channel = createChannel(options)
@@ -66,8 +66,8 @@ export function createWorld({ clock, channels, allowances, nonceMs, onChange }: 
 }
 
 /** A channel that the bot may write to. */
-export function channelIn(world: World, id: string): Channel {
-  const channel = world.channel(id)
+export function channelIn(state: DiscordState, id: string): Channel {
+  const channel = state.channel(id)
   if (!channel) throw refusals.unknownChannel()
   if (channel.isClosed) throw refusals.missingPermissions()
   return channel
@@ -81,14 +81,14 @@ export function postIn(channel: Channel, id: string): Post {
 
 /** Adds a message to a channel. Ends the typing indicator there. */
 export function putPost(
-  world: World,
+  state: DiscordState,
   channel: Channel,
   post: Omit<Post, 'id' | 'at' | 'editedTimes' | 'reactions'>,
 ): Post {
-  const put: Post = { ...post, id: world.nextId(), at: world.clock.now(), editedTimes: 0, reactions: [] }
+  const put: Post = { ...post, id: state.nextId(), at: state.clock.now(), editedTimes: 0, reactions: [] }
   channel.posts.set(put.id, put)
   if (put.from === 'bot') channel.typingUntil = 0
   if (put.from === 'bot' && (put.flags & silentFlag) === 0) channel.loud += 1
-  world.changed(channel)
+  state.changed(channel)
   return put
 }

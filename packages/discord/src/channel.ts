@@ -3,8 +3,8 @@ import type { Inbound, Sink } from '@reply/sink'
 import {
   placeOf,
   type SinkPlace,
+  safeOnError,
   systemClock,
-  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink/channel'
@@ -73,7 +73,7 @@ export interface DiscordChannel {
 /** Throws `DiscordError` of type `invalid` for unusable options. */
 export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { rest, updates, client, publicKey, commands = [], onInbound } = options
-  const onError = telling(options.onError)
+  const onError = safeOnError(options.onError)
   const { clock = systemClock, handleMs = 5000, maxBytes = 1_048_576 } = options
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")

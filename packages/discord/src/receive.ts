@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createInboundReceiver, inTurn, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, pacerOf, waitForTurn } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
@@ -90,6 +90,6 @@ export function createReceiver(options: ReceiverOptions): ReceiveEvent {
       content: oneMessage(text),
       ...around({ silent: false, replyTo: messageRef, nonce }),
     }
-    await inTurn(pace, clock, () => rest.post(`/channels/${chat.id}/messages`, { body }))
+    await waitForTurn(pace, clock, () => rest.post(`/channels/${chat.id}/messages`, { body }))
   }
 }

@@ -1,8 +1,8 @@
 export { systemClock, visible } from '@reply/core'
-export { inTurn } from './deliver/call-pacing.ts'
 export type { Priority } from './deliver/operation.ts'
 export { type ChatPace, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
-export { telling } from './error.ts'
+export { waitForTurn } from './deliver/wait-for-turn.ts'
+export { safeOnError } from './error.ts'
 export type { Answering, Inbound } from './inbound/inbound.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
 export {
@@ -21,7 +21,7 @@ export {
   type WebhookRequest,
 } from './inbound/webhook.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
-export { known, lex, type Token } from './markdown/markdown.ts'
+export { knownTokens, lex, type Token } from './markdown/markdown.ts'
 export { type Table, tableText } from './markdown/table.ts'
 export type { Actor } from './port/actor.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'

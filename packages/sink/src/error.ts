@@ -22,7 +22,7 @@ export class SinkError extends Error {
 }
 
 /** Wraps the host's `onError`. An error thrown there is dropped: it must not stop messages. */
-export function telling<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
+export function safeOnError<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
   return (error) => {
     try {
       onError?.(error)

@@ -14,7 +14,7 @@ import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
 import type { Delivery } from './deliver/reconcile.ts'
-import { type SinkError, telling } from './error.ts'
+import { type SinkError, safeOnError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
@@ -95,7 +95,7 @@ export interface Sink extends ReplyObserver {
 /** Creates a sink. Throws `SinkError` of type `invalid` for an invalid policy. */
 export function createSink(options: SinkOptions): Sink {
   const { port, chat, store = memoryStore(), secret = randomWord } = options
-  const onError = telling(options.onError)
+  const onError = safeOnError(options.onError)
   const policy = toPolicy(options.policy)
   const words = toWords(options.words)
   const clock = options.clock ? steadyClock(options.clock) : systemClock

@@ -9,7 +9,7 @@ import { renderMarkdown } from '../src/markdown/dialect.ts'
 import { createGrowingSplit } from '../src/markdown/growing-split.ts'
 import { createTableLimit } from '../src/markdown/lexer/block-limits.ts'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
-import { known, type Token } from '../src/markdown/lexer/token.ts'
+import { knownTokens, type Token } from '../src/markdown/lexer/token.ts'
 import { readLongBlock } from '../src/markdown/long-block.ts'
 import { lex } from '../src/markdown/markdown.ts'
 import { split } from '../src/markdown/split.ts'
@@ -102,7 +102,7 @@ test('a long block of any lines reads the same in pieces as in one', () => {
   const blocks = fc
     .array(fc.constantFrom(...lines, ...more), { minLength: 2, maxLength: 5 })
     .chain((some) => fc.array(fc.constantFrom(...some, '## words', 'a\n==='), { minLength: 150, maxLength: 250 }))
-  const read = (text: string): readonly Token[] => known(new Lexer().blockTokens(text))
+  const read = (text: string): readonly Token[] => knownTokens(new Lexer().blockTokens(text))
   fc.assert(
     fc.property(blocks, (some) => {
       const source = some.join('\n')

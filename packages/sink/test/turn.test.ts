@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { inTurn } from '../src/deliver/call-pacing.ts'
 import { createPacer } from '../src/deliver/pace.ts'
+import { waitForTurn } from '../src/deliver/wait-for-turn.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -14,7 +14,7 @@ test('a waiting caller does not block others meanwhile', async () => {
   pace.enter()?.()
   await clock.advance(1000)
   const said: number[] = []
-  void inTurn(pace, clock, async () => void said.push(clock.now() - beginning))
+  void waitForTurn(pace, clock, async () => void said.push(clock.now() - beginning))
   await clock.advance(10_000, rest)
   expect(said).toEqual([3000])
 })
@@ -24,7 +24,7 @@ test('a waiting caller can be aborted', async () => {
   const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
   pace.freeze(600_000, 'chat')
   const abort = new AbortController()
-  const said = inTurn(pace, clock, async () => 'said', abort.signal)
+  const said = waitForTurn(pace, clock, async () => 'said', abort.signal)
   abort.abort()
   await expect(said).rejects.toThrow()
   expect(clock.pending).toBe(0)

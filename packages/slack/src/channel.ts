@@ -3,9 +3,9 @@ import { words as defaultWords, type Inbound, type Sink } from '@reply/sink'
 import {
   placeOf,
   type SinkPlace,
+  safeOnError,
   secretFault,
   systemClock,
-  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink/channel'
@@ -70,7 +70,7 @@ export interface SlackChannel {
 /** Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { api, events, onInbound, socket, signingSecret, clock = systemClock } = options
-  const onError = telling(options.onError)
+  const onError = safeOnError(options.onError)
   const { handleMs = 5000, timeoutMs = 30_000, maxBytes = 1_048_576 } = options
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }

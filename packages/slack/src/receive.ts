@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Chat, Inbound, MessageRef, Words } from '@reply/sink'
-import { answerOnce, createInboundReceiver, inTurn, PortError, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, PortError, pacerOf, waitForTurn } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { createCall } from './call.ts'
 import { SlackError } from './error.ts'
@@ -105,7 +105,7 @@ export function createReceiver(options: ReceiverOptions): ReceiveBody {
     const pace = pacerOf(api, clock).chat(chat, slackLimits)
     const fields = { ...placeOf(chat, messageRef), text: spoken(text), parse: 'none', link_names: false }
     try {
-      await inTurn(pace, clock, () => call(chat, 'chat.postMessage', fields))
+      await waitForTurn(pace, clock, () => call(chat, 'chat.postMessage', fields))
     } catch (error) {
       // The channel's sinks share the budget, so they must wait too.
       if (error instanceof PortError && error.retryAfterMs !== undefined) pace.freeze(error.retryAfterMs, error.scope)

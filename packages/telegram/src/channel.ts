@@ -3,9 +3,9 @@ import type { Inbound, Sink } from '@reply/sink'
 import {
   placeOf,
   type SinkPlace,
+  safeOnError,
   secretFault,
   systemClock,
-  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink/channel'
@@ -68,7 +68,7 @@ export interface TelegramChannel {
 /** Throws `TelegramError` of type `invalid` for unusable options. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
   const { api, updates, onInbound, secretToken, clock = systemClock } = options
-  const onError = telling(options.onError)
+  const onError = safeOnError(options.onError)
   const { handleMs = 5000, maxBytes = 1_048_576 } = options
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createInboundReceiver, inTurn, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, pacerOf, waitForTurn } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
@@ -58,7 +58,7 @@ async function say(
   if (!text) return
   const chatId = toChatId(chat.id)
   const pace = pacerOf(api, clock).chat(chat, telegramLimits(kindOf(chatId), false))
-  await inTurn(pace, clock, () =>
+  await waitForTurn(pace, clock, () =>
     api.sendMessage(chatId, shortened(text, textLength), {
       ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),
       reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },

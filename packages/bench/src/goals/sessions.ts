@@ -22,9 +22,9 @@ function besideOneAfterAnother(effort: Effort): Promise<number> {
   const turns = Array.from({ length: sessions }, (_, at) => generateTurn({ deltas: 100, seed: `${at}` }).events)
   const longest = Math.max(...turns.map((events) => events.length))
   const rounds = Array.from({ length: longest }, (_, at) => turns.flatMap((events) => events.slice(at, at + 1)))
-  const inTurn = chunksOf(framesOf(turns.flat()), 'frame')
+  const waitForTurn = chunksOf(framesOf(turns.flat()), 'frame')
   const interleaved = chunksOf(framesOf(rounds.flat()), 'frame')
-  return race({ first: () => read(inTurn), second: () => read(interleaved), effort, rounds: 11 })
+  return race({ first: () => read(waitForTurn), second: () => read(interleaved), effort, rounds: 11 })
 }
 
 function read(chunks: readonly Uint8Array[]): void {

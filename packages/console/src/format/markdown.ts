@@ -1,11 +1,11 @@
-import { known, lex, type Token } from '@reply/sink/channel'
+import { knownTokens, lex, type Token } from '@reply/sink/channel'
 import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './styled-line.ts'
 import { tableLines } from './table.ts'
 
 type Of<T extends Token['type']> = Extract<Token, { readonly type: T }>
 
 /** The lexer's type of nested tokens. */
-type Inside = Parameters<typeof known>[0]
+type Inside = Parameters<typeof knownTokens>[0]
 
 /**
  * Cuts Markdown at its top-level blocks. The concatenated pieces are the source.
@@ -71,7 +71,7 @@ function endOf(source: string, start: number, raw: string): number {
 function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): readonly Line[] {
   const rows: Line[] = []
   let gap = false
-  for (const token of known(tokens)) {
+  for (const token of knownTokens(tokens)) {
     if (token.type === 'space') {
       gap = rows.length > 0
       continue
@@ -156,7 +156,7 @@ function listLines(token: Of<'list'>, width: number, tones: readonly Tone[]): re
 
 /** Removes the checkbox, which is drawn as the item's bullet. In a loose item it is inside the first paragraph. */
 function withoutCheckbox(tokens: Inside): Inside {
-  return known(tokens).filter((token) => token.type !== 'checkbox')
+  return knownTokens(tokens).filter((token) => token.type !== 'checkbox')
 }
 
 function cellsOf(cells: Of<'table'>['header'], header: boolean): readonly Line[] {
@@ -164,7 +164,7 @@ function cellsOf(cells: Of<'table'>['header'], header: boolean): readonly Line[]
 }
 
 function inline(tokens: Inside, tones: readonly Tone[]): Span[] {
-  return known(tokens).flatMap((token) => inlineToken(token, tones))
+  return knownTokens(tokens).flatMap((token) => inlineToken(token, tones))
 }
 
 function inlineToken(token: Token, tones: readonly Tone[]): Span[] {

@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { ChannelPort, Chat, MessageRef } from '../port/port.ts'
-import { inTurn } from './call-pacing.ts'
 import type { ChatPace } from './pace.ts'
+import { waitForTurn } from './wait-for-turn.ts'
 
 export interface ReactionOptions {
   readonly port: ChannelPort
@@ -32,7 +32,7 @@ export function createReaction({ port, chat, replyTo, pace, clock, signal }: Rea
     isSetting = true
     while (wanted !== shown && !signal.aborted) {
       shown = wanted
-      await inTurn(pace, clock, react, signal).catch(() => {
+      await waitForTurn(pace, clock, react, signal).catch(() => {
         // The reply shows the same anyway.
       })
     }

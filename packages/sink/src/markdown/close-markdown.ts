@@ -1,4 +1,4 @@
-import { known, lex, type Token } from './markdown.ts'
+import { knownTokens, lex, type Token } from './markdown.ts'
 import { closingFence, openBlocksOf } from './reopen-blocks.ts'
 
 /** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */
@@ -63,8 +63,8 @@ function lastLeaf(source: string): Token | undefined {
   let tokens: readonly Token[] = lex(source)
   for (;;) {
     const last = tokens.at(-1)
-    if (last?.type === 'blockquote') tokens = known(last.tokens)
-    else if (last?.type === 'list') tokens = known(last.items.at(-1)?.tokens ?? [])
+    if (last?.type === 'blockquote') tokens = knownTokens(last.tokens)
+    else if (last?.type === 'list') tokens = knownTokens(last.items.at(-1)?.tokens ?? [])
     else if (last?.type === 'paragraph' || last?.type === 'heading' || last?.type === 'text') return last
     // A quote or an item that consists of its mark only.
     else return last === undefined && source.trim() !== '' ? { type: 'text', raw: '', text: '' } : undefined
@@ -73,7 +73,7 @@ function lastLeaf(source: string): Token | undefined {
 
 /** Complete constructs have tokens of their own, so marks left in the text are open or have no meaning. */
 function withClosedSpans(source: string, leaf: Token): string {
-  const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? known(leaf.tokens) : [])
+  const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? knownTokens(leaf.tokens) : [])
   const line = spans.map(({ raw }) => raw).join('')
   const inked = source.trimEnd()
   const inkedLine = line.trimEnd()

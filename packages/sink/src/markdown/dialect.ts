@@ -1,6 +1,6 @@
 import { textOf } from './character-references.ts'
 import { isAsWritten } from './lexer/token.ts'
-import { known, lex, type Token } from './markdown.ts'
+import { knownTokens, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
 /** The position of a list item. */
@@ -112,13 +112,15 @@ function block(token: Token, inside: Inside): string {
   const { dialect } = inside
   switch (token.type) {
     case 'heading':
-      return dialect.heading(spans(known(token.tokens), inside), token.depth)
+      return dialect.heading(spans(knownTokens(token.tokens), inside), token.depth)
     case 'paragraph':
-      return dialect.paragraph(spans(known(token.tokens), inside).trim())
+      return dialect.paragraph(spans(knownTokens(token.tokens), inside).trim())
     case 'code':
       return dialect.code(token.text.replace(/\n+$/, ''), token.lang?.split(/\s/, 1)[0] || undefined)
-    case 'blockquote':
-      return dialect.blockquote(blocks(known(token.tokens), { ...inside, quotes: inside.quotes + 1 }), inside.quotes)
+    case 'blockquote': {
+      const below = { ...inside, quotes: inside.quotes + 1 }
+      return dialect.blockquote(blocks(knownTokens(token.tokens), below), inside.quotes)
+    }
     case 'list': {
       const first = token.start === '' ? 1 : token.start
       const below = { ...inside, lists: inside.lists + 1 }
@@ -147,7 +149,7 @@ function block(token: Token, inside: Inside): string {
     case 'space':
       return ''
     case 'list_item':
-      return blocks(known(token.tokens), inside)
+      return blocks(knownTokens(token.tokens), inside)
     case 'text':
       return span(token, inside).trim()
     case 'html':
@@ -167,7 +169,7 @@ function block(token: Token, inside: Inside): string {
 
 /** Items of a growing list are the same tokens again. */
 function itemContent(item: Item, inside: Inside): string {
-  const write = (): string => blocks(known(item.tokens), inside)
+  const write = (): string => blocks(knownTokens(item.tokens), inside)
   return inside.lists === 1 && inside.quotes === 0 ? once(item, inside, write) : write()
 }
 
@@ -176,7 +178,7 @@ const cells = new WeakMap<Row, readonly string[]>()
 /** Rows of a growing table are the same tokens again. */
 function cellTexts(row: Row): readonly string[] {
   if (row.every(isAsWritten)) return row.map(({ text }) => text)
-  const texts = cells.get(row) ?? row.map((cell) => lineOf(known(cell.tokens)))
+  const texts = cells.get(row) ?? row.map((cell) => lineOf(knownTokens(cell.tokens)))
   cells.set(row, texts)
   return texts
 }
@@ -191,27 +193,27 @@ function span(token: Token, inside: Inside): string {
   const { dialect } = inside
   switch (token.type) {
     case 'strong':
-      return dialect.strong(spans(known(token.tokens), inside))
+      return dialect.strong(spans(knownTokens(token.tokens), inside))
     case 'em':
-      return dialect.em(spans(known(token.tokens), inside))
+      return dialect.em(spans(knownTokens(token.tokens), inside))
     case 'del':
-      return dialect.del(spans(known(token.tokens), inside))
+      return dialect.del(spans(knownTokens(token.tokens), inside))
     case 'codespan':
       return dialect.codespan(token.text)
     case 'br':
       return dialect.br()
     case 'link': {
-      const content = spans(known(token.tokens), { ...inside, link: true })
+      const content = spans(knownTokens(token.tokens), { ...inside, link: true })
       return dialect.link(content === '' ? dialect.text('link') : content, token.href)
     }
     case 'image': {
-      const text = lineOf(known(token.tokens)) || 'image'
+      const text = lineOf(knownTokens(token.tokens)) || 'image'
       return inside.link ? dialect.text(text) : dialect.image(text, token.href)
     }
     case 'escape':
       return dialect.text(token.text)
     case 'text':
-      return token.tokens ? spans(known(token.tokens), inside) : dialect.text(textOf(token.raw))
+      return token.tokens ? spans(knownTokens(token.tokens), inside) : dialect.text(textOf(token.raw))
     case 'checkbox':
       return ''
     case 'html':

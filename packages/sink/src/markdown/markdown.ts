@@ -5,7 +5,7 @@ import type { Token } from './lexer/token.ts'
 import { longBlock, readLongBlock } from './long-block.ts'
 
 export { type Fence, openFence } from './fence.ts'
-export { known, type Token } from './lexer/token.ts'
+export { knownTokens, type Token } from './lexer/token.ts'
 
 /** UTF-16 units of cached chunks. */
 const REMEMBERED = 400_000

@@ -1,4 +1,4 @@
-import { type Fence, known, lex, openFence, type Token } from './markdown.ts'
+import { type Fence, knownTokens, lex, openFence, type Token } from './markdown.ts'
 
 /** Blocks that are open at the end of a slice and continue in the next one. */
 export interface OpenBlocks {
@@ -57,14 +57,14 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
     if (last?.type === 'blockquote') {
       if (tokens.at(-1)?.type === 'space') break
       containers.push(QUOTE)
-      tokens = known(last.tokens)
+      tokens = knownTokens(last.tokens)
       continue
     }
     const item = last?.type === 'list' ? last.items.at(-1) : undefined
     if (last?.type === 'list' && item !== undefined) {
       const first = last.start === '' ? 1 : last.start
       containers.push(itemOf(item.raw, last.ordered ? first + last.items.length - 1 : undefined))
-      tokens = known(item.tokens)
+      tokens = knownTokens(item.tokens)
       continue
     }
     const fence = last && openFence(last)

@@ -5,11 +5,11 @@ import type { Words } from '../words.ts'
 import { answerCards, type Placed } from './answer.ts'
 import { askCards } from './ask.ts'
 import { endingCards } from './ending.ts'
-import { compactionCard, reasoningCards, todosCard } from './note.ts'
-import { heartbeatCard, noticeCard } from './notice.ts'
+import { compactionCard, reasoningCards, todosCard } from './side-cards.ts'
 import { statusCard } from './status.ts'
 import type { Flow } from './task.ts'
 import { flowOf } from './task.ts'
+import { heartbeatCard, noticeCard } from './tool-notice.ts'
 
 /**
  * How text reaches the chat:

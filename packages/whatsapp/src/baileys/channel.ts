@@ -1,5 +1,5 @@
 import type { Inbound, Sink } from '@reply/sink'
-import { placeOf, type SinkPlace, systemClock, telling } from '@reply/sink/channel'
+import { placeOf, type SinkPlace, safeOnError, systemClock } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
 import { connectionOf } from './connection.ts'
 import { createBaileysReceiver } from './receive.ts'
@@ -43,7 +43,7 @@ export interface BaileysChannel {
 /** WhatsApp through a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const { onInbound, clock = systemClock, handleMs = 5000 } = options
-  const onError = telling(options.onError)
+  const onError = safeOnError(options.onError)
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
   const receiver = createBaileysReceiver({ source, onInbound, onError, clock, handleMs })

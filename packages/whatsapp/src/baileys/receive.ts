@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createInboundReceiver, inTurn, PortError, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, PortError, pacerOf, waitForTurn } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
@@ -71,7 +71,7 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
       const pace = pacerOf(source, clock).chat(chat, baileysLimits)
       const about = { what: `answering a text in chat ${chat.id}`, timeoutMs, clock }
       try {
-        await inTurn(pace, clock, () =>
+        await waitForTurn(pace, clock, () =>
           callSocket(async () => await connection.socket().sendMessage(chat.id, content, quoting), about),
         )
       } catch (error) {

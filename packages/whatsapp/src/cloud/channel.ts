@@ -3,9 +3,9 @@ import type { Inbound, Sink } from '@reply/sink'
 import {
   placeOf,
   type SinkPlace,
+  safeOnError,
   secretFault,
   systemClock,
-  telling,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink/channel'
@@ -66,7 +66,7 @@ export interface WhatsAppChannel {
 /** WhatsApp through Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
   const { client, appSecret, verifyToken, onInbound, clock = systemClock } = options
-  const onError = telling(options.onError)
+  const onError = safeOnError(options.onError)
   const { handleMs = 5000, maxAgeMs = 86_400_000, maxBytes = 3_145_728 } = options
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createInboundReceiver, inTurn, pacerOf } from '@reply/sink/channel'
+import { answerOnce, createInboundReceiver, pacerOf, waitForTurn } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { CloudClient } from './api.ts'
@@ -85,7 +85,7 @@ function inboundOf(received: CloudReceived, options: CloudReceiverOptions): Inbo
     const message = { ...recipientOf(chat.id), context: { message_id: messageId }, type: 'text', text: { body } }
     const pace = pacerOf(client, clock).chat(chat, cloudLimits)
     try {
-      await inTurn(pace, clock, async () => {
+      await waitForTurn(pace, clock, async () => {
         const abort = new AbortController()
         const stop = clock.after(timeoutMs, () => abort.abort())
         await client.messages(message, abort.signal).finally(stop)

@@ -9,7 +9,7 @@ import {
 import { readFlatList } from './flat-list.ts'
 import { readFlatTable } from './flat-table.ts'
 import { boundedAddresses, isMark, isText, textSpan } from './span-limits.ts'
-import { known, type Token } from './token.ts'
+import { knownTokens, type Token } from './token.ts'
 
 /** The most quotes and lists nested in each other. Deeper ones are text. */
 const mostDepth = 12
@@ -44,7 +44,7 @@ export function readMarkdown(source: string): readonly Token[] {
   limitTables(tokenizer, lexer, source.length)
   limitHeadings(tokenizer, source.length, rest)
   limitSpans(tokenizer, lexer)
-  return known(lexer.lex(source))
+  return knownTokens(lexer.lex(source))
 }
 
 /** What follows once a limit of the text is reached. */

@@ -4,7 +4,7 @@ import type { Token as MarkedOrOther, MarkedToken, Tokens } from 'marked'
 export type Token = MarkedToken
 
 /** Narrows the type. No marked extensions are in use, so all tokens are marked's own. */
-export function known(tokens: readonly MarkedOrOther[]): readonly Token[] {
+export function knownTokens(tokens: readonly MarkedOrOther[]): readonly Token[] {
   return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
 }
 

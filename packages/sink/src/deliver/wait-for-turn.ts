@@ -5,7 +5,7 @@ import type { ChatPace } from './pace.ts'
  * Makes a call outside the sinks when it is its turn in that chat, with the priority of an ask. Rejects if the signal
  * aborts before that.
  */
-export async function inTurn<T>(
+export async function waitForTurn<T>(
   pace: ChatPace,
   clock: Clock,
   call: () => Promise<T>,

@@ -93,8 +93,7 @@ function once(token: Token, { dialect }: Inside, write: () => string): string {
 }
 
 function blocks(tokens: readonly Token[], inside: Inside, write = block): string {
-  let all = ''
-  let gap = ''
+  let [all, gap] = ['', '']
   for (const token of tokens) {
     if (token.type === 'space') {
       if (all !== '') gap = '\n\n'

@@ -78,8 +78,8 @@ export function createReceiver(options: ReceiverOptions): ReceiveBody {
   async function open(opening: Opening): Promise<void> {
     const { form: carried, token, trigger, chat, messageRef } = opening
     const form = carried ?? forms.get(token)
-    const tell = answerOnce((text) => whisper(opening, text), failing(opening))
-    if (!form) return await tell(inWords)
+    const respond = answerOnce((text) => whisper(opening, text), failing(opening))
+    if (!form) return await respond(inWords)
     // The dialog's metadata may hold less of the form than the button did.
     remember(features, form)
     const place = { channel: chat.id, thread: chat.thread, message: messageRef.id }

@@ -30,7 +30,7 @@ export interface StreamOptions {
 }
 
 /** The tasks sent in one stream, and the bytes of their titles. */
-interface Told {
+interface SentTasks {
   readonly tasks: Set<string>
   length: number
 }
@@ -44,7 +44,7 @@ const statuses = { pending: 'pending', running: 'in_progress', done: 'complete',
 export function createStream(options: StreamOptions): AppendStream {
   const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced, clock } = options
   /** Open streams, by message id. */
-  const open = new Map<string, Told>()
+  const open = new Map<string, SentTasks>()
   return {
     kind: 'append',
     maxMs: streamMs,
@@ -57,13 +57,13 @@ export function createStream(options: StreamOptions): AppendStream {
 
   async function begin(piece: StreamPiece): Promise<MessageRef> {
     take(features.opened)
-    const told: Told = { tasks: new Set(), length: 0 }
-    const chunks = chunksOf(piece, told)
+    const sent: SentTasks = { tasks: new Set(), length: 0 }
+    const chunks = chunksOf(piece, sent)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
     const more = { ...(chunks.length > 0 && { chunks }), ...to, task_display_mode: 'plan' }
     const { ts } = await sure(call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream' }))
     const ref = refOf(String(ts))
-    open.set(ref.id, told)
+    open.set(ref.id, sent)
     return ref
   }
 
@@ -110,12 +110,12 @@ export function createStream(options: StreamOptions): AppendStream {
 
 function chunksOf(
   { text, tasks, plan }: StreamPiece,
-  told: Told = { tasks: new Set(), length: 0 },
+  sent: SentTasks = { tasks: new Set(), length: 0 },
 ): readonly SlackFields[] {
   return [
     ...(plan ? [{ type: 'plan_update', title: titled(plan) }] : []),
     ...tasks
-      .filter((task) => isRoomFor(task, told))
+      .filter((task) => isRoomFor(task, sent))
       .map(({ id, title, status }) => ({
         type: 'task_update',
         id,
@@ -132,11 +132,11 @@ function titled(title: string): string {
 }
 
 /** Skips new tasks once the budget is used up. A task that was sent before always gets its updates. */
-function isRoomFor({ id, title }: Task, told: Told): boolean {
-  if (told.tasks.has(id)) return true
-  const length = told.length + bytesOf(titled(title))
-  if (length > tasksLength || told.tasks.size >= mostTasks) return false
-  told.tasks.add(id)
-  told.length = length
+function isRoomFor({ id, title }: Task, sent: SentTasks): boolean {
+  if (sent.tasks.has(id)) return true
+  const length = sent.length + bytesOf(titled(title))
+  if (length > tasksLength || sent.tasks.size >= mostTasks) return false
+  sent.tasks.add(id)
+  sent.length = length
   return true
 }

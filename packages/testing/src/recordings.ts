@@ -30,7 +30,7 @@ export interface SessionTruth {
   readonly status?: unknown
 }
 
-/** What the server says over REST at the end of a recording, to compare with what the stream told. */
+/** What the server says over REST at the end of a recording, to compare with what the stream sent. */
 export interface Truth {
   /** The server's version. */
   readonly version: string

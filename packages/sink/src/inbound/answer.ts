@@ -29,8 +29,8 @@ export interface AnswerOptions {
 /**
  * Passes a person's press or text on as an answer to what the agent asked, and aborts on the Stop button. Resolves with
  * false for anything else, such as another prompt or a command. The host must check first who may use it. A person
- * whose answer failed is told so. Only a Stop rejects, with `not-stopped`, if the server was not seen to stop; the sink
- * shows that, too.
+ * whose answer failed gets a notice. Only a Stop rejects, with `not-stopped`, if the server was not seen to stop; the
+ * sink shows that, too.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
   const { opencode, running } = options
@@ -53,10 +53,10 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return true
     }
     if (taken) {
-      const told = await settle(taken)
+      const result = await settle(taken)
       // The asking message shows a typed answer. Errors, and presses that are not shown as messages, need a reply.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
-      if (isUnseen || told.isError) await inbound.answer(told.text)
+      if (isUnseen || result.isError) await inbound.answer(result.text)
       return true
     }
     if (inbound.type === 'text') return false

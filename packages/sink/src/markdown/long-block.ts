@@ -7,7 +7,7 @@ export const longBlock = 1200
 /** The fewest UTF-16 units of a piece. */
 const leastPiece = 400
 
-/** UTF-16 units that tell which list an item belongs to. */
+/** UTF-16 units that show which list an item belongs to. */
 const longestMark = 20
 
 /** A block without a place to cut is cut after this many UTF-16 units: constructs across the cut become text. */

@@ -62,7 +62,7 @@ const wordsBefore = (kit: Kit, name: string): string => {
   return last?.text ?? ''
 }
 
-/** The scripted command runs: it has made its file. Older servers tell no output before the command ends. */
+/** The scripted command runs: it has made its file. Older servers report no output before the command ends. */
 export const commandRuns = async (kit: Kit): Promise<void> => {
   const file = join(kit.opencode.directory, 'started')
   for (let tries = 0; !existsSync(file); tries++) {

@@ -77,11 +77,11 @@ export function createGateway({ token, me, url }: GatewayOptions): Gateway {
     const id = `session-${sessions.size + 1}`
     const session = { id, intents: Number(intents), sent: [], socket }
     sessions.set(id, session)
-    tell(session, 'READY', {
+    sendEvent(session, 'READY', {
       ...{ v: 10, user: botOf(me), guilds: [{ id: guildId, unavailable: true }], session_id: id },
       ...{ resume_gateway_url: url(), application: { id: me.id, flags: 0 }, shard: [0, 1] },
     })
-    tell(session, 'GUILD_DELETE', { id: guildId, unavailable: true })
+    sendEvent(session, 'GUILD_DELETE', { id: guildId, unavailable: true })
     return session
   }
 
@@ -93,22 +93,22 @@ export function createGateway({ token, me, url }: GatewayOptions): Gateway {
     }
     session.socket = socket
     for (const missed of session.sent.slice(Number(seq))) socket.send(missed)
-    tell(session, 'RESUMED', {})
+    sendEvent(session, 'RESUMED', {})
     return session
   }
 
   function dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, { isDirect }: { isDirect: boolean }) {
     for (const session of sessions.values()) {
       const { intents } = session
-      if (type === 'INTERACTION_CREATE') tell(session, type, event)
+      if (type === 'INTERACTION_CREATE') sendEvent(session, type, event)
       else if (intents & (isDirect ? intent.directMessages : intent.guildMessages)) {
         const isRead = isDirect || (intents & intent.content) !== 0 || String(event.content).includes(`<@${me.id}>`)
-        tell(session, type, isRead ? event : { ...event, content: '' })
+        sendEvent(session, type, isRead ? event : { ...event, content: '' })
       }
     }
   }
 
-  function tell({ sent, socket }: Session, type: string, event: Fields): void {
+  function sendEvent({ sent, socket }: Session, type: string, event: Fields): void {
     const text = JSON.stringify({ op: op.dispatch, t: type, s: sent.length + 1, d: event })
     sent.push(text)
     socket?.send(text)

@@ -91,7 +91,7 @@ export function createInteractions(clock: Clock): Interactions {
       if (status !== 'waiting') throw refusals.acknowledged()
       const given = fieldsOf(body.data)
       if (body.type === 9) modal = modalOf(given)
-      else if (body.type === 4) tell(given)
+      else if (body.type === 4) post(given)
       else if (body.type !== 5 && body.type !== 6) throw refusals.notFound()
       become(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
     }
@@ -99,7 +99,7 @@ export function createInteractions(clock: Clock): Interactions {
     function followUp(body: Readonly<Record<string, unknown>>): void {
       if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
         throw refusals.unknownWebhook()
-      tell(body)
+      post(body)
       become('answered')
     }
 
@@ -108,7 +108,7 @@ export function createInteractions(clock: Clock): Interactions {
       become('failed')
     }
 
-    function tell(body: Readonly<Record<string, unknown>>): void {
+    function post(body: Readonly<Record<string, unknown>>): void {
       const { content } = body
       if (typeof content !== 'string' || content === '') throw refusals.empty()
       texts.push(content)

@@ -7,7 +7,7 @@ export interface DiscordAllowance {
 }
 
 /**
- * Discord's limits. [docs]: documented; [told]: seen in response headers, without a promise by Discord; [chosen]: a
+ * Discord's limits. [docs]: documented; [observed]: seen in response headers, without a promise by Discord; [chosen]: a
  * number is needed, but none is known.
  */
 export const limits = {
@@ -51,7 +51,7 @@ export const limits = {
   tokenMs: 15 * 60_000,
 } as const satisfies Record<string, number | DiscordAllowance>
 
-/** The allowance of each kind of call in one channel. [told] */
+/** The allowance of each kind of call in one channel. [observed] */
 export const buckets = {
   post: { count: 5, perMs: 5000 },
   edit: { count: 5, perMs: 5000 },

@@ -15,7 +15,7 @@ export interface DiscordFrom {
 
 /** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface Person {
-  /** Writes a message; the bot is told over the gateway. Returns its id. */
+  /** Writes a message; the bot receives it over the gateway. Returns its id. */
   say(channelId: string, text: string, options?: DiscordFrom & { readonly replyTo?: string }): string
   /**
    * Forwards a message: its content goes into a snapshot, and the new message has no text of its own. Returns its id.
@@ -34,7 +34,7 @@ export interface Person {
   submit(opened: DiscordInteraction, values: Readonly<Record<string, string | readonly string[]>>): DiscordInteraction
   /** Runs one of the bot's commands with these values. */
   command(channelId: string, name: string, values?: readonly string[], options?: DiscordFrom): DiscordInteraction
-  /** Deletes a message; the bot is not told. */
+  /** Deletes a message; the bot gets no event. */
   remove(channelId: string, messageId: string): void
   /** Closes the channel to the bot, or opens it again. */
   shut(channelId: string, isClosed?: boolean): void

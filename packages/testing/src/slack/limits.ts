@@ -1,7 +1,7 @@
 import type { Allowance } from '../telegram/limits.ts'
 
 /**
- * Slack's limits. [docs]: its reference; [told]: measured by others, without a statement by Slack; [chosen]: a number
+ * Slack's limits. [docs]: its reference; [measured]: by others, without a statement by Slack; [chosen]: a number
  * is needed, but none is known.
  */
 export const limits = {
@@ -34,12 +34,12 @@ export const limits = {
   fieldLabel: 2000,
   privateMetadata: 3000,
   /**
-   * UTF-8 bytes of a whole stream: titles and text once, details and output twice. Between 10,600 and 11,300. [told]
+   * UTF-8 bytes of a whole stream: titles and text once, details and output twice. From 10,600 to 11,300. [measured]
    */
   streamBytes: 11_000,
-  /** How long a stream lives, regardless of additions. [told] */
+  /** How long a stream lives, regardless of additions. [measured] */
   streamMs: 300_000,
-  /** Tasks of one stream. [told] */
+  /** Tasks of one stream. [measured] */
   tasks: 50,
   /** How long a status shows. [docs] */
   statusMs: 120_000,

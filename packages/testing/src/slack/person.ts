@@ -26,7 +26,7 @@ export interface SlackSay extends SlackFrom {
 
 /** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface SlackPeople {
-  /** Writes a message; the app is told. Returns its `ts`. */
+  /** Writes a message; the app receives it. Returns its `ts`. */
   say(channel: string, text: string, options?: SlackSay): string
   /** Presses the button with this text. Resolves with whether the app acknowledged it in time. */
   press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
@@ -38,7 +38,7 @@ export interface SlackPeople {
   submit(answers: readonly (string | readonly string[])[], options?: SlackFrom): Promise<boolean>
   /** Presses Stop in a thread where the agent is working. */
   stop(channel: string, threadTs: string, options?: SlackFrom): Promise<boolean>
-  /** Deletes a message; the app is not told. */
+  /** Deletes a message; the app gets no event. */
   remove(channel: string, ts: string): void
 }
 
@@ -91,13 +91,13 @@ export function createPeople(state: SlackState): SlackPeople {
       ...messageOf(post, channel, text),
       ...(forwards !== undefined && { attachments: [shared(forwards)] }),
     }
-    tell({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
+    deliver({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
     // If the bot is mentioned, Slack sends both events, each with its own id.
-    if (mention && !channel.isDirect) tell({ ...message, type: 'app_mention' })
+    if (mention && !channel.isDirect) deliver({ ...message, type: 'app_mention' })
     return post.ts
   }
 
-  function tell(event: Readonly<Record<string, unknown>>): Promise<boolean> {
+  function deliver(event: Readonly<Record<string, unknown>>): Promise<boolean> {
     return state.delivery.send('events_api', eventBody(state, event))
   }
 
@@ -153,7 +153,7 @@ export function createPeople(state: SlackState): SlackPeople {
     for (const post of live) {
       if (post.stream) replacePost(state, channel, { ...post, stream: { ...post.stream, end: 'stopped-by-user' } })
     }
-    return await tell({
+    return await deliver({
       type: 'agent_session_stopped',
       channel: id,
       thread_ts: threadTs,

@@ -39,7 +39,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       return sockets.size
     },
     recycle: () => {
-      for (const socket of sockets) tell(socket, { type: 'disconnect', reason: 'refresh_requested' })
+      for (const socket of sockets) write(socket, { type: 'disconnect', reason: 'refresh_requested' })
     },
     close: () => {
       for (const socket of sockets) socket.terminate()
@@ -55,7 +55,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       const { envelope_id } = fieldsOf(parsed(String(message)))
       waiting.get(String(envelope_id))?.()
     })
-    tell(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
+    write(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
   }
 
   async function send({ type, body, retry, signal }: Attempt): Promise<boolean> {
@@ -71,11 +71,11 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       waiting.set(envelope_id, () => end(true))
       signal.addEventListener('abort', () => end(false), { once: true })
       const retried = retry > 0 ? { retry_attempt: retry, retry_reason: 'timeout' } : { retry_attempt: 0 }
-      tell(socket, { envelope_id, type, payload: body, accepts_response_payload: type === 'interactive', ...retried })
+      write(socket, { envelope_id, type, payload: body, accepts_response_payload: type === 'interactive', ...retried })
     })
   }
 
-  function tell(socket: WebSocket, message: object): void {
+  function write(socket: WebSocket, message: object): void {
     socket.send(JSON.stringify(message))
   }
 }

@@ -5,7 +5,7 @@ export interface Allowance {
 }
 
 /**
- * Telegram's limits. [docs]: the Bot API's pages or its FAQ; [told]: measured by others, without a statement by
+ * Telegram's limits. [docs]: the Bot API's pages or its FAQ; [measured]: by others, without a statement by
  * Telegram; [chosen]: a number is needed, but none is known.
  */
 export const limits = {
@@ -29,7 +29,7 @@ export const limits = {
   reactions: 1,
   /**
    * Sends, edits and drafts to one chat together. "More than one message per second" brings 429s "eventually" [docs];
-   * short bursts pass [told].
+   * short bursts pass [measured].
    */
   chat: { count: 3, perMs: 3000 },
   /** The additional limit in a group: 20 per minute. [docs] */
@@ -42,7 +42,7 @@ export const limits = {
   typingMs: 5000,
   /** How long a draft shows after its last change. [docs] */
   draftMs: 30_000,
-  /** How long a press can be answered. [told] */
+  /** How long a press can be answered. [measured] */
   pressMs: 15_000,
   /** How old a message may be to be deleted. [docs] */
   deleteMs: 48 * 60 * 60 * 1000,

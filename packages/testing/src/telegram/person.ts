@@ -17,17 +17,17 @@ export interface TelegramSay extends TelegramFrom, TelegramOrigin {}
 
 /** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface Person {
-  /** Writes a message; the bot is told. Returns its `messageId`. */
+  /** Writes a message; the bot receives it. Returns its `messageId`. */
   say(chatId: number, text: string, options?: TelegramSay): number
-  /** Presses the button with this text or data; the bot is told and has 15 s to answer. */
+  /** Presses the button with this text or data; the bot receives it and has 15 s to answer. */
   press(chatId: number, messageId: number, button: string, options?: TelegramFrom): TelegramPress
-  /** Deletes a message; the bot is not told. */
+  /** Deletes a message; the bot gets no update. */
   remove(chatId: number, messageId: number): void
-  /** Presses the Stop button of the draft; the bot is told. */
+  /** Presses the Stop button of the draft; the bot receives it. */
   stopDraft(chatId: number, threadId?: number): void
-  /** Replaces the person's reactions with these emoji; the bot is told if it allowed `message_reaction`. */
+  /** Replaces the person's reactions with these emoji; the bot gets an update if it allowed `message_reaction`. */
   setReaction(chatId: number, messageId: number, emoji: readonly string[], options?: TelegramFrom): void
-  /** Blocks the bot or removes it from the group; or undoes that. The bot is not told. */
+  /** Blocks the bot or removes it from the group; or undoes that. The bot gets no update. */
   block(chatId: number, isBlocked?: boolean): void
 }
 

@@ -78,7 +78,7 @@ export function createBotApi({ state, token, plan, calls, stops }: ServerOptions
       method,
       chatId,
       ok: false,
-      payload: told(payload),
+      payload: loggedOf(payload),
       ...(fault === undefined ? {} : { fault: fault.type }),
     }
     const index = calls.push(call) - 1
@@ -183,7 +183,7 @@ function isPayload(read: unknown): read is Payload {
   return typeof read === 'object' && read !== null && 'fields' in read && 'files' in read
 }
 
-function told({ fields, files }: Payload): Readonly<Record<string, unknown>> {
+function loggedOf({ fields, files }: Payload): Readonly<Record<string, unknown>> {
   const sent = [...files].map(([name, { name: filename, bytes }]) => [name, { name: filename, bytes: bytes.length }])
   return { ...fields, ...Object.fromEntries(sent) }
 }

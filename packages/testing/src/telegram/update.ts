@@ -47,7 +47,7 @@ export function createUpdates(clock: Clock): Updates {
   let allowed: readonly string[] = []
   let nextId = 100_000_001
   let waiter: Waiter | undefined
-  let told = (): void => {}
+  let notify = (): void => {}
   return {
     get pending() {
       return pending
@@ -67,7 +67,7 @@ export function createUpdates(clock: Clock): Updates {
       pending = []
     },
     onPush: (run) => {
-      told = run
+      notify = run
     },
     close: () => waiter?.finish(),
   }
@@ -78,7 +78,7 @@ export function createUpdates(clock: Clock): Updates {
     pending = [...pending, { update_id: nextId, [type]: what }]
     nextId += 1
     waiter?.finish()
-    told()
+    notify()
   }
 
   function poll(

@@ -48,8 +48,8 @@ export interface BaileysSocket {
   readMessages(keys: BaileysQuoted['key'][]): Promise<void>
   /** The socket's events. */
   readonly ev: {
-    on<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
-    off<E extends keyof BaileysEvents>(event: E, listener: (told: BaileysEvents[E]) => void): void
+    on<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void
+    off<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void
   }
   /** Raw frames. Without it, `postedAt` comes from the computer's clock instead of WhatsApp's. */
   readonly ws?:

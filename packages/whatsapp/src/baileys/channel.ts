@@ -47,7 +47,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
   const receiver = createBaileysReceiver({ source, onInbound, onError, clock, handleMs })
-  const upsert = (told: BaileysEvents['messages.upsert']): void => receiver.upsert(told, ownIds())
+  const upsert = (payload: BaileysEvents['messages.upsert']): void => receiver.upsert(payload, ownIds())
   return { setSocket, sinkFor, stop }
 
   function setSocket(socket: BaileysSocket | undefined): void {

@@ -20,8 +20,8 @@ export interface BaileysReceiverOptions {
 
 /** Handlers for a socket's events. They pass each message on once, in order, and never throw. */
 export interface BaileysReceiver {
-  upsert(told: BaileysEvents['messages.upsert'], own: readonly string[]): void
-  update(told: BaileysEvents['messages.update']): void
+  upsert(payload: BaileysEvents['messages.upsert'], own: readonly string[]): void
+  update(payload: BaileysEvents['messages.update']): void
   /** Resolves when all received messages are handled, at most `handleMs` each. */
   rest(): Promise<void>
 }
@@ -43,8 +43,8 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
     if (type !== 'notify') return
     for (const message of messages) {
-      const told = toReceived(message, own)
-      if (told) last = last.then(async () => await receive(told.id, told.received && (await inboundOf(told.received))))
+      const one = toReceived(message, own)
+      if (one) last = last.then(async () => await receive(one.id, one.received && (await inboundOf(one.received))))
       else onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
     }
   }

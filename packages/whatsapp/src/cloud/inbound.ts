@@ -86,9 +86,9 @@ export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly 
   return data?.entry.flatMap(({ changes }) =>
     changes.flatMap(({ field, value }): readonly CloudEvent[] => {
       if (field !== 'messages') return []
-      const { data: told } = change.safeParse(value)
-      if (!told) return [{ type: 'malformed' }]
-      return told.metadata.phone_number_id === phoneNumberId ? eventsIn(told) : []
+      const { data: known } = change.safeParse(value)
+      if (!known) return [{ type: 'malformed' }]
+      return known.metadata.phone_number_id === phoneNumberId ? eventsIn(known) : []
     }),
   )
 }

@@ -29,7 +29,7 @@ export interface Hook {
   sign(body: string | Uint8Array): string
   /** Sets the webhook as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
   set(url: string, verifyToken: string): Promise<void>
-  tell(value: Readonly<Record<string, unknown>>): void
+  notify(value: Readonly<Record<string, unknown>>): void
   status(status: CloudStatus): void
   close(): void
 }
@@ -48,7 +48,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
   let isSending = false
   let attempts = 0
   let stopWaiting = (): void => {}
-  return { calls, sign, set, tell, status, close }
+  return { calls, sign, set, notify, status, close }
 
   function sign(body: string | Uint8Array): string {
     return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
@@ -68,7 +68,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     send()
   }
 
-  function tell(value: Readonly<Record<string, unknown>>): void {
+  function notify(value: Readonly<Record<string, unknown>>): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
     pending.push(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102', changes: [change] }] }))
@@ -80,7 +80,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     const errors =
       code === undefined ? {} : { errors: [{ code, title, message: title, error_data: { details: title } }] }
     const timestamp = String(Math.floor(clock.now() / 1000))
-    tell({ statuses: [{ id, status: is, timestamp, recipient_id: person, ...errors }] })
+    notify({ statuses: [{ id, status: is, timestamp, recipient_id: person, ...errors }] })
   }
 
   function close(): void {

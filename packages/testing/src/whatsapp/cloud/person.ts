@@ -14,16 +14,16 @@ export interface WhatsAppSay {
 
 /** The actions of people. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface WhatsAppPerson {
-  /** Writes a message; the webhook is told, and the business may answer for 24 h. Returns its `wamid`. */
+  /** Writes a message; the webhook receives it, and the business may answer for 24 h. Returns its `wamid`. */
   say(person: string, text: string, options?: WhatsAppSay): string
   /**
    * Presses the reply button or picks the row with this label, description or id, which sends a message. Returns its
    * `wamid`.
    */
   press(person: string, messageId: string, button: string, options?: WhatsAppSay): string
-  /** Deletes a message for the person alone; the webhook is not told. */
+  /** Deletes a message for the person alone; the webhook gets nothing. */
   remove(person: string, messageId: string): void
-  /** Reports that a taken message can't be delivered: it is removed, and the webhook is told why. */
+  /** Reports that a taken message can't be delivered: it is removed, and the webhook gets the reason. */
   fail(person: string, messageId: string, code: number): void
 }
 
@@ -53,14 +53,14 @@ export function createCloudPerson(state: CloudState): WhatsAppPerson {
     const { label: title, data: id, description } = pressed
     const type = content.kind === 'list' ? 'list_reply' : 'button_reply'
     const choice = { id, title, ...(description !== undefined && { description }) }
-    const told = { type: 'interactive', interactive: { type, [type]: choice } }
-    return put(person, { kind: 'text', source: title, buttons: [] }, told, { ...options, replyTo: messageId })
+    const sent = { type: 'interactive', interactive: { type, [type]: choice } }
+    return put(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
   }
 
   function put(
     person: string,
     content: CloudContent,
-    told: Readonly<Record<string, unknown>>,
+    sent: Readonly<Record<string, unknown>>,
     { name = 'Ada', replyTo, forwarded }: WhatsAppSay,
   ): string {
     const id = state.nextId()
@@ -75,7 +75,10 @@ export function createCloudPerson(state: CloudState): WhatsAppPerson {
     const from = isNamed ? { from_user_id: person } : { from: person }
     const context = contextOf(replyTo, forwarded)
     const timestamp = String(Math.floor(at / 1000))
-    hook.tell({ contacts: [contact], messages: [{ ...from, id, timestamp, ...(context && { context }), ...told }] })
+    hook.notify({
+      contacts: [contact],
+      messages: [{ ...from, id, timestamp, ...(context && { context }), ...sent }],
+    })
     return id
   }
 

@@ -35,7 +35,7 @@ export interface FakeSocketEvents {
   }
 }
 
-type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(told: FakeSocketEvents[E]) => void> }
+type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(payload: FakeSocketEvents[E]) => void> }
 
 /**
  * The server's acknowledgement of a message. https://github.com/tulir/whatsmeow/blob/main/send.go reads its `t`: Unix
@@ -54,8 +54,8 @@ export interface FakeSocket {
   readonly user: { readonly id: string; readonly lid: string }
   /** The socket's events. */
   readonly ev: {
-    on<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
-    off<E extends keyof FakeSocketEvents>(event: E, listener: (told: FakeSocketEvents[E]) => void): void
+    on<E extends keyof FakeSocketEvents>(event: E, listener: (payload: FakeSocketEvents[E]) => void): void
+    off<E extends keyof FakeSocketEvents>(event: E, listener: (payload: FakeSocketEvents[E]) => void): void
   }
   /** Wire frames, with Baileys' names: `SocketConfig` and "custom functionality" in its README. */
   readonly ws: {
@@ -77,7 +77,7 @@ export interface SocketHandle {
   readonly isOpen: boolean
   /** How many listeners are registered. */
   readonly listening: number
-  emit<E extends keyof FakeSocketEvents>(event: E, told: FakeSocketEvents[E]): void
+  emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void
   close(): void
 }
 
@@ -131,8 +131,8 @@ export function createSocket(options: SocketOptions): SocketHandle {
     close,
   }
 
-  function emit<E extends keyof FakeSocketEvents>(event: E, told: FakeSocketEvents[E]): void {
-    for (const listener of [...listeners[event]]) listener(told)
+  function emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void {
+    for (const listener of [...listeners[event]]) listener(payload)
   }
 
   function close(): void {
@@ -149,11 +149,11 @@ export function createSocket(options: SocketOptions): SocketHandle {
     const { id } = fieldsOf(full.key)
     const ack: FakeAck = { tag: 'ack', attrs: { class: 'message', id: String(id), from: jid, t: secondsOf(now()) } }
     // The call resolves before the acknowledgement, once the message is written to the connection.
-    if (acks) void later().then(() => isOpen && tell(ack))
+    if (acks) void later().then(() => isOpen && acknowledge(ack))
     return full
   }
 
-  function tell(ack: FakeAck): void {
+  function acknowledge(ack: FakeAck): void {
     for (const listener of [...ackListeners]) listener(ack)
   }
 

@@ -94,9 +94,9 @@ export interface FakeBaileys {
   observe(observer: (jid: string) => void): () => void
   /** Writes a message as another person. Returns its id. */
   say(jid: string, text: string, options?: BaileysSay): string
-  /** Revokes a message for everyone, as its author: the socket is told. */
+  /** Revokes a message for everyone, as its author: the socket emits it. */
   revoke(jid: string, id: string): void
-  /** Refuses a message after it was sent, as WhatsApp: it is removed, and the socket is told. */
+  /** Refuses a message after it was sent, as WhatsApp: it is removed, and the socket emits it. */
   refuse(jid: string, id: string, reason: string): void
 }
 

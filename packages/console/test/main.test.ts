@@ -6,7 +6,7 @@ import { ReplyError } from '@reply/core'
 import { readRecording } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConsoleError } from '../src/cli/error.ts'
-import { exitOf, exitOfError, sayError } from '../src/cli/exit-code.ts'
+import { EXIT, exitOf, exitOfError, sayError } from '../src/cli/exit-code.ts'
 import { main } from '../src/cli/main.ts'
 import { parseDuration, parseModel, parseSpeed } from '../src/cli/parse.ts'
 import { fakeProcess } from './fixture/io.ts'
@@ -38,6 +38,8 @@ test('--help names every command, the exit codes and examples', async () => {
   expect(code).toBe(0)
   for (const word of ['watch', 'prompt', 'replay', 'record', 'demo', 'Exit codes', 'Examples'])
     expect(out).toContain(word)
+  const codes = out.slice(out.indexOf('Exit codes'), out.indexOf('Environment'))
+  for (const one of Object.values(EXIT)) expect(codes).toMatch(new RegExp(`\\b${one}\\b`))
   for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
     expect((await run(command, '--help')).out).toContain('Examples:')
   }

@@ -25,7 +25,7 @@ export async function openServer(
   { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
 ): Promise<OpenCode> {
   const url = urlOf(options, io.env)
-  const said = new Set<string>()
+  const reported = new Set<string>()
   // Failures before this are thrown; after closing they are dropped.
   let open = false
   const notice = createConnectionNotice({ clock: io.clock, remark, isShowing, missed })
@@ -37,8 +37,8 @@ export async function openServer(
 
   function report(error: ReplyError): void {
     const message = curedHere(error)
-    if (said.has(message) || said.size >= 20) return
-    said.add(message)
+    if (reported.has(message) || reported.size >= 20) return
+    reported.add(message)
     remark(reasonText(message))
   }
 

@@ -4,7 +4,7 @@ import { TestingError } from './error.ts'
 import { startGuard } from './guard.ts'
 import { prepareHome } from './home.ts'
 import type { Model } from './model.ts'
-import { freePort } from './port.ts'
+import { onFreePort } from './port.ts'
 import { createProject } from './project.ts'
 import { startServer } from './server.ts'
 
@@ -70,14 +70,14 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     'opencode.json': configFor(version, modelUrl, options.config),
   })
   await prepareHome(project.home, version)
-  const port = options.port ?? (await freePort())
   const guard = startGuard(project.root)
   const { password } = options
   const env = { ...options.env, ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }) }
   const headers = authorizationOf(env)
-  const start = () => startServer({ binary, project, port, env, headers, readyMs: options.readyMs ?? 60_000, guard })
-
+  const { readyMs = 60_000 } = options
+  const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard })
   let server: Awaited<ReturnType<typeof startServer>> | undefined
+  let port = options.port ?? 0
   let stopped = false
   const stop = async (): Promise<void> => {
     if (stopped) return
@@ -88,7 +88,11 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   }
 
   try {
-    server = await start()
+    if (options.port === undefined) {
+      const free = await onFreePort(start)
+      port = free.port
+      server = free.started
+    } else server = await start(options.port)
     if (options.warm ?? true) await warm(server.url, project.directory, headers)
   } catch (error) {
     await stop()
@@ -108,7 +112,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     restart: async () => {
       if (stopped) throw new TestingError('launch', `The server at ${url} was stopped: launch a new one.`)
       await server?.end()
-      server = await start()
+      server = await start(port)
     },
     stop,
   }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { TestingError } from './error.ts'
 
 /** A free port on loopback. */
@@ -14,3 +14,33 @@ export const freePort = (): Promise<number> =>
       })
     })
   })
+
+/** Whether something listens on a port of loopback. */
+const isTaken = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    const end = (isOpen: boolean): void => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+  })
+
+/**
+ * Starts something on a free port. Another program may take that port first; then this tries another one, up to five
+ * in all.
+ */
+export const onFreePort = async <T>(
+  start: (port: number) => Promise<T>,
+  nextPort: () => Promise<number> = freePort,
+): Promise<{ readonly port: number; readonly started: T }> => {
+  for (let tries = 1; ; tries++) {
+    const port = await nextPort()
+    try {
+      return { port, started: await start(port) }
+    } catch (error) {
+      if (tries === 5 || !(await isTaken(port))) throw error
+    }
+  }
+}

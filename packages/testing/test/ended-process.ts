@@ -20,10 +20,11 @@ export const endProcess = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> =
   const child = spawn(process.execPath, ['--import', tsx, '--conditions', '@reply/source', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [said] = (await once(child.stdout, 'data')) as [Buffer]
-  const { url, root } = JSON.parse(said.toString('utf8')) as { url: string; root: string }
+  const ended = once(child, 'close')
+  const said = await Promise.race([once(child.stdout, 'data'), ended.then(() => expect.fail('It did not start.'))])
+  const { url, root } = JSON.parse(String(said[0])) as { url: string; root: string }
   expect([await isUp(url), existsSync(root)]).toEqual([true, true])
   child.kill(signal)
-  expect((await once(child, 'close'))[1]).toBe(signal)
+  expect((await ended)[1]).toBe(signal)
   await expect.poll(async () => [await isUp(url), existsSync(root)]).toEqual([false, false])
 }

@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import type { FakeDiscord } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../../testing/test/listen.ts'
 import { type DiscordChannelOptions, discordChannel, type Inbound, type WebhookRequest } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 
@@ -23,15 +23,9 @@ async function open(
       return onInbound(inbound)
     },
   })
-  const server = createServer(channel.listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return { ...started, received, channel, url: `http://127.0.0.1:${address.port}/` }
+  const hook = await listen(channel.listener)
+  stops.push(hook.stop)
+  return { ...started, received, channel, url: `${hook.url}/` }
 }
 
 const components = [{ type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }] }]

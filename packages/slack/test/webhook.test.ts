@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import { slackHeaders } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../../testing/test/listen.ts'
 import { type Inbound, slackChannel, type WebhookRequest } from '../src/index.ts'
 import { ending, signingSecret, start, until } from './app.ts'
 
@@ -21,15 +21,9 @@ async function open(maxBytes?: number, onInbound: (inbound: Inbound) => unknown 
       return onInbound(inbound)
     },
   })
-  const server = createServer(channel.listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  const url = `http://127.0.0.1:${address.port}/`
+  const hook = await listen(channel.listener)
+  stops.push(hook.stop)
+  const url = `${hook.url}/`
   slack.sendTo(url)
   const signed = (value: unknown, more: Partial<WebhookRequest> = {}): WebhookRequest => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../../testing/test/listen.ts'
 import { type Inbound, telegramChannel, type WebhookRequest } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
@@ -15,15 +15,9 @@ async function open(maxBytes?: number) {
   const received: Inbound[] = []
   const onInbound = (inbound: Inbound): unknown => received.push(inbound)
   const channel = telegramChannel({ api, clock, updates: 'webhook', secretToken, onInbound, maxBytes })
-  const server = createServer(channel.listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return { telegram, api, channel, received, url: `http://127.0.0.1:${address.port}/` }
+  const hook = await listen(channel.listener)
+  stops.push(hook.stop)
+  return { telegram, api, channel, received, url: `${hook.url}/` }
 }
 
 const said = (id: number, text: string): object => ({

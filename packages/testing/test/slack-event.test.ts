@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { listen } from './listen.ts'
 import { until, workspace } from './workspace.ts'
 
 interface Received {
@@ -20,7 +21,7 @@ afterEach(() => {
 async function app(...statuses: readonly number[]) {
   const begun = await workspace()
   const received: Received[] = []
-  const server = createServer(async (request, response) => {
+  const hook = await listen(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const text = Buffer.concat(chunks).toString()
@@ -28,14 +29,8 @@ async function app(...statuses: readonly number[]) {
     received.push({ at: begun.clock.now(), headers: request.headers, text, body: JSON.parse(json ?? '') })
     response.writeHead(statuses[received.length - 1] ?? statuses.at(-1) ?? 200).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  begun.slack.sendTo(`http://127.0.0.1:${address.port}/`)
+  stops.push(hook.stop)
+  begun.slack.sendTo(`${hook.url}/`)
   return { ...begun, received }
 }
 

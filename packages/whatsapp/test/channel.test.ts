@@ -1,8 +1,8 @@
-import { createServer } from 'node:http'
 import { type Ask, emptyReply, type Reply } from '@reply/core'
 import { pacerOf } from '@reply/sink/channel'
 import type { WhatsAppMessage } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../../testing/test/listen.ts'
 import { answerWith, cloudLimits, type Inbound, whatsappChannel } from '../src/index.ts'
 import { ending, passing, person, start, until } from './cloud.ts'
 
@@ -27,15 +27,9 @@ async function open(onInbound: (inbound: Inbound) => unknown = () => {}) {
     },
     onError: (error) => errors.push(error),
   })
-  const server = createServer(channel.listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  await whatsapp.setWebhook(`http://127.0.0.1:${address.port}/`, 'a-verify-token')
+  const hook = await listen(channel.listener)
+  stops.push(hook.stop)
+  await whatsapp.setWebhook(`${hook.url}/`, 'a-verify-token')
   const ours = (): readonly WhatsAppMessage[] => whatsapp.screen(person).filter(({ from }) => from === 'business')
   return { ...begun, channel, received, errors, ours }
 }

@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../../testing/test/listen.ts'
 import {
   type Inbound,
   type WebhookRequest,
@@ -32,15 +32,9 @@ async function open(options: Partial<WhatsAppChannelOptions> = {}, started: Para
     onError: (error) => errors.push(error),
     ...options,
   })
-  const server = createServer(channel.listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return { ...begun, channel, received, errors, url: `http://127.0.0.1:${address.port}/whatsapp` }
+  const hook = await listen(channel.listener)
+  stops.push(hook.stop)
+  return { ...begun, channel, received, errors, url: `${hook.url}/whatsapp` }
 }
 
 type Opened = Awaited<ReturnType<typeof open>>

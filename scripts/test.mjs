@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const [kind = 'test', ...rest] = process.argv.slice(2)
+const [kind, ...rest] = process.argv.slice(2)
 
+if (!['full', 'nightly', 'matrix'].includes(kind)) {
+  process.stderr.write(`"${kind ?? ''}" is not a kind of test run: give full, nightly or matrix.\n`)
+  process.exit(2)
+}
 if (!node(join(root, 'scripts/setup.mjs'))) process.exit(1)
 const isGreen = node(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...rest)
 // Writes down what a whole nightly or matrix run found, also when something failed.

@@ -10,6 +10,7 @@
  * - `gone`: the server doesn't know the session or ask.
  * - `already-resolved`: the ask was answered, rejected or withdrawn before.
  * - `not-stopped`: an abort was not seen to take effect; the run may continue.
+ * - `unsupported`: the server can't do what was asked.
  * - `invalid`: the caller's input is invalid.
  * - `closed`: the owner closed the connection.
  */
@@ -24,6 +25,7 @@ export type ReplyErrorType =
   | 'gone'
   | 'already-resolved'
   | 'not-stopped'
+  | 'unsupported'
   | 'invalid'
   | 'closed'
 

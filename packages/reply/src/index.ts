@@ -18,15 +18,13 @@ export type {
   QuestionOption,
 } from './ask.ts'
 export type { Change, ChangeOf, ChangeType, OwnChange } from './change.ts'
-export { createDecoder, type Decoder, type DecoderOptions } from './decode.ts'
+export { type Clock, type SteadyClock, steadyClock, systemClock } from './clock.ts'
 export { diff } from './diff.ts'
 export { createDispatcher, type Dispatcher } from './dispatch.ts'
 export { type Answer, checkAnswers } from './drive/asks/check-answers.ts'
-export { type Clock, type SteadyClock, steadyClock, systemClock } from './drive/clock.ts'
 export { connect } from './drive/connect.ts'
 export type { OpenCode } from './drive/opencode.ts'
 export type { ConnectOptions } from './drive/options.ts'
-export type { CommandInput, PromptFile, PromptInput, SessionInput } from './drive/run/prompt-input.ts'
 export type { ReplyStream } from './drive/run/reply-stream.ts'
 export type { RunOptions } from './drive/run/run-options.ts'
 export type { StopTarget } from './drive/run/stop-target.ts'
@@ -87,6 +85,8 @@ export {
   toolsOf,
   totalUsage,
 } from './select.ts'
+export type { CommandInput, InputPart, OutputFormat, PromptFile, PromptInput, SessionInput } from './source/input.ts'
+export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'
 export { visible } from './visible.ts'

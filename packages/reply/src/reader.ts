@@ -1,6 +1,6 @@
-import { createDecoder, type Decoder } from './decode.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
+import { createDecoder, type Decoder } from './source/opencode1/decode.ts'
 import { createSseReader } from './sse.ts'
 
 /** The options of `createEventReader`. */

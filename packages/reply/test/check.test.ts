@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { checkOf } from '../src/decode/check.ts'
-import { eventSchemas, partSchemas } from '../src/decode/schema.ts'
+import { checkOf } from '../src/source/opencode1/decode/check.ts'
+import { eventSchemas, partSchemas } from '../src/source/opencode1/decode/schema.ts'
 import { wireEvents, wireParts } from './wire.ts'
 
 const schemas = Object.entries({ ...eventSchemas, ...partSchemas })

@@ -1,6 +1,6 @@
 import { createDecoder, type ReplyError, type ReplyEvent } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { eventSchemas, partSchemas } from '../src/decode/schema.ts'
+import { eventSchemas, partSchemas } from '../src/source/opencode1/decode/schema.ts'
 import { decoded, decodedPart, type WireType, wireEvents, wireParts } from './wire.ts'
 
 const types = Object.keys(wireEvents) as WireType[]

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import type { ReplyError } from '../src/index.ts'
 import {
-  toReadLimits,
   toReadMessages,
+  toReadModels,
   toReadPermissions,
   toReadQuestions,
   toReadSession,
   toReadStatuses,
   toReadTodos,
   toReadVersion,
-} from '../src/decode/rest.ts'
-import type { ReplyError } from '../src/index.ts'
+} from '../src/source/opencode1/decode/rest.ts'
 import { recorded } from './recorded.ts'
 import { wireEvents, wireParts } from './wire.ts'
 
@@ -31,7 +31,7 @@ describe('a REST response', () => {
     ['permissions', (value: unknown) => toReadPermissions(value, seen), []],
     ['statuses', toReadStatuses, new Map()],
     ['a version', toReadVersion, undefined],
-    ['context windows', toReadLimits, new Map()],
+    ['models', toReadModels, []],
     ['messages', (value: unknown) => messages(value).read, []],
   ])('is empty if %s are something else', (_, read, nothing) => {
     for (const value of junk) expect(read(value)).toEqual(nothing)
@@ -63,9 +63,14 @@ describe('a REST response', () => {
     ])
   })
 
-  test('with models gives their context windows', () => {
-    const models = { one: { limit: { context: 1000 } }, two: {}, three: { limit: { context: 0 } } }
-    expect([...toReadLimits({ providers: [{ id: 'p', models }] })]).toEqual([['p/one', 1000]])
+  test('with models gives their names, variants and context windows', () => {
+    const one = { name: 'One', limit: { context: 1000 }, variants: { high: {} } }
+    const models = { one, two: {}, three: { limit: { context: 0 } } }
+    expect(toReadModels({ providers: [{ id: 'p', models }] })).toEqual([
+      { providerID: 'p', modelID: 'one', name: 'One', contextLimit: 1000, variants: ['high'] },
+      { providerID: 'p', modelID: 'two', name: 'two', contextLimit: undefined, variants: [] },
+      { providerID: 'p', modelID: 'three', name: 'three', contextLimit: undefined, variants: [] },
+    ])
   })
 
   test("with asks equals the stream's", () => {
@@ -80,7 +85,7 @@ describe('a REST response', () => {
         const { read, errors } = messages(told.messages)
         expect(errors).toEqual([])
         expect(read.map((message) => message.parts.length)).toEqual(told.messages.map(({ parts }) => parts.length))
-        expect(toReadSession(told.info)?.id).toBe(told.id)
+        expect(toReadSession(told.info)?.sessionID).toBe(told.id)
         expect(toReadTodos(told.todos)).toHaveLength(told.todos.length)
       }
     }

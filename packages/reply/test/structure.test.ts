@@ -27,8 +27,8 @@ const isChannel = (name: string): boolean => !(name in importsByPackage)
 const homes: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
-  zod: /\/src\/(\w+\/)?(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
-  '@opencode-ai/sdk': /^packages\/reply\/src\/drive\/transport\/rest\.ts$/,
+  zod: /\/src\/([\w-]+\/)*(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
+  '@opencode-ai/sdk': /^packages\/reply\/src\/source\/opencode1\/rest\.ts$/,
   '@noble/hashes': /^packages\/sink\/src\/asks\/permission\.ts$/,
   marked: /^packages\/sink\/src\/markdown\/lexer\//,
   'string-width': /^packages\/console\/src\/format\/styled-line\.ts$/,
@@ -48,7 +48,7 @@ const homes: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where outside input enters, and a cast states what was checked or is trusted. */
-const isEdge = ({ path }: SourceFile): boolean => /\/src\/(\w+\/)?(decode|config|inbound)(\/|\.)/.test(path)
+const isEdge = ({ path }: SourceFile): boolean => /\/src\/([\w-]+\/)*(decode|config|inbound)(\/|\.)/.test(path)
 
 /** Casts beyond the edge, by file, with their reasons. */
 const castsElsewhere: Readonly<Record<string, string>> = {

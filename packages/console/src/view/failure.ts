@@ -13,6 +13,7 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   gone: true,
   'already-resolved': true,
   'not-stopped': true,
+  unsupported: true,
   invalid: true,
   closed: true,
 }

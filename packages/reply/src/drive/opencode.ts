@@ -1,6 +1,6 @@
 import type { Ask } from '../ask.ts'
+import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Answer } from './asks/check-answers.ts'
-import type { CommandInput, PromptInput } from './run/prompt-input.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
 import type { RunOptions } from './run/run-options.ts'
 import type { StopTarget } from './run/stop-target.ts'

@@ -1,26 +1,37 @@
+import { type Clock, type SteadyClock, steadyClock, systemClock } from '../clock.ts'
 import type { OnError } from '../error.ts'
 import { ReplyError } from '../error.ts'
-import { type Clock, type SteadyClock, steadyClock, systemClock } from './clock.ts'
 
-/** How to reach the server, and how long to wait for what. All options may be left out. */
-export interface ConnectOptions {
+/** How to reach an OpenCode server, and how long to wait for what. All options may be left out. */
+export interface ConnectOptions extends DriveOptions {
   /**
    * The server's address, such as "http://127.0.0.1:4096". Credentials in it are removed and never shown. Default:
    * `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Without a `url` (and only then), the environment's
    * `OPENCODE_SERVER_USERNAME` and `OPENCODE_SERVER_PASSWORD` are used in place of `username` and `password`.
    */
   readonly url?: string | undefined
-  /**
-   * The project that new sessions belong to. The server is asked for its spelling; servers before 1.2 don't follow
-   * links. Default: the server's own.
-   */
-  readonly directory?: string | undefined
   /** Default: without a `url` the environment's `OPENCODE_SERVER_USERNAME`, else "opencode". */
   readonly username?: string | undefined
   /** The server's `OPENCODE_SERVER_PASSWORD`. Default: none with a `url`, else the environment's. */
   readonly password?: string | undefined
   /** Makes all requests, the event stream included. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
+  /** A call fails after this long without an answer, in ms. Default 30,000. */
+  readonly deadlineMs?: number | undefined
+  /**
+   * The largest body of a REST response, in bytes; a larger one is refused with `too-large` while it is read. Default
+   * 67,108,864: servers up to 1.1 return a session's whole history at once.
+   */
+  readonly maxAnswerBytes?: number | undefined
+}
+
+/** How the connection to any source behaves. All options may be left out. */
+export interface DriveOptions {
+  /**
+   * The project that new sessions belong to. The server is asked for its spelling; servers before 1.2 don't follow
+   * links. Default: the server's own.
+   */
+  readonly directory?: string | undefined
   /**
    * Receives errors that stop nothing: lost connections, bad frames, failing observers. Default: errors are ignored.
    */
@@ -64,31 +75,15 @@ export interface ConnectOptions {
    * 500.
    */
   readonly waitMs?: number | undefined
-  /** A call fails after this long without an answer, in ms. Default 30,000. */
-  readonly deadlineMs?: number | undefined
-  /**
-   * The largest body of a REST response, in bytes; a larger one is refused with `too-large` while it is read. Default
-   * 67,108,864: servers up to 1.1 return a session's whole history at once.
-   */
-  readonly maxAnswerBytes?: number | undefined
   /** How many settled replies are kept for late events. Default 1,000. */
   readonly keepSettled?: number | undefined
 }
 
 type Given = {
   readonly [K in keyof Omit<
-    ConnectOptions,
-    | 'url'
-    | 'directory'
-    | 'username'
-    | 'password'
-    | 'onFrame'
-    | 'onConnection'
-    | 'silenceMs'
-    | 'clock'
-    | 'backOff'
-    | 'stalledAfterMs'
-  >]-?: NonNullable<ConnectOptions[K]>
+    DriveOptions,
+    'directory' | 'onFrame' | 'onConnection' | 'silenceMs' | 'clock' | 'backOff' | 'stalledAfterMs'
+  >]-?: NonNullable<DriveOptions[K]>
 }
 
 export interface Settings extends Given {
@@ -99,9 +94,8 @@ export interface Settings extends Given {
 }
 
 /** Fills in the defaults. Throws `invalid` for a duration that isn't above 0. */
-export function toSettings(options: ConnectOptions): Settings {
+export function toSettings(options: DriveOptions): Settings {
   const settings: Settings = {
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     onError: options.onError ?? (() => {}),
     clock: options.clock ? steadyClock(options.clock) : systemClock,
     random: options.random ?? Math.random,
@@ -115,8 +109,6 @@ export function toSettings(options: ConnectOptions): Settings {
     },
     graceMs: options.graceMs ?? 1000,
     waitMs: options.waitMs ?? 500,
-    deadlineMs: options.deadlineMs ?? 30_000,
-    maxAnswerBytes: options.maxAnswerBytes ?? 64 * 1024 * 1024,
     keepSettled: options.keepSettled ?? 1000,
   }
   const durations = {
@@ -125,14 +117,35 @@ export function toSettings(options: ConnectOptions): Settings {
     silenceMs: options.silenceMs ?? 25_000,
     ...settings.backOff,
   }
-  for (const [name, value] of Object.entries(durations)) {
-    if (typeof value !== 'number' || (value > 0 && !Number.isNaN(value))) continue
-    throw new ReplyError('invalid', `${name} is ${value}; give a number above 0.`)
-  }
+  requirePositive(durations)
   return settings
 }
 
+/** The options of the calls themselves. */
+export interface CallSettings {
+  readonly fetch: typeof fetch
+  readonly deadlineMs: number
+  readonly maxAnswerBytes: number
+}
+
+/** Fills in the defaults. Throws `invalid` for a limit that isn't above 0. */
+export function toCallSettings(options: ConnectOptions): CallSettings {
+  const limits = {
+    deadlineMs: options.deadlineMs ?? 30_000,
+    maxAnswerBytes: options.maxAnswerBytes ?? 64 * 1024 * 1024,
+  }
+  requirePositive(limits)
+  return { ...limits, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
+}
+
+function requirePositive(values: object): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value !== 'number' || (value > 0 && !Number.isNaN(value))) continue
+    throw new ReplyError('invalid', `${name} is ${value}; give a number above 0.`)
+  }
+}
+
 /** If only one is given, it never crosses the other's default. */
-function toBackOff({ minMs, maxMs }: NonNullable<ConnectOptions['backOff']> = {}): Settings['backOff'] {
+function toBackOff({ minMs, maxMs }: NonNullable<DriveOptions['backOff']> = {}): Settings['backOff'] {
   return { minMs: minMs ?? Math.min(500, maxMs ?? 500), maxMs: maxMs ?? Math.max(10_000, minMs ?? 0) }
 }

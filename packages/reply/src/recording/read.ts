@@ -1,7 +1,7 @@
-import { createDecoder } from '../decode.ts'
 import type { OnError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import { createEventReader } from '../reader.ts'
+import { createDecoder } from '../source/opencode1/decode.ts'
 import { createUtf8Reader } from '../sse/utf8.ts'
 
 /** Raw server-sent events or JSON lines: whole, or in pieces of any size. */

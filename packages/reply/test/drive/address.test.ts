@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { toAddress, unauthorized } from '../../src/drive/transport/address.ts'
+import { toAddress, unauthorized } from '../../src/source/http/address.ts'
 
 const env = {
   OPENCODE_URL: 'http://elsewhere:1/',

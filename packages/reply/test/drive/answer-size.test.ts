@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { toSettings } from '../../src/drive/options.ts'
-import { toAddress } from '../../src/drive/transport/address.ts'
-import { createRest } from '../../src/drive/transport/rest.ts'
 import { systemClock } from '../../src/index.ts'
+import { toAddress } from '../../src/source/http/address.ts'
+import { createRest } from '../../src/source/opencode1/rest.ts'
 
 /** A server that answers with an endless body and counts the bytes read. */
 function endless(headers: Readonly<Record<string, string>> = {}) {
@@ -58,11 +58,11 @@ describe('options', () => {
     [{ maxMs: 60_000 }, { minMs: 500, maxMs: 60_000 }],
     [{}, { minMs: 500, maxMs: 10_000 }],
   ])('backOff %j is %j', (backOff, whole) => {
-    expect(toSettings({ url: 'http://h:1', backOff }).backOff).toEqual(whole)
+    expect(toSettings({ backOff }).backOff).toEqual(whole)
   })
 
   test('stalledAfterMs takes one of its fields alone', () => {
-    expect(toSettings({ url: 'http://h:1', stalledAfterMs: { first: 5 } }).stalledAfterMs).toEqual({
+    expect(toSettings({ stalledAfterMs: { first: 5 } }).stalledAfterMs).toEqual({
       first: 5,
       later: 300_000,
     })

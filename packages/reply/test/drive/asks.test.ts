@@ -19,18 +19,18 @@ interface StageOptions {
 function stage({ post = () => {}, lookUp = () => {} }: StageOptions = {}) {
   const engine = createEngine({ onError: () => {}, keepSettled: 10 })
   const sent: string[] = []
-  const permit = async ({ requestID }: { readonly requestID: string }, reply: string) => {
+  const send = async ({ requestID }: { readonly requestID: string }, reply: unknown) => {
     sent.push(`${requestID} ${reply}`)
     post(requestID)
   }
-  const no = async () => expect.fail('No question is asked.')
+  const source = { answer: send, reject: (ask: { readonly requestID: string }) => send(ask, 'reject') }
   const clock = { now: () => 5000, after: () => () => {} }
   const parentOf = async () => {
     lookUp()
     return undefined
   }
   const stopping = createStopping({ parentOf })
-  const asks = createAsks({ engine, rest: { permit, answerQuestion: no, rejectQuestion: no }, clock, stopping })
+  const asks = createAsks({ engine, source, clock, stopping })
   engine.apply(running)
   const find = (requestID: string): PermissionAsk => {
     const ask = engine.newestReply(root)?.asks.find((other) => other.requestID === requestID)

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createEventStream } from '../../src/drive/transport/event-stream.ts'
+import { createEventStream } from '../../src/drive/sync/event-stream.ts'
 import type { ReplyError } from '../../src/index.ts'
 
 test('an event stream continues although its onLost throws', async () => {
@@ -8,10 +8,13 @@ test('an event stream continues although its onLost throws', async () => {
   const errors: ReplyError[] = []
   let attempts = 0
   const events = createEventStream({
-    address: { url: 'http://nowhere', cure: '' },
-    fetch: async () => {
-      attempts += 1
-      throw new TypeError('fetch failed')
+    source: {
+      name: 'http://nowhere',
+      // biome-ignore lint/correctness/useYield: it fails before its first event.
+      connect: async function* () {
+        attempts += 1
+        throw new TypeError('fetch failed')
+      },
     },
     clock,
     random: () => 0,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createPlaces } from '../../src/drive/sync/places.ts'
 import { ReplyError } from '../../src/index.ts'
+import { createPlaces } from '../../src/source/opencode1/places.ts'
 
 const gone = () => new ReplyError('gone', 'It is gone.')
 
@@ -14,6 +14,8 @@ function server(version: string, { sessions = {}, link }: { sessions?: Record<st
       asked.push(directory)
       return { directory: directory === link ? '/real' : directory }
     },
+    sessions: async () => expect.fail('Nothing is listed.'),
+    sessionsEverywhere: async () => expect.fail('Nothing is listed.'),
     session: async ({ sessionID, directory }: { sessionID: string; directory: string | undefined }) => {
       asked.push(`${sessionID} ${directory}`)
       const home = sessions[sessionID]
@@ -29,7 +31,7 @@ describe('a session known only by its id', () => {
 
   test.each(['1.1.65', '1.2.27', '1.18.33'])('is found in its project (%s)', async (version) => {
     const { places } = server(version, { sessions: { ses_1: '/b' } })
-    expect(await places.session(place)).toEqual({ id: 'ses_1', directory: '/b' })
+    expect(await places.session(place)).toMatchObject({ sessionID: 'ses_1', directory: '/b' })
   })
 
   test.each(['1.1.65', '1.18.33'])('is gone if no project has it (%s)', async (version) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { readHistory } from '../../src/drive/sync/read-history.ts'
 import type { ReplyError } from '../../src/index.ts'
+import { readHistory } from '../../src/source/opencode1/read-history.ts'
 
 type Wire = { readonly info: object; readonly parts: readonly object[] }
 

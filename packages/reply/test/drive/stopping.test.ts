@@ -4,8 +4,8 @@ import { createAsks } from '../../src/drive/asks/answer-asks.ts'
 import { createMessageIDs } from '../../src/drive/run/message-id.ts'
 import { createStopping } from '../../src/drive/run/stopping.ts'
 import { createEngine } from '../../src/drive/store/engine.ts'
-import { silenceOf, takesMessageIDs } from '../../src/drive/transport/version.ts'
 import { type Ask, ReplyError } from '../../src/index.ts'
+import { capabilitiesOf } from '../../src/source/opencode1/version.ts'
 import { permission, root, running, tool } from '../make.ts'
 
 const call = tool('m1', { callID: 'a', input: { command: 'ls' } })
@@ -20,18 +20,13 @@ function stage() {
   const engine = createEngine({ onError: () => {}, keepSettled: 10 })
   const sent: string[] = []
   const stopping = createStopping({ parentOf: async ({ sessionID }) => parents.get(sessionID) })
-  const permit = async (
-    ask: Pick<Ask, 'requestID'>,
-    _: string,
-    { signal }: { signal?: AbortSignal | undefined } = {},
-  ) => {
+  const answer = async (ask: Pick<Ask, 'requestID'>, _: unknown, signal?: AbortSignal) => {
     await Promise.resolve()
     if (signal?.aborted) throw new ReplyError('unreachable', 'Taken back.')
     sent.push(ask.requestID)
   }
-  const no = async () => expect.fail('No question is asked.')
-  const rest = { permit, answerQuestion: no, rejectQuestion: no }
-  const asks = createAsks({ engine, rest, clock: createHandClock(), stopping })
+  const source = { answer, reject: async () => expect.fail('Nothing is rejected.') }
+  const asks = createAsks({ engine, source, clock: createHandClock(), stopping })
   engine.apply([...running, call, permission('p1', root, { callID: 'a', messageID: 'm1' })])
   const known = engine.newestReply(root)?.asks[0] ?? expect.fail('p1 is asked.')
   return { asks, sent, stopping, known }
@@ -109,5 +104,6 @@ test.each([
   ['1.1.65', false, 75_000],
   [undefined, false, 75_000],
 ])('OpenCode %s takes message ids: %s, and may be silent for %d ms', (version, takes, silenceMs) => {
-  expect([takesMessageIDs(version), silenceOf(version)]).toEqual([takes, silenceMs])
+  const health = version === undefined ? undefined : { healthy: true, version }
+  expect(capabilitiesOf(health)).toMatchObject({ version, takesMessageIDs: takes, silenceMs })
 })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { readUnseenInputs, unseenMs } from '../../src/drive/asks/unseen-input.ts'
 import { createEngine } from '../../src/drive/store/engine.ts'
 import { type PermissionAsk, type Place, type Reply, ReplyError } from '../../src/index.ts'
+import { toReadMessages } from '../../src/source/opencode1/decode/rest.ts'
 import { closed, delegated, permission, root, running, tool } from '../make.ts'
 
 const asked = permission('p1', root, { callID: 'call', messageID: 'm1' })
@@ -22,9 +23,9 @@ function stage(read: () => unknown, isLive = () => true) {
   const engine = createEngine({ onError, keepSettled: 10 })
   const message = async ({ sessionID }: Place, messageID: string) => {
     reads.push(`${clock.now() - startedAt} ${sessionID} ${messageID}`)
-    return read()
+    return toReadMessages([read()], onError)[0]
   }
-  const stop = readUnseenInputs({ engine, rest: { message }, clock, onError, isLive })
+  const stop = readUnseenInputs({ engine, source: { message }, clock, onError, isLive })
   const startedAt = clock.now()
   engine.apply([...running, asked])
   const rest = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,7 +1,7 @@
 import type { Event, Part as SdkPart } from '@opencode-ai/sdk/v2'
 import type { Part } from '@reply/core'
 import type * as z from 'zod'
-import type { eventSchemas, partSchemas } from '../../src/decode/schema.ts'
+import type { eventSchemas, partSchemas } from '../../src/source/opencode1/decode/schema.ts'
 import type { Expect, Same } from './same.ts'
 
 /**

@@ -1,17 +1,17 @@
 import { hasSameContent, isEqualAsk } from '../../ask/equal.ts'
 import type { Ask, PermissionAsk, PermissionReply } from '../../ask.ts'
+import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
-import type { Clock } from '../clock.ts'
+import type { Source } from '../../source/port.ts'
 import type { Addressee, Stopping } from '../run/stopping.ts'
 import type { Engine } from '../store/engine.ts'
-import type { Rest } from '../transport/rest.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
 
 export interface AsksOptions {
   readonly engine: Engine
-  readonly rest: Pick<Rest, 'answerQuestion' | 'rejectQuestion' | 'permit'>
+  readonly source: Pick<Source, 'answer' | 'reject'>
   readonly clock: Clock
   readonly stopping: Stopping
 }
@@ -46,7 +46,7 @@ const maxSettledBy = 1000
  * Sends people's answers. Validates each first, because the server accepts anything. Applies an accepted answer at
  * once; the server's own event may be lost in a gap, and says the same.
  */
-export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks {
+export function createAsks({ engine, source, clock, stopping }: AsksOptions): Asks {
   /** Asks being answered. Servers up to 1.14 would accept a second answer too. */
   const inFlight = new Set<string>()
   const settledBy = new Map<string, Settled>()
@@ -57,7 +57,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
       const check = (): void => requireSame(ask, requirePending(ask))
       check()
       const answers = checkAnswers(ask, given)
-      const post: Post = (signal) => rest.answerQuestion(ask, answers, signal)
+      const post: Post = (signal) => source.answer(ask, answers, signal)
       return await send(ask, { how: { type: 'answered', answers }, check, post })
     }
     if (given !== 'once' && given !== 'always') {
@@ -72,7 +72,7 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
   async function reject(ask: Ask, message?: string): Promise<void> {
     if (ask.type === 'permission') return await permit(ask, 'reject', message)
     requirePending(ask)
-    const post: Post = (signal) => rest.rejectQuestion(ask, signal)
+    const post: Post = (signal) => source.reject(ask, undefined, signal)
     await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
   }
 
@@ -91,12 +91,12 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     const known = check()
     const meant = reply === 'reject' ? known : ask
     const equal = equalTo(meant).map(({ requestID }) => requestID)
-    await send(ask, { how, check, post: (signal) => rest.permit(ask, reply, { message, signal }) })
+    await send(ask, { how, check, post: (signal) => postReply(ask, signal) })
     // Looks them up again: an ask that has changed in the meantime would run something else.
     const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {
       const stillSame = (): void => requireEqual(other, meant)
-      const post: Post = (signal) => rest.permit(other, reply, { message, signal })
+      const post: Post = (signal) => postReply(other, signal)
       // The first answer may have settled the others as well: `always` and a rejection do.
       const sent = send(other, { how, check: stillSame, post }).catch(unlessResolved)
       settledBy.set(other.requestID, { reply, sent })
@@ -104,6 +104,11 @@ export function createAsks({ engine, rest, clock, stopping }: AsksOptions): Asks
     })
     for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
     await Promise.all(posts)
+
+    function postReply(permission: Ask, signal: AbortSignal): Promise<void> {
+      if (reply === 'reject') return source.reject(permission, message, signal)
+      return source.answer(permission, reply, signal)
+    }
   }
 
   /** Whether the ask is pending and no answer is being sent. */

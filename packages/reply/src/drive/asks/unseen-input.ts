@@ -1,15 +1,14 @@
 import type { PermissionAsk } from '../../ask.ts'
-import { toReadMessages } from '../../decode/rest.ts'
+import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { askAt } from '../../reduce/ask.ts'
-import type { Clock } from '../clock.ts'
+import type { Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
-import type { Rest } from '../transport/rest.ts'
 
 export interface UnseenOptions {
   readonly engine: Engine
-  readonly rest: Pick<Rest, 'message'>
+  readonly source: Pick<Source, 'message'>
   readonly clock: Clock
   readonly onError: OnError
   /** While the stream is down nothing is read: the resync reads everything. */
@@ -27,7 +26,7 @@ const maxWaitMs = 30_000
  * unknown. Repeats the read while the permission is pending. Skips permissions that name no message or call. Returns a
  * function that stops it.
  */
-export function readUnseenInputs({ engine, rest, clock, onError, isLive }: UnseenOptions): () => void {
+export function readUnseenInputs({ engine, source, clock, onError, isLive }: UnseenOptions): () => void {
   const stops = new Map<string, () => void>()
   let isStopped = false
   engine.onStep(({ changes }) => {
@@ -66,7 +65,7 @@ export function readUnseenInputs({ engine, rest, clock, onError, isLive }: Unsee
   async function eventsOf(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
     const { sessionID, messageID, callID } = ask
     if (messageID === undefined) return []
-    const [read] = toReadMessages([await rest.message(ask, messageID)], onError)
+    const read = await source.message(ask, messageID)
     const part = read?.parts.find((other) => other.type === 'tool' && other.callID === callID)
     if (!read || !part) return []
     const at = clock.now()

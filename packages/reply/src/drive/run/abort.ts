@@ -1,5 +1,5 @@
 import type { Ask } from '../../ask.ts'
-import { toReadPermissions, toReadQuestions, toReadStatuses } from '../../decode/rest.ts'
+import { type Clock, within } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SettleEvent } from '../../event.ts'
 import type { Place } from '../../place.ts'
@@ -7,16 +7,15 @@ import { findReply } from '../../reduce/child.ts'
 import { isAtWorkBelow } from '../../reduce/run.ts'
 import { isAtEnd } from '../../reduce.ts'
 import type { Reply } from '../../reply.ts'
-import { type Clock, within } from '../clock.ts'
+import type { Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
-import type { Rest } from '../transport/rest.ts'
 import { createTree, type Tree } from './session-tree.ts'
 import type { Aborted } from './stop-target.ts'
 import type { Stopping } from './stopping.ts'
 
 export interface AbortingOptions {
   readonly engine: Engine
-  readonly rest: Rest
+  readonly source: Source
   readonly clock: Clock
   readonly onError: OnError
   readonly graceMs: number
@@ -56,7 +55,7 @@ const lookMs = 100
  * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
  */
 export function createAborting(options: AbortingOptions): Aborting {
-  const { engine, rest, clock, onError, graceMs, stopping, parentOf, find } = options
+  const { engine, source, clock, onError, graceMs, stopping, parentOf, find } = options
   const underWay = new Map<string, Promise<Aborted>>()
   const wakes = new Map<() => void, string>()
   engine.onTurned((sessionID) => {
@@ -93,10 +92,10 @@ export function createAborting(options: AbortingOptions): Aborting {
         mark()
         try {
           const place = await find(sessionID)
-          const found = tree ?? createTree({ rest, place, parentOf, onFound: stop.cover })
+          const found = tree ?? createTree({ source, place, parentOf, onFound: stop.cover })
           tree = found
           await within(clock, listMs, clear(place, found).catch(report))
-          await Promise.all([sessionID, ...busy].map((id) => rest.abort({ ...place, sessionID: id })))
+          await Promise.all([sessionID, ...busy].map((id) => source.abort({ ...place, sessionID: id })))
           await resting(place, found)
           const isClear = await within(clock, listMs, clear(place, found))
           busy = await atWork(place, found)
@@ -116,19 +115,11 @@ export function createAborting(options: AbortingOptions): Aborting {
      * asks. Returns whether all were rejected.
      */
     async function clear({ directory }: Place, tree: Tree): Promise<boolean> {
-      const at = clock.now()
       tree.add(idsOf(known()))
-      const [questions, permissions] = await Promise.all([
-        rest.questions(directory).catch(unlessUnknown),
-        rest.permissions(directory).catch(unlessUnknown),
-        tree.walk(),
-      ])
-      const reading = { at, directory }
-      const listed = [...toReadPermissions(permissions, reading), ...toReadQuestions(questions, reading)]
+      const [{ asks: listed, isWhole }] = await Promise.all([source.asks(directory), tree.walk()])
       const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
-      // If the server has no such list, falls back to what the stream reported.
-      const isBlind = questions === undefined || permissions === undefined
-      const streamed = isBlind ? (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask)) : []
+      // If the server can't list all, falls back to what the stream reported.
+      const streamed = isWhole ? [] : (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask))
       const asks = [...listed, ...streamed]
       const held = await Promise.all(asks.map((ask) => tree.holds(ask.sessionID)))
       const rejected = await Promise.all(asks.filter((_, index) => held[index]).map(reject))
@@ -138,8 +129,7 @@ export function createAborting(options: AbortingOptions): Aborting {
     async function reject(ask: Ask): Promise<boolean> {
       stop.close(ask.requestID)
       try {
-        if (ask.type === 'question') await rest.rejectQuestion(ask)
-        else await rest.permit(ask, 'reject')
+        await source.reject(ask)
         return true
       } catch (error) {
         // Rejecting one permission also rejects the session's others.
@@ -151,7 +141,7 @@ export function createAborting(options: AbortingOptions): Aborting {
 
     /** The tree's sessions that are not idle. */
     async function atWork({ directory }: Place, tree: Tree): Promise<readonly string[]> {
-      const ids = [...toReadStatuses(await rest.status(directory)).keys()]
+      const ids = [...(await source.working(directory)).keys()]
       const held = await Promise.all(ids.map((id) => tree.holds(id)))
       return ids.filter((_, index) => held[index])
     }
@@ -230,11 +220,6 @@ export function createAborting(options: AbortingOptions): Aborting {
   function rootOf(sessionID: string): Reply | undefined {
     return engine.openReplies().find((reply) => findReply(reply, sessionID) !== undefined)
   }
-}
-
-/** Servers before 1.1 don't have the route. */
-function unlessUnknown(error: unknown): undefined {
-  if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
 }
 
 function idsOf(reply: Reply | undefined): readonly string[] {

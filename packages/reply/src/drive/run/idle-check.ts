@@ -1,12 +1,12 @@
-import { type OnError, ReplyError } from '../../error.ts'
+import type { Clock } from '../../clock.ts'
+import type { OnError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
 import { findReply } from '../../reduce/child.ts'
 import { isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
-import type { Clock } from '../clock.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ReadSession } from '../sync/read-snapshot.ts'
+import { type ReadEvent, type SessionReader, toReplyError } from '../sync/session-reader.ts'
 
 export interface IdleCheckOptions {
   readonly clock: Clock
@@ -16,7 +16,7 @@ export interface IdleCheckOptions {
   /** Delay before checking a reply without events, in ms; doubles with each further check. */
   readonly waitMs: number
   readonly engine: Engine
-  readonly read: ReadSession
+  readonly reader: SessionReader
 }
 
 export interface IdleCheck {
@@ -90,36 +90,39 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     const reply = engine.openReply(sessionID)
     if (!reply) return forget(sessionID)
     open.looks += 1
-    let snapshot: SnapshotEvent | undefined
+    let read: ReadEvent | undefined
     try {
       // An open text that only REST reports at the end was missed on the stream.
-      snapshot = await options.read({ ...placeOf(reply), reply, gap: true })
+      ;[read] = await options.reader.readEvents({ ...placeOf(reply), reply, gap: true })
     } catch (error) {
-      if (!(error instanceof ReplyError) || error.type !== 'gone') return retry(sessionID, open, error)
-      return engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
+      return retry(sessionID, open, error)
     }
+    if (!read) return decideUnread(sessionID, open)
+    if (read.type === 'session-removed') return engine.apply([read])
     if (cases.get(sessionID) !== open) return
-    engine.apply([snapshot])
+    engine.apply([read])
     if (cases.get(sessionID) !== open) return
     const after = engine.openReply(sessionID)
     if (!after) return forget(sessionID)
-    if (snapshot.status !== 'idle') return forget(sessionID)
-    decide(after, open, snapshot)
+    if (read.status !== 'idle') return forget(sessionID)
+    decide(after, open, read)
   }
 
   /** The server could not be asked. The transport handles the lost connection; this check stays scheduled. */
   function retry(sessionID: string, open: Case, error: unknown): void {
-    options.onError(
-      error instanceof ReplyError
-        ? error
-        : new ReplyError('unreachable', `Session ${sessionID} could not be read.`, { cause: error }),
-    )
+    options.onError(toReplyError(error))
     if (cases.get(sessionID) !== open) return
     open.failures += 1
     // The stream said that the run is over, but how it ended can't be determined any more.
     if (open.failures > maxFailures && engine.idleOf(sessionID) === 'heard')
       return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
+  }
+
+  /** The server shows no state of sessions, so only the stream counts. A prompt waits for its events. */
+  function decideUnread(sessionID: string, { reason }: Case): void {
+    forget(sessionID)
+    if (reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
   }
 
   /** REST shows the session idle. */

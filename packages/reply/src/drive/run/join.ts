@@ -1,6 +1,6 @@
+import { pause } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import { pause } from '../clock.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { recognizeByID, recognizeByText, type Start } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
@@ -60,7 +60,7 @@ export async function join(options: JoinOptions): Promise<void> {
   async function lookForEvents(): Promise<void> {
     for (let look = 0; look < maxLooks && !isFound && !over.aborted; look++) {
       await pause(server.clock, lookMs * 2 ** look, over)
-      if (!isFound && !over.aborted) await server.refresh(place)
+      if (!isFound && !over.aborted) await server.sessions.refresh(place)
       await recognizer.settled()
       if (unwanted.aborted) return
     }

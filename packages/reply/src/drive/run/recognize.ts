@@ -1,6 +1,6 @@
+import { pause } from '../../clock.ts'
 import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
-import { pause } from '../clock.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { RunServer } from './run-server.ts'
 
@@ -87,7 +87,7 @@ export function recognizeByText(options: RecognizeOptions, text: string | undefi
   /** Also true if the text can't be read: then the prompt is taken for ours. */
   async function hasText(id: string, text: string): Promise<boolean> {
     for (let look = 0; look < maxLooks && !over.aborted; look++) {
-      const stored = await server.textOf(place, id)
+      const stored = await server.sessions.textOf(place, id)
       if (stored === undefined) return true
       if (stored !== '') return stored.includes(text)
       await pause(server.clock, storedMs * 2 ** look, over)

@@ -1,8 +1,7 @@
-import { toReadSession } from '../../decode/rest.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
+import type { Source } from '../../source/port.ts'
 import { maxDepth } from '../../track/state.ts'
-import type { Rest } from '../transport/rest.ts'
 
 /** A session and all sub-agents below it, found over REST. It only grows. */
 export interface Tree {
@@ -21,7 +20,7 @@ export interface Tree {
 }
 
 export interface TreeOptions {
-  readonly rest: Rest
+  readonly source: Pick<Source, 'children'>
   /** The topmost session. Sub-agents live in the same directory. */
   readonly place: Place
   /** The parent's id, over REST; undefined for a root. */
@@ -30,7 +29,7 @@ export interface TreeOptions {
   readonly onFound: (sessionIDs: Iterable<string>) => void
 }
 
-export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tree {
+export function createTree({ source, place, parentOf, onFound }: TreeOptions): Tree {
   const topID = place.sessionID
   const sessionIDs = new Set([topID])
   return { add, walk, holds }
@@ -53,12 +52,12 @@ export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tre
   }
 
   async function childrenOf(id: string): Promise<readonly string[]> {
-    const list = await rest.children({ ...place, sessionID: id }).catch((error: unknown) => {
+    const list = await source.children({ ...place, sessionID: id }).catch((error: unknown) => {
       // A sub-agent may be deleted in the meantime. The topmost session being gone is an error.
       if (id !== topID && error instanceof ReplyError && error.type === 'gone') return []
       throw error
     })
-    return (Array.isArray(list) ? list : []).flatMap((child) => toReadSession(child)?.id ?? [])
+    return list.map((child) => child.sessionID)
   }
 
   async function holds(id: string): Promise<boolean> {
@@ -76,14 +75,14 @@ export function createTree({ rest, place, parentOf, onFound }: TreeOptions): Tre
 }
 
 /** Reads each session's parent once, because it never changes. A session that is gone has none. */
-export function createParents(rest: Rest): (place: Place) => Promise<string | undefined> {
+export function createParents(source: Pick<Source, 'session'>): (place: Place) => Promise<string | undefined> {
   const known = new Map<string, Promise<string | undefined>>()
   return async (place) => {
     const { sessionID } = place
     const before = known.get(sessionID)
     if (before) return await before
-    const asking = rest.session(place).then(
-      (session) => toReadSession(session)?.parentID,
+    const asking = source.session(place).then(
+      (session) => session.parentID,
       (error: unknown) => {
         if (error instanceof ReplyError && error.type === 'gone') return undefined
         known.delete(sessionID)

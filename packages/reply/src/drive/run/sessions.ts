@@ -1,13 +1,13 @@
-import { toReadMessages, toReadSession } from '../../decode/rest.ts'
+import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Part } from '../../part.ts'
-import type { Place } from '../../place.ts'
-import type { Clock } from '../clock.ts'
+import { type Place, placeOf } from '../../place.ts'
+import type { SessionInput } from '../../source/input.ts'
+import type { Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
-import type { Places } from '../sync/places.ts'
-import type { ReadSession } from '../sync/read-snapshot.ts'
-import type { Rest } from '../transport/rest.ts'
-import { type SessionInput, toCreateBody } from './prompt-input.ts'
+import { sessionFields } from '../sync/read-snapshot.ts'
+import type { ServerInfo } from '../sync/server-info.ts'
+import { type SessionReader, toReplyError } from '../sync/session-reader.ts'
 
 /** What runs ask the server about a session. */
 export interface Sessions {
@@ -26,53 +26,58 @@ export interface Sessions {
 
 export interface SessionsOptions {
   readonly engine: Engine
-  readonly rest: Rest
-  readonly places: Places
-  readonly read: ReadSession
+  readonly source: Pick<Source, 'session' | 'message' | 'create' | 'spelled'>
+  readonly info: ServerInfo
+  readonly reader: SessionReader
   readonly clock: Clock
   readonly onError: OnError
   /** The directory of new sessions. Default: the server's own. */
   readonly directory: string | undefined
 }
 
-export function createSessions({ engine, rest, places, read, clock, onError, directory }: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions): Sessions {
+  const { engine, source, info, reader, clock, onError, directory } = options
   return { prepare, refresh, textOf, find }
 
   async function prepare(input: SessionInput): Promise<Place> {
     return input.sessionID === undefined ? await create(input) : await readRoot(input.sessionID)
   }
 
-  async function create(input: SessionInput): Promise<Place> {
-    const home = directory === undefined ? undefined : await places.spelled(directory)
-    const created = toReadSession(await rest.create(home, toCreateBody(input)))
-    if (!created)
-      throw new ReplyError('malformed', 'The server answered POST /session with something that is not a session.')
-    const { id, ...known } = created
-    engine.apply([{ type: 'session', sessionID: id, at: clock.now(), ...known }])
-    return { sessionID: id, directory: known.directory ?? home }
+  async function create({ title, agent, model, variant }: SessionInput): Promise<Place> {
+    const home = directory === undefined ? undefined : await source.spelled(directory)
+    const created = await source.create({ directory: home, title, agent, model, variant })
+    engine.apply([{ type: 'session', sessionID: created.sessionID, at: clock.now(), ...sessionFields(created) }])
+    return placeOf(created)
   }
 
   async function readRoot(sessionID: string): Promise<Place> {
-    const snapshot = await read({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: false })
-    if (snapshot.session.parentID !== undefined) {
-      const words = `Session ${sessionID} belongs to a sub-agent; prompt the session that started it, ${snapshot.session.parentID}.`
-      throw new ReplyError('invalid', words)
-    }
+    const place = engine.place(sessionID)
+    if (!info.current().canRead) return await knownRoot(place)
+    const snapshot = await reader.read({ ...place, reply: engine.openReply(sessionID), gap: false })
+    requireRoot(sessionID, snapshot.session.parentID)
     engine.apply([snapshot])
     return engine.place(sessionID)
   }
 
+  /** A server that shows no state of sessions still knows them. */
+  async function knownRoot(place: Place): Promise<Place> {
+    const known = await source.session(place)
+    requireRoot(place.sessionID, known.parentID)
+    engine.apply([{ type: 'session', sessionID: place.sessionID, at: clock.now(), ...sessionFields(known) }])
+    return placeOf(known)
+  }
+
   async function refresh(place: Place): Promise<void> {
     try {
-      engine.apply([await read({ ...place, reply: engine.openReply(place.sessionID), gap: false })])
+      engine.apply(await reader.readEvents({ ...place, reply: engine.openReply(place.sessionID), gap: false }))
     } catch (error) {
-      if (error instanceof ReplyError) onError(error)
+      onError(toReplyError(error))
     }
   }
 
   async function textOf(place: Place, messageID: string): Promise<string | undefined> {
     try {
-      const [message] = toReadMessages([await rest.message(place, messageID)], onError)
+      const message = await source.message(place, messageID)
       return message && writtenText(message.parts)
     } catch {
       // Used only to distinguish prompts; an unknown text is taken for ours.
@@ -82,9 +87,14 @@ export function createSessions({ engine, rest, places, read, clock, onError, dir
 
   async function find(sessionID: string): Promise<Place> {
     const place = engine.place(sessionID)
-    if (place.directory !== undefined) return place
-    return { sessionID, directory: toReadSession(await rest.session(place))?.directory }
+    return place.directory === undefined ? placeOf(await source.session(place)) : place
   }
+}
+
+function requireRoot(sessionID: string, parentID: string | undefined): void {
+  if (parentID === undefined) return
+  const words = `Session ${sessionID} belongs to a sub-agent; prompt the session that started it, ${parentID}.`
+  throw new ReplyError('invalid', words)
 }
 
 /** What a person typed, without the server's additions. */

@@ -1,7 +1,7 @@
 import type { ChangeType } from '../../change.ts'
+import type { SteadyClock } from '../../clock.ts'
 import type { Reply } from '../../reply.ts'
 import type { TrackedStep } from '../../track/state.ts'
-import type { SteadyClock } from '../clock.ts'
 
 export interface StallTimerOptions {
   readonly clock: SteadyClock

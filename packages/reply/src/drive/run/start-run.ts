@@ -45,7 +45,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   const over = new AbortController()
   const stopClosed = server.onClosed(() => {
     over.abort()
-    fail(request.sessionID ?? '', new ReplyError('closed', 'The connection was closed before the reply began.'))
+    fail(request.input.sessionID ?? '', new ReplyError('closed', 'The connection was closed before the reply began.'))
   })
   const source = createReplyStream({ abort })
   signal?.addEventListener('abort', cancel, { once: true })
@@ -58,16 +58,18 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   return source.stream
 
   async function start(): Promise<void> {
-    let sessionID = request.sessionID ?? ''
+    let sessionID = request.input.sessionID ?? ''
     try {
       if (stopRequest) return drop(sessionID)
-      await server.whenReady(request.sessionID)
+      await whenReady()
       // Don't create a session for a prompt that is no longer wanted.
       if (stopRequest) return drop(sessionID)
-      const place = await request.prepare()
+      const place = await server.sessions.prepare(request.input)
       sessionID = place.sessionID
       if (stopRequest) return drop(sessionID)
-      messageID = server.nextMessageID()
+      messageID = server.info.current().takesMessageIDs ? server.nextMessageID() : undefined
+      if (!server.info.current().takesPromptsWhileBusy) await whenFree(sessionID)
+      if (stopRequest) return drop(sessionID)
       if (kind === 'note') await postNote(place)
       else if (engine.openReply(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)
@@ -76,11 +78,26 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     }
   }
 
+  /** From then on the session's asks can be answered again. */
+  async function whenReady(): Promise<void> {
+    await server.liveness.whenLive()
+    if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
+  }
+
+  /** Waits until the session's run is over, on servers where a busy session takes no prompt. */
+  async function whenFree(sessionID: string): Promise<void> {
+    for (let running = engine.replies.newest(sessionID); running && running.reply().phase !== 'settled'; ) {
+      await whenSettled(running, over.signal)
+      if (over.signal.aborted) return
+      running = engine.replies.newest(sessionID)
+    }
+  }
+
   async function postToOwnReply(place: Place): Promise<void> {
     const { sessionID } = place
     const opened = openReply(sessionID)
     attach(opened, { reply: opened.reply(), joined: false })
-    server.expectRun(sessionID)
+    server.idleCheck.expectRun(sessionID)
     try {
       await post(place)
     } catch (error) {
@@ -152,27 +169,27 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     next.observe(observersOf(options.observe, reply, onError))
     // Deferred, because this runs within a step: the progress timer receives the reply right after it.
     if (timeoutMs !== undefined)
-      queueMicrotask(() => server.limitStall(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) }))
-    if (stopRequest === 'abort') void server.abort(next.sessionID)
+      queueMicrotask(() => server.stallTimer.limit(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) }))
+    if (stopRequest === 'abort') void server.aborting.abort(next.sessionID)
     else if (stopRequest === 'leave') cancel()
   }
 
   /** Ends the run, even a joined one. A note has no run: once posted, it stays. */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
-    if (!live && !posting) return drop(request.sessionID ?? '')
+    if (!live && !posting) return drop(request.input.sessionID ?? '')
     if (kind === 'note') return
     // An abort that overtakes the post would leave the run going. A command's post lasts until its run is over.
     const after = kind === 'command' ? undefined : posting
     if (!live) await after?.catch(() => {})
-    if (live) await server.abort(live.sessionID, { after })
+    if (live) await server.aborting.abort(live.sessionID, { after })
     else unwanted.abort()
   }
 
   /** Handles the caller's signal. */
   function cancel(): void {
     stopRequest ??= 'leave'
-    if (!live && !posting) return drop(request.sessionID ?? '')
+    if (!live && !posting) return drop(request.input.sessionID ?? '')
     if (kind === 'note' || isShared()) return source.stream.leave()
     // Until the run is found, its owner is unknown.
     if (live) void abort()
@@ -180,7 +197,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   function timeOut({ sessionID }: LiveReply): void {
     if (isShared()) source.stream.leave()
-    else void server.abort(sessionID, { reason: 'timed-out' })
+    else void server.aborting.abort(sessionID, { reason: 'timed-out' })
   }
 
   /** Whether another prompt began the run. */
@@ -210,4 +227,19 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
 function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
   return phase === 'waiting' && promptIDs.length === 1
+}
+
+/** Resolves when the reply settles, or when the signal aborts. */
+function whenSettled(live: LiveReply, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stop()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const stop = live.follow(({ reply }) => {
+      if (reply.phase === 'settled') done()
+    })
+    signal.addEventListener('abort', done, { once: true })
+  })
 }

@@ -1,5 +1,4 @@
-import type { ListedSession } from '../../decode/rest.ts'
-import type { MessageHead, ReplyEvent, SnapshotEvent } from '../../event.ts'
+import type { MessageHead, ReplyEvent } from '../../event.ts'
 
 /** The later of two times; undefined if both are. */
 export function latest(a: number | undefined, b: number | undefined): number | undefined {
@@ -22,18 +21,6 @@ export function timeOf(event: ReplyEvent): number | undefined {
     default:
       return undefined
   }
-}
-
-export function timeOfMessages(messages: SnapshotEvent['messages']): number | undefined {
-  return messages.reduce<number | undefined>((newest, { head }) => latest(newest, timeOfHead(head)), undefined)
-}
-
-/** The most recently updated session. Old servers list all of them, in their own order. */
-export function newestOf(sessions: readonly ListedSession[]): ListedSession | undefined {
-  return sessions.reduce<ListedSession | undefined>(
-    (newest, session) => ((session.updatedAt ?? 0) > (newest?.updatedAt ?? -1) ? session : newest),
-    undefined,
-  )
 }
 
 function timeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {

@@ -1,36 +1,34 @@
-import { toReadVersion } from '../../decode/rest.ts'
 import type { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
-import type { ConnectOptions, Settings } from '../options.ts'
+import type { Source } from '../../source/port.ts'
+import type { DriveOptions, Settings } from '../options.ts'
 import type { Engine } from '../store/engine.ts'
-import type { Address } from '../transport/address.ts'
-import { createEventStream, type EventStream, type StreamLoss } from '../transport/event-stream.ts'
-import type { Rest } from '../transport/rest.ts'
-import { silenceOf } from '../transport/version.ts'
 import type { Baseline } from './baseline.ts'
+import { createEventStream, type EventStream, type StreamLoss } from './event-stream.ts'
 import type { Liveness } from './liveness.ts'
 import { createOrphans } from './orphans.ts'
-import type { ReadRequest, ReadSession } from './read-snapshot.ts'
+import type { ReadRequest } from './read-snapshot.ts'
 import { createRecheck } from './recheck.ts'
 import { createRecheckDirectories } from './recheck-directories.ts'
 import { createResync } from './resync.ts'
-import { createSharedLists } from './shared-lists.ts'
+import type { ServerInfo } from './server-info.ts'
+import type { SessionReader } from './session-reader.ts'
 import type { Watching } from './watch.ts'
 
 export interface Connection {
-  /** The server's version when the stream last came up. */
-  version(): string | undefined
   close(): void
 }
 
+/** All settings, with guarded callbacks. */
+type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs' | 'onFrame' | 'onConnection'>
+
 export interface ConnectionOptions {
-  readonly address: Address
-  readonly options: ConnectOptions
-  readonly settings: Settings
+  readonly source: Source
+  readonly info: ServerInfo
+  readonly settings: ConnectionSettings
   readonly engine: Engine
-  readonly rest: Rest
-  readonly read: ReadSession
+  readonly reader: SessionReader
   readonly liveness: Liveness
   readonly baseline: Baseline
   readonly watching: Watching
@@ -48,28 +46,25 @@ export interface ConnectionOptions {
  * a connection, open replies end as lost.
  */
 export function createConnection(all: ConnectionOptions): Connection {
-  const { address, options, settings, engine, rest, read, liveness, baseline, watching } = all
+  const { source, info, settings, engine, reader, liveness, baseline, watching } = all
   const { clock, onError, lostAfterMs } = settings
-  let version: string | undefined
-  let silenceMs = options.silenceMs ?? silenceOf(undefined)
+  let silenceMs = settings.silenceMs ?? info.current().silenceMs ?? Number.POSITIVE_INFINITY
   /** When the gap began: the newest time received before it, by the server's clock. Undefined while there is none. */
   let gapSince: number | undefined
   let stopGivingUp: (() => void) | undefined
 
-  const resync = createResync({ engine, read, clock, onError, listSessions, onFailed: reconnect, onSynced })
-  const recheck = createRecheck({ engine, read, clock, onError })
+  const resync = createResync({ engine, reader, onError, listSessions, onFailed: reconnect, onSynced })
+  const recheck = createRecheck({ engine, reader, clock, onError })
   const recheckDirectories = createRecheckDirectories({ watching, recheck, clock })
-  const orphans = createOrphans({ engine, read, clock, onError, isLive: liveness.isLive })
+  const orphans = createOrphans({ engine, reader, clock, onError, isLive: liveness.isLive })
   const eventStream: EventStream = createEventStream({
     ...settings,
-    address,
-    directory: options.directory,
-    onFrame: options.onFrame,
+    source,
     receive,
     onLost,
     silenceMs: () => silenceMs,
   })
-  return { version: () => version, close }
+  return { close }
 
   function receive(events: readonly ReplyEvent[]): void {
     resync.receive(events)
@@ -78,21 +73,22 @@ export function createConnection(all: ConnectionOptions): Connection {
   }
 
   async function listSessions(): Promise<readonly ReadRequest[]> {
-    await learnVersion()
+    await learn()
+    if (!info.current().canRead) return []
     await watching.spell()
     await Promise.all(watching.directories().map(baseline))
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.atWork(gapSince)
     recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
-    const lists = createSharedLists(rest)
-    return [...requests.values()].map((request) => ({ ...request, since: gapSince, lists, complete: true }))
+    const reading = source.startReading()
+    return [...requests.values()].map((request) => ({ ...request, since: gapSince, reading, complete: true }))
   }
 
-  async function learnVersion(): Promise<void> {
-    version = toReadVersion(await rest.health().catch(() => undefined))
-    if (options.silenceMs !== undefined) return
-    silenceMs = silenceOf(version)
+  async function learn(): Promise<void> {
+    const found = await info.learn()
+    if (settings.silenceMs !== undefined) return
+    silenceMs = found.silenceMs ?? Number.POSITIVE_INFINITY
     eventStream.rearm()
   }
 
@@ -105,7 +101,7 @@ export function createConnection(all: ConnectionOptions): Connection {
     liveness.up()
     updateReplies('live')
     orphans.review()
-    options.onConnection?.('live')
+    settings.onConnection?.('live')
     recheck.begin(unread, newsSince)
     recheckDirectories.begin()
   }
@@ -113,7 +109,7 @@ export function createConnection(all: ConnectionOptions): Connection {
   function onLost(loss: StreamLoss): void {
     const { reason } = loss
     if (liveness.isLive()) {
-      options.onConnection?.('lost', reason)
+      settings.onConnection?.('lost', reason)
       // What was still to be read is part of the next gap.
       gapSince ??= recheckDirectories.unreadSince() ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
     }
@@ -123,7 +119,9 @@ export function createConnection(all: ConnectionOptions): Connection {
     recheckDirectories.stop()
     onError(reason)
     updateReplies('lost')
-    stopGivingUp ??= clock.after(lostAfterMs, giveUp)
+    // What was missed can't be read: the end of an open reply would never be seen.
+    if (!info.current().canRead) giveUp()
+    else stopGivingUp ??= clock.after(lostAfterMs, giveUp)
   }
 
   function reconnect(reason: ReplyError): void {

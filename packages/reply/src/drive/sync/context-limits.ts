@@ -1,19 +1,16 @@
-import { toReadLimits } from '../../decode/rest.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../clock.ts'
+import type { ModelInfo, Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
-import type { Rest } from '../transport/rest.ts'
+
+export interface ContextLimitsOptions {
+  readonly engine: Engine
+  readonly source: Pick<Source, 'models'>
+  readonly clock: Clock
+}
 
 /** Sets each reply's context window, read once per directory. If the server doesn't answer, the limit stays unknown. */
-export function trackContextLimits({
-  engine,
-  rest,
-  clock,
-}: {
-  readonly engine: Engine
-  readonly rest: Rest
-  readonly clock: Clock
-}): void {
-  const known = new Map<string, Promise<ReadonlyMap<string, number>>>()
+export function trackContextLimits({ engine, source, clock }: ContextLimitsOptions): void {
+  const known = new Map<string | undefined, Promise<readonly ModelInfo[]>>()
   const asked = new Set<string>()
   engine.onTurned((sessionID) => {
     const reply = engine.openReply(sessionID)
@@ -22,23 +19,25 @@ export function trackContextLimits({
     const key = `${sessionID} ${model.providerID}/${model.modelID}`
     if (asked.has(key)) return
     asked.add(key)
-    void limitsOf(directory).then((limits) => {
+    void modelsOf(directory).then((models) => {
       asked.delete(key)
-      const contextLimit = limits.get(`${model.providerID}/${model.modelID}`)
+      const found = models.find(
+        ({ providerID, modelID }) => providerID === model.providerID && modelID === model.modelID,
+      )
+      const contextLimit = found?.contextLimit
       if (contextLimit !== undefined)
         engine.apply([{ type: 'context-limit', sessionID, contextLimit, at: clock.now() }])
     })
   })
 
-  function limitsOf(directory: string | undefined): Promise<ReadonlyMap<string, number>> {
-    const key = directory ?? ''
-    const before = known.get(key)
+  function modelsOf(directory: string | undefined): Promise<readonly ModelInfo[]> {
+    const before = known.get(directory)
     if (before) return before
-    const asking = rest.providers(directory).then(toReadLimits, () => {
-      known.delete(key)
-      return new Map<string, number>()
+    const asking = source.models(directory).catch(() => {
+      known.delete(directory)
+      return []
     })
-    known.set(key, asking)
+    known.set(directory, asking)
     return asking
   }
 }

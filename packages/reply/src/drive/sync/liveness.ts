@@ -1,6 +1,6 @@
+import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
-import type { Clock } from '../clock.ts'
-import type { StreamLoss } from '../transport/event-stream.ts'
+import type { StreamLoss } from './event-stream.ts'
 
 export interface LivenessOptions {
   readonly clock: Clock

@@ -1,12 +1,12 @@
-import { type OnError, ReplyError } from '../../error.ts'
+import type { Clock } from '../../clock.ts'
+import type { OnError } from '../../error.ts'
 import { findReply } from '../../reduce/child.ts'
-import type { Clock } from '../clock.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ReadSession } from './read-snapshot.ts'
+import { type SessionReader, toReplyError } from './session-reader.ts'
 
 export interface OrphansOptions {
   readonly engine: Engine
-  readonly read: ReadSession
+  readonly reader: SessionReader
   readonly clock: Clock
   readonly onError: OnError
   readonly isLive: () => boolean
@@ -25,7 +25,7 @@ const patienceMs = 250
 const askAgainMs = 30_000
 
 /** Reads sessions whose parent or messages the stream never sent: they began before we listened. */
-export function createOrphans({ engine, read, clock, onError, isLive }: OrphansOptions): Orphans {
+export function createOrphans({ engine, reader, clock, onError, isLive }: OrphansOptions): Orphans {
   const asked = new Set<string>()
   let stopTimer: (() => void) | undefined
   let isStopped = false
@@ -59,23 +59,11 @@ export function createOrphans({ engine, read, clock, onError, isLive }: OrphansO
   function ask(sessionID: string): void {
     if (asked.has(sessionID)) return
     asked.add(sessionID)
-    void read({
-      ...engine.place(sessionID),
-      reply: engine.openReply(sessionID),
-      gap: true,
-      since: engine.listeningFrom(),
-    })
-      .then((snapshot) => engine.apply([snapshot]))
-      .catch((error: unknown) => {
-        if (error instanceof ReplyError && error.type === 'gone') {
-          return engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
-        }
-        onError(
-          error instanceof ReplyError
-            ? error
-            : new ReplyError('unreachable', `Session ${sessionID} could not be read.`, { cause: error }),
-        )
-      })
+    const since = engine.listeningFrom()
+    void reader
+      .readEvents({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: true, since })
+      .then((events) => engine.apply(events))
+      .catch((error: unknown) => onError(toReplyError(error)))
       .finally(() => {
         later(askAgainMs, () => asked.delete(sessionID))
       })

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { checkMs, maxTries, type Recheck } from './recheck.ts'
 import type { Watching } from './watch.ts'
 

@@ -1,11 +1,12 @@
-import { type OnError, ReplyError } from '../../error.ts'
-import type { SteadyClock } from '../clock.ts'
+import type { SteadyClock } from '../../clock.ts'
+import type { OnError } from '../../error.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ReadRequest, ReadSession } from './read-snapshot.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+import { type SessionReader, toReplyError } from './session-reader.ts'
 
 export interface RecheckOptions {
   readonly engine: Engine
-  readonly read: ReadSession
+  readonly reader: SessionReader
   readonly clock: SteadyClock
   readonly onError: OnError
 }
@@ -37,7 +38,7 @@ export const maxTries = 5
  * Servers from 1.17 on report `connected` shortly before they subscribe to their own events. Events in between are on
  * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
  */
-export function createRecheck({ engine, read, clock, onError }: RecheckOptions): Recheck {
+export function createRecheck({ engine, reader, clock, onError }: RecheckOptions): Recheck {
   const due = new Map<string, Due>()
   let isUp = false
   let listenUntil = 0
@@ -91,19 +92,11 @@ export function createRecheck({ engine, read, clock, onError }: RecheckOptions):
     for (const [sessionID, { since, tries }] of sessions) {
       if (!isUp) return
       try {
-        engine.apply([
-          await read({ ...engine.place(sessionID), reply: engine.newestReply(sessionID), gap: true, since }),
-        ])
+        const request = { ...engine.place(sessionID), reply: engine.newestReply(sessionID), gap: true, since }
+        engine.apply(await reader.readEvents(request))
       } catch (error) {
-        const failure =
-          error instanceof ReplyError
-            ? error
-            : new ReplyError('malformed', `Session ${sessionID} could not be read.`, { cause: error })
-        if (failure.type === 'gone') engine.apply([{ type: 'session-removed', sessionID, at: clock.now(), by: 'rest' }])
-        else {
-          onError(failure)
-          if (tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
-        }
+        onError(toReplyError(error))
+        if (tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
       }
     }
     if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))

@@ -1,13 +1,12 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import type { Clock } from '../clock.ts'
 import type { Engine } from '../store/engine.ts'
-import type { ReadRequest, ReadSession } from './read-snapshot.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+import { type SessionReader, toReplyError } from './session-reader.ts'
 
 export interface ResyncOptions {
   readonly engine: Pick<Engine, 'apply'>
-  readonly read: ReadSession
-  readonly clock: Clock
+  readonly reader: SessionReader
   readonly onError: OnError
   /** What to read after a gap: the sessions of open replies, and watched sessions that are at work. */
   readonly listSessions: () => Promise<readonly ReadRequest[]>
@@ -32,7 +31,7 @@ const maxKept = 500_000
  * applies the snapshots first and the held events after them. Events are idempotent, so what both contain counts once.
  */
 export function createResync(options: ResyncOptions): Resync {
-  const { engine, clock, onError } = options
+  const { engine, onError } = options
   let kept: ReplyEvent[] | undefined = []
   let generation = 0
   return { receive, lost }
@@ -62,35 +61,20 @@ export function createResync(options: ResyncOptions): Resync {
       const events = kept ?? []
       kept = undefined
       const [first, ...rest] = events
-      const found = snapshots.filter((snapshot) => snapshot !== undefined)
-      engine.apply([...(first ? [first] : []), ...found, ...rest])
+      engine.apply([...(first ? [first] : []), ...snapshots.flat(), ...rest])
       options.onSynced([...failures.keys()])
     } catch (cause) {
       if (mine !== generation) return
-      const reason =
-        cause instanceof ReplyError
-          ? cause
-          : new ReplyError('unreachable', 'The sessions could not be read.', { cause })
-      options.onFailed(reason)
+      options.onFailed(toReplyError(cause))
     }
   }
 
-  async function readOne(
-    request: ReadRequest,
-    failures: Map<ReadRequest, ReplyError>,
-  ): Promise<ReplyEvent | undefined> {
+  async function readOne(request: ReadRequest, failures: Map<ReadRequest, ReplyError>): Promise<readonly ReplyEvent[]> {
     try {
-      return await options.read(request)
+      return await options.reader.readEvents(request)
     } catch (error) {
-      const failure =
-        error instanceof ReplyError
-          ? error
-          : new ReplyError('malformed', `Session ${request.sessionID} could not be read.`, { cause: error })
-      if (failure.type !== 'gone') {
-        failures.set(request, failure)
-        return undefined
-      }
-      return { type: 'session-removed', sessionID: request.sessionID, at: clock.now(), by: 'rest' }
+      failures.set(request, toReplyError(error))
+      return []
     }
   }
 

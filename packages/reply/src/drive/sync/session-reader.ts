@@ -1,20 +1,58 @@
-import type { SnapshotEvent } from '../../event.ts'
-import { type ReadOptions, type ReadSession, readSnapshot } from './read-snapshot.ts'
+import { ReplyError } from '../../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
+import { type ReadOptions, type ReadRequest, readSnapshot } from './read-snapshot.ts'
+import type { ServerInfo } from './server-info.ts'
 
+/**
+ * Reads sessions. Rejects only with a `ReplyError`: `gone` if the server doesn't know the session, `malformed` if its
+ * answer can't be understood, else what the source says.
+ */
 export interface SessionReader {
-  readonly read: ReadSession
+  read(request: ReadRequest): Promise<SnapshotEvent>
+  /**
+   * The same as events to apply: a session that the server doesn't know is removed. None if the server shows no state
+   * of sessions.
+   */
+  readEvents(request: ReadRequest): Promise<readonly ReadEvent[]>
   /** Calls the listener with each snapshot, before it is applied. */
   onRead(listener: (snapshot: SnapshotEvent) => void): void
 }
 
-export function createSessionReader(options: ReadOptions): SessionReader {
+export type ReadEvent = SnapshotEvent | Extract<ReplyEvent, { readonly type: 'session-removed' }>
+
+export interface ReaderOptions extends ReadOptions {
+  readonly info: ServerInfo
+}
+
+export function createSessionReader(options: ReaderOptions): SessionReader {
   const listeners: ((snapshot: SnapshotEvent) => void)[] = []
-  return {
-    read: async (request) => {
+  return { read, readEvents, onRead: (listener) => listeners.push(listener) }
+
+  async function read(request: ReadRequest): Promise<SnapshotEvent> {
+    try {
       const snapshot = await readSnapshot(options, request)
       for (const listener of listeners) listener(snapshot)
       return snapshot
-    },
-    onRead: (listener) => listeners.push(listener),
+    } catch (cause) {
+      if (cause instanceof ReplyError) throw cause
+      const words = cause instanceof Error ? cause.message : String(cause)
+      throw new ReplyError('malformed', `Session ${request.sessionID} could not be read: ${words}.`, { cause })
+    }
   }
+
+  async function readEvents(request: ReadRequest): Promise<readonly ReadEvent[]> {
+    if (!options.info.current().canRead) return []
+    try {
+      return [await read(request)]
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
+      return [{ type: 'session-removed', sessionID: request.sessionID, at: options.clock.now(), by: 'rest' }]
+    }
+  }
+}
+
+/** What the reader rejects with, which is always a `ReplyError`. */
+export function toReplyError(error: unknown): ReplyError {
+  if (error instanceof ReplyError) return error
+  return new ReplyError('malformed', error instanceof Error ? error.message : String(error), { cause: error })
 }

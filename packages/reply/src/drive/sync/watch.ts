@@ -1,18 +1,17 @@
-import { toReadSessions, toReadStatuses } from '../../decode/rest.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import type { ReplyObserver } from '../../observer.ts'
-import type { Place } from '../../place.ts'
+import { type Place, placeOf } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
+import type { SessionInfo, Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
 import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
-import type { Rest } from '../transport/rest.ts'
 import type { Baseline } from './baseline.ts'
 import { createOpenDirectories } from './open-directories.ts'
-import type { Places } from './places.ts'
 import type { ReadRequest } from './read-snapshot.ts'
-import type { SessionReader } from './session-reader.ts'
+import type { ServerInfo } from './server-info.ts'
+import { type SessionReader, toReplyError } from './session-reader.ts'
 
 /**
  * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
@@ -50,8 +49,8 @@ export interface AtWork {
 
 export interface WatchingOptions {
   readonly engine: Engine
-  readonly rest: Rest
-  readonly places: Places
+  readonly source: Pick<Source, 'sessions' | 'working' | 'spelled'>
+  readonly info: ServerInfo
   readonly reader: SessionReader
   readonly onError: OnError
   readonly directory?: string | undefined
@@ -75,7 +74,7 @@ interface Watch {
 }
 
 export function createWatching(options: WatchingOptions): Watching {
-  const { engine, rest, places, reader, onError } = options
+  const { engine, source, info, reader, onError } = options
   const watches = new Set<Watch>()
   let home = options.directory
   const directories = createOpenDirectories({ engine, home: () => home, isLive: options.isLive })
@@ -136,14 +135,14 @@ export function createWatching(options: WatchingOptions): Watching {
   /** Asks the server for its spelling of the watched directories. Rejects if the server doesn't answer. */
   async function spell(): Promise<void> {
     const { directory } = options
-    if (directory !== undefined) home = await places.spelled(directory)
+    if (directory !== undefined) home = await source.spelled(directory)
     await Promise.all([...watches].map(spellOne))
   }
 
   async function spellOne(watched: Watch): Promise<void> {
     const { directory } = watched.target
     if (watched.isSpelled || directory === undefined) return
-    watched.directory = await places.spelled(directory)
+    watched.directory = await source.spelled(directory)
     watched.isSpelled = true
     for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
   }
@@ -157,11 +156,7 @@ export function createWatching(options: WatchingOptions): Watching {
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
     } catch (error) {
-      onError(
-        error instanceof ReplyError
-          ? error
-          : new ReplyError('unreachable', 'The running sessions could not be read.', { cause: error }),
-      )
+      onError(toReplyError(error))
     }
   }
 
@@ -171,6 +166,7 @@ export function createWatching(options: WatchingOptions): Watching {
   }
 
   async function working({ target, directory }: Watch, since?: number): Promise<AtWork> {
+    if (!info.current().canRead) return { requests: [], isWhole: true }
     if (target.sessionID !== undefined)
       return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
@@ -201,31 +197,22 @@ export function createWatching(options: WatchingOptions): Watching {
 
   /** Sessions of any directory that changed since then; undefined if the server can't list them. */
   async function placesEverywhere(since: number): Promise<readonly Place[] | undefined> {
-    // They forward unknown routes to a website.
-    if (await places.keepsProjectsApart()) return undefined
-    const sessions = await rest.sessionsEverywhere(since).catch(() => undefined)
-    return sessions === undefined ? undefined : placesIn(sessions, { since, directory: undefined })
+    if (!info.current().listsEverywhere) return undefined
+    const sessions = await source.sessions({ since, everywhere: true }).catch(() => undefined)
+    return sessions && placesIn(sessions, since)
   }
 
   /** Sessions that changed since then. */
   async function placesSince(since: number, directory: string | undefined): Promise<readonly Place[]> {
-    return placesIn(await rest.sessions(since, directory), { since, directory })
+    return placesIn(await source.sessions({ since, directory }), since)
   }
 
   async function placesAtWork(directory: string | undefined): Promise<readonly Place[]> {
-    return [...toReadStatuses(await rest.status(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
+    return [...(await source.working(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
   }
 }
 
-interface Since {
-  readonly since: number
-  /** Where the list came from. */
-  readonly directory: string | undefined
-}
-
 /** Skips sub-agents, which are read with their roots; older servers list every session. */
-function placesIn(list: unknown, { since, directory }: Since): readonly Place[] {
-  return toReadSessions(list)
-    .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
-    .map((session) => ({ sessionID: session.id, directory: session.directory ?? directory }))
+function placesIn(sessions: readonly SessionInfo[], since: number): readonly Place[] {
+  return sessions.filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since).map(placeOf)
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { PermissionAsk, QuestionAsk } from '../ask.ts'
-import { type OnError, ReplyError } from '../error.ts'
-import type { SnapshotEvent } from '../event.ts'
-import type { Part } from '../part.ts'
-import type { Retry, Todo } from '../reply.ts'
+import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
+import { type OnError, ReplyError } from '../../../error.ts'
+import type { Part } from '../../../part.ts'
+import type { Todo } from '../../../reply.ts'
+import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
 import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { toHead, toSession } from './message.ts'
 import { toPart } from './part.ts'
@@ -13,7 +13,7 @@ import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSche
 
 const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
 
-export function toReadMessages(value: unknown, onError: OnError): SnapshotEvent['messages'] {
+export function toReadMessages(value: unknown, onError: OnError): readonly MessageRead[] {
   if (!Array.isArray(value)) complain('list of messages', undefined, onError)
   return listOf(value).flatMap((item) => {
     const read = readMessageSchema.safeParse(item)
@@ -33,25 +33,16 @@ function toReadPart(value: unknown, onError: OnError): Part[] {
   return []
 }
 
-export function toReadSession(value: unknown): ({ readonly id: string } & SnapshotEvent['session']) | undefined {
+/** A session in a response; undefined if it isn't one. */
+export function toReadSession(value: unknown): SessionInfo | undefined {
   const session = sessionSchema.safeParse(value)
-  return session.success ? { id: session.data.id, ...toSession(session.data) } : undefined
+  if (!session.success) return undefined
+  return { sessionID: session.data.id, ...toSession(session.data), updatedAt: session.data.time?.updated }
 }
 
-export interface ListedSession {
-  readonly id: string
-  readonly directory?: string | undefined
-  readonly parentID?: string | undefined
-  readonly updatedAt?: number | undefined
-}
-
-export function toReadSessions(value: unknown): readonly ListedSession[] {
-  return listOf(value).flatMap((item) => {
-    const session = sessionSchema.safeParse(item)
-    if (!session.success) return []
-    const { id, directory, parentID, time } = session.data
-    return [{ id, directory, parentID: parentID ?? undefined, updatedAt: time?.updated }]
-  })
+/** Leaves out what isn't a session. */
+export function toReadSessions(value: unknown): readonly SessionInfo[] {
+  return listOf(value).flatMap((item) => toReadSession(item) ?? [])
 }
 
 export function toReadTodos(value: unknown): readonly Todo[] {
@@ -73,16 +64,11 @@ export function toReadPermissions(value: unknown, seen: Seen): readonly Permissi
   })
 }
 
-export interface ReadStatus {
-  readonly status: 'busy' | 'idle' | 'retry'
-  readonly retry?: Retry | undefined
-}
-
 /** The sessions that are not idle. Absent means idle. */
-export function toReadStatuses(value: unknown): ReadonlyMap<string, ReadStatus> {
+export function toReadStatuses(value: unknown): ReadonlyMap<string, WorkStatus> {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
   return new Map(
-    entries.flatMap(([id, wire]): [string, ReadStatus][] => {
+    entries.flatMap(([id, wire]): [string, WorkStatus][] => {
       const status = statusSchema.safeParse(wire)
       if (!status.success || status.data.type === 'idle') return []
       if (status.data.type === 'busy') return [[id, { status: 'busy' }]]
@@ -121,22 +107,57 @@ const providersSchema = z.looseObject({
   providers: z.array(
     z.looseObject({
       id: z.string(),
-      models: z.record(z.string(), z.looseObject({ limit: z.looseObject({ context: z.number() }).optional() })),
+      models: z.record(
+        z.string(),
+        z.looseObject({
+          name: z.string().optional(),
+          limit: z.looseObject({ context: z.number() }).optional(),
+          variants: z.record(z.string(), z.unknown()).optional(),
+        }),
+      ),
     }),
   ),
 })
 
-/** Context windows by "provider/model". */
-export function toReadLimits(value: unknown): ReadonlyMap<string, number> {
+/** The models of all providers. */
+export function toReadModels(value: unknown): readonly ModelInfo[] {
   const read = providersSchema.safeParse(value)
-  if (!read.success) return new Map()
-  return new Map(
-    read.data.providers.flatMap((provider) =>
-      Object.entries(provider.models).flatMap(([id, model]): [string, number][] =>
-        model.limit && model.limit.context > 0 ? [[`${provider.id}/${id}`, model.limit.context]] : [],
-      ),
-    ),
+  if (!read.success) return []
+  return read.data.providers.flatMap(({ id: providerID, models }) =>
+    Object.entries(models).map(([modelID, { name = modelID, limit, variants = {} }]) => ({
+      providerID,
+      modelID,
+      name,
+      contextLimit: limit && limit.context > 0 ? limit.context : undefined,
+      variants: Object.keys(variants),
+    })),
   )
+}
+
+const agentSchema = z.looseObject({
+  name: z.string(),
+  description: z.string().optional(),
+  mode: z.string(),
+  hidden: z.boolean().optional(),
+})
+
+/** The agents that people may choose or that other agents start; not the server's own helpers. */
+export function toReadAgents(value: unknown): readonly AgentInfo[] {
+  return listOf(value).flatMap((item) => {
+    const agent = agentSchema.safeParse(item)
+    if (!agent.success || agent.data.hidden === true) return []
+    const { name, description, mode } = agent.data
+    return [{ name, description, isPrimary: mode !== 'subagent' }]
+  })
+}
+
+const commandSchema = z.looseObject({ name: z.string(), description: z.string().optional() })
+
+export function toReadCommands(value: unknown): readonly CommandInfo[] {
+  return listOf(value).flatMap((item) => {
+    const command = commandSchema.safeParse(item)
+    return command.success ? [{ name: command.data.name, description: command.data.description }] : []
+  })
 }
 
 function listOf(value: unknown): readonly unknown[] {

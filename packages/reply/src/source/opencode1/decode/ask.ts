@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { AskCall, PermissionAsk, QuestionAsk } from '../ask.ts'
-import { isFields } from '../fields.ts'
+import type { AskCall, PermissionAsk, QuestionAsk } from '../../../ask.ts'
+import { isFields } from '../../../fields.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
 
 /** Where and when an ask was read. */

@@ -1,3 +1,22 @@
+import type { Capabilities } from '../port.ts'
+import { toReadVersion } from './decode/rest.ts'
+
+/** What a server can do, by its answer to `GET /global/health`. An unknown version is taken for an old one. */
+export function capabilitiesOf(health: unknown): Capabilities {
+  const version = toReadVersion(health)
+  const isOld = version === undefined || isBeforeOneTwo(version)
+  return {
+    version,
+    // Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s.
+    silenceMs: isOld ? 75_000 : 25_000,
+    canRead: true,
+    takesMessageIDs: takesMessageIDs(version),
+    takesPromptsWhileBusy: true,
+    // The route is experimental; servers before 1.2 forward unknown routes to a website.
+    listsEverywhere: !isOld,
+  }
+}
+
 /**
  * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message:
  * an id that is not the newest of its session is never answered, and one ahead of the server's clock is answered
@@ -11,11 +30,6 @@ export function takesMessageIDs(version: string | undefined): boolean {
 /** Servers before 1.2 keep the sessions of each project apart, do not page messages and send fewer heartbeats. */
 export function isBeforeOneTwo(version: string): boolean {
   return /^(0|1\.[01])\./.test(version)
-}
-
-/** How long a stream may be silent: servers before 1.2 send a heartbeat every 30 s, later ones every 10 s. */
-export function silenceOf(version: string | undefined): number {
-  return version === undefined || isBeforeOneTwo(version) ? 75_000 : 25_000
 }
 
 function numbersOf(version: string | undefined): readonly number[] {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ReplyEvent } from '../event.ts'
+import type { ReplyEvent } from '../../../event.ts'
 import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
 import { checkOf } from './check.ts'
 import { toFailure } from './failure.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Part, PartStatus, ToolState } from '../part.ts'
+import type { Part, PartStatus, ToolState } from '../../../part.ts'
 import { checkOf } from './check.ts'
 import { toFailure } from './failure.ts'
 import { toTokens } from './message.ts'

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { MessageHead, SessionEvent } from '../event.ts'
-import type { Tokens } from '../part.ts'
+import type { MessageHead, SessionEvent } from '../../../event.ts'
+import type { Tokens } from '../../../part.ts'
 import { toFailure } from './failure.ts'
 import type { headSchema, sessionSchema } from './schema.ts'
 

@@ -1,8 +1,8 @@
+import { type OnError, ReplyError } from '../../error.ts'
+import type { DeltaEvent, ReplyEvent } from '../../event.ts'
+import { excerptOf, kindOf } from '../../excerpt.ts'
 import { firstIssue, frameReaders } from './decode/read.ts'
 import { createSeen } from './decode/seen.ts'
-import { type OnError, ReplyError } from './error.ts'
-import type { DeltaEvent, ReplyEvent } from './event.ts'
-import { excerptOf, kindOf } from './excerpt.ts'
 
 /** The options of `createDecoder`. */
 export interface DecoderOptions {

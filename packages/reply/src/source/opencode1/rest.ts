@@ -2,26 +2,14 @@ import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { Ask, PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import type { Clock } from '../clock.ts'
-import { type Address, unauthorized } from './address.ts'
-import { reasonOf } from './error-reason.ts'
-import { readBody } from './read-body.ts'
-import { createSemaphore } from './semaphore.ts'
+import type { Model } from '../../reply.ts'
+import { type Address, unauthorized } from '../http/address.ts'
+import { reasonOf } from '../http/error-reason.ts'
+import { createFetcher, type FetcherOptions, isTooLarge } from '../http/fetcher.ts'
 
-export interface RestOptions {
+export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address
-  readonly fetch: typeof fetch
-  readonly clock: Clock
-  /**
-   * Without an answer for this long, in ms, a call fails. A command, which answers when its run is over, has no limit.
-   */
-  readonly deadlineMs: number
-  /** The largest body of an answer, in bytes. */
-  readonly maxAnswerBytes: number
 }
-
-/** Concurrent reads: a thousand sessions after a gap must not open thousands of sockets. */
-const maxReads = 16
 
 /** For listing the sessions that changed in a gap. Servers return 100 by default. */
 const maxListed = 100_000
@@ -51,26 +39,21 @@ type AskPlace = Pick<Ask, 'requestID' | 'sessionID' | 'directory'>
 /** The calls to the server; their errors say what failed and the cure. Responses are not validated here. */
 export type Rest = ReturnType<typeof createRest>
 
-export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAnswerBytes }: RestOptions) {
-  const turn = createSemaphore(maxReads)
-  const open = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
-  let closed: ReplyError | undefined
+export function createRest({ address, maxAnswerBytes, ...options }: RestOptions) {
+  const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong })
   const headers = address.authorization === undefined ? {} : { authorization: address.authorization }
   const client = createOpencodeClient({
     baseUrl: address.url,
     headers,
-    fetch: (request) => fetchRepeated(request instanceof Request ? request : new Request(request)),
+    fetch: (request) => fetcher.fetch(request instanceof Request ? request : new Request(request)),
   })
   return {
     health: () => call('GET /global/health', client.global.health()),
-    sessions: (since: number, directory: string | undefined) =>
-      call('GET /session', client.session.list({ start: since, roots: true, limit: maxListed, ...at({ directory }) })),
+    sessions: (since: number | undefined, directory: string | undefined) =>
+      call('GET /session', client.session.list({ ...roots(since), ...at({ directory }) })),
     /** Of all projects at once. Servers from 1.2 on have this route as experimental. */
-    sessionsEverywhere: (since: number) =>
-      call(
-        'GET /experimental/session',
-        client.experimental.session.list({ start: since, roots: true, limit: maxListed }),
-      ),
+    sessionsEverywhere: (since: number | undefined) =>
+      call('GET /experimental/session', client.experimental.session.list(roots(since))),
     newestSession: (directory: string | undefined) =>
       call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
     newestMessage: (place: Place) =>
@@ -88,6 +71,8 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     projects: () => call('GET /project', client.project.list()),
     providers: (directory: string | undefined) =>
       call('GET /config/providers', client.config.providers(at({ directory }))),
+    agents: (directory: string | undefined) => call('GET /agent', client.app.agents(at({ directory }))),
+    commands: (directory: string | undefined) => call('GET /command', client.command.list(at({ directory }))),
     create: (directory: string | undefined, body: CreateBody) =>
       call('POST /session', client.session.create({ ...body, ...at({ directory }) })),
     prompt: (place: Place, body: PromptBody) =>
@@ -95,6 +80,16 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
     command: (place: Place, body: CommandBody) =>
       call('POST /session/:id/command', client.session.command({ ...body, ...of(place) })),
     abort: (place: Place) => call('POST /session/:id/abort', client.session.abort(of(place))),
+    fork: (place: Place, messageID: string | undefined) =>
+      call(
+        'POST /session/:id/fork',
+        client.session.fork({ ...of(place), ...(messageID !== undefined && { messageID }) }),
+      ),
+    revert: (place: Place, messageID: string) =>
+      call('POST /session/:id/revert', client.session.revert({ ...of(place), messageID })),
+    unrevert: (place: Place) => call('POST /session/:id/unrevert', client.session.unrevert(of(place))),
+    summarize: (place: Place, model: Model) =>
+      call('POST /session/:id/summarize', client.session.summarize({ ...of(place), ...model })),
     answerQuestion: (ask: AskPlace, answers: string[][], signal?: AbortSignal) => {
       const body = { requestID: ask.requestID, answers, ...at(ask) }
       return call('POST /question/:id/reply', client.question.reply(body, until(signal)))
@@ -104,14 +99,7 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
       return call('POST /question/:id/reject', client.question.reject(body, until(signal)))
     },
     permit,
-    /** Aborts calls in flight; later calls fail. */
-    close: () => {
-      closed = new ReplyError('closed', 'The connection was closed.')
-      for (const { abort, stop } of open) {
-        stop()
-        abort.abort(closed)
-      }
-    },
+    close: fetcher.close,
   }
 
   /**
@@ -139,47 +127,6 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
       if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
       const old = { sessionID, permissionID: requestID, response: reply, ...at(ask) }
       return await call('POST /session/:id/permissions/:id', client.permission.respond(old, until(signal)))
-    }
-  }
-
-  /**
-   * After a restart the first request on a kept-alive socket fails, and several may be kept: reads are retried twice,
-   * writes never.
-   */
-  async function fetchRepeated(request: Request): Promise<Response> {
-    if (request.method !== 'GET') return await fetchInTime(request)
-    const release = await turn()
-    try {
-      return await fetchInTime(request)
-        .catch((error: unknown) => fetchInTime(request, error))
-        .catch((error: unknown) => fetchInTime(request, error))
-    } finally {
-      release()
-    }
-  }
-
-  async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
-    if (closed) throw closed
-    // A retry would be just as large.
-    if (isTooLarge(failure)) throw failure
-    const abort = new AbortController()
-    const late = new ReplyError('unreachable', `no response within ${deadlineMs} ms`)
-    const isLong = /\/command$/.test(request.url)
-    // Canceled before it was sent: it must not be sent any more.
-    const takeBack = (): void => abort.abort(request.signal.reason)
-    if (request.signal.aborted) throw request.signal.reason
-    request.signal.addEventListener('abort', takeBack, { once: true })
-    const call = { abort, stop: isLong ? () => {} : clock.after(deadlineMs, () => abort.abort(late)) }
-    open.add(call)
-    try {
-      const response = await fetchOnce(request, { signal: abort.signal })
-      // A body that stalls counts as no answer too.
-      const bytes = await readBody(response, maxAnswerBytes)
-      return new Response(bytes.byteLength === 0 ? null : bytes, response)
-    } finally {
-      call.stop()
-      open.delete(call)
-      request.signal.removeEventListener('abort', takeBack)
     }
   }
 
@@ -229,8 +176,13 @@ export function createRest({ address, fetch: fetchOnce, clock, deadlineMs, maxAn
   }
 }
 
-function isTooLarge(error: unknown): boolean {
-  return error instanceof ReplyError && error.type === 'too-large'
+/** These answer when their run is over. */
+function isLong({ url }: Request): boolean {
+  return /\/(command|summarize)$/.test(new URL(url).pathname)
+}
+
+function roots(since: number | undefined): { roots: true; limit: number; start?: number } {
+  return { roots: true, limit: maxListed, ...(since !== undefined && { start: since }) }
 }
 
 function until(signal: AbortSignal | undefined): { signal?: AbortSignal } {

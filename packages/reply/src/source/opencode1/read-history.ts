@@ -1,21 +1,13 @@
-import { toReadMessages } from '../../decode/rest.ts'
 import type { OnError } from '../../error.ts'
-import type { SnapshotEvent } from '../../event.ts'
 import type { Place } from '../../place.ts'
 import { isRunStart } from '../../track/run-boundaries.ts'
-import type { Rest } from '../transport/rest.ts'
-
-/** How far back a reading has to go. */
-export interface Reach {
-  /** Messages from this time on (ms since the epoch, server clock), with the run that contains the first of them. */
-  readonly since?: number | undefined
-  /** These messages, with the run that contains the first of them. */
-  readonly messageIDs: readonly string[]
-}
+import type { MessageRead, Reach } from '../port.ts'
+import { toReadMessages } from './decode/rest.ts'
+import type { Rest } from './rest.ts'
 
 export interface History {
   /** In the server's order. */
-  readonly messages: SnapshotEvent['messages']
+  readonly messages: readonly MessageRead[]
   /** Whether it has all messages of the session. */
   readonly isWhole: boolean
 }
@@ -39,7 +31,7 @@ const slice = 100
  * pages from 1.2 on. Older servers only take a limit, so this asks again with a larger one.
  */
 export async function readHistory({ rest, onError }: HistoryOptions, place: Place, reach: Reach): Promise<History> {
-  let messages: SnapshotEvent['messages'] = []
+  let messages: readonly MessageRead[] = []
   let limit = firstPage
   let before: string | undefined
   for (;;) {
@@ -68,9 +60,9 @@ function reaches(messages: History['messages'], { since = Number.POSITIVE_INFINI
   return false
 }
 
-async function decoded(data: unknown, onError: OnError): Promise<SnapshotEvent['messages']> {
+async function decoded(data: unknown, onError: OnError): Promise<readonly MessageRead[]> {
   if (!Array.isArray(data) || data.length <= slice) return toReadMessages(data, onError)
-  const read: SnapshotEvent['messages'][] = []
+  const read: (readonly MessageRead[])[] = []
   for (let at = 0; at < data.length; at += slice) {
     if (at > 0) await new Promise((resolve) => setTimeout(resolve, 0))
     read.push(toReadMessages(data.slice(at, at + slice), onError))

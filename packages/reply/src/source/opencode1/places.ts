@@ -1,38 +1,50 @@
-import { toReadDirectory, toReadVersion, toReadWorktrees } from '../../decode/rest.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import type { Rest } from '../transport/rest.ts'
-import { isBeforeOneTwo } from '../transport/version.ts'
+import type { SessionInfo } from '../port.ts'
+import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
+import type { Rest } from './rest.ts'
+import { isBeforeOneTwo } from './version.ts'
 
 export interface Places {
   /** Reads a session, even if its directory is unknown. Rejects with `gone` if none of the server's projects has it. */
-  session(place: Place): Promise<unknown>
+  session(place: Place): Promise<SessionInfo>
+  /** Lists the root sessions of all projects, as far as the server has them. */
+  sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]>
   /** The directory in the server's spelling. Rejects if the server doesn't answer. */
   spelled(directory: string): Promise<string>
-  /** Whether the server keeps each project's sessions apart, as servers before 1.2 do. */
-  keepsProjectsApart(): Promise<boolean>
 }
 
+type PlacesRest = Pick<Rest, 'session' | 'path' | 'projects' | 'health' | 'sessions' | 'sessionsEverywhere'>
+
 /**
- * Finds out where sessions live and how the server spells directories; the only place that turns a bare session id into
- * a place.
+ * Finds out where sessions live and how the server spells directories. Servers before 1.2 keep the sessions of each
+ * project apart.
  */
-export function createPlaces(rest: Pick<Rest, 'session' | 'path' | 'projects' | 'health'>): Places {
+export function createPlaces(rest: PlacesRest): Places {
   const spellings = new Map<string, string>()
-  return { session, spelled, keepsProjectsApart }
+  return { session, sessionsEverywhere, spelled }
 
   /** From 1.2 on, the id alone is enough, whatever the directory. */
-  async function session(place: Place): Promise<unknown> {
+  async function session(place: Place): Promise<SessionInfo> {
     try {
-      return await rest.session(place)
+      return requireSession(place, await rest.session(place))
     } catch (error) {
       if (!isGone(error) || !(await keepsProjectsApart())) throw error
       for (const directory of toReadWorktrees(await rest.projects())) {
         const found = await rest.session({ ...place, directory }).catch(unlessGone)
-        if (found !== undefined) return found
+        if (found !== undefined) return requireSession(place, found)
       }
       throw error
     }
+  }
+
+  async function sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]> {
+    // They forward unknown routes to a website.
+    if (!(await keepsProjectsApart())) return toReadSessions(await rest.sessionsEverywhere(since))
+    const directories = toReadWorktrees(await rest.projects())
+    const lists = await Promise.all(directories.map((directory) => rest.sessions(since, directory)))
+    const found = lists.flatMap(toReadSessions)
+    return [...new Map(found.map((info) => [info.sessionID, info])).values()]
   }
 
   async function spelled(directory: string): Promise<string> {
@@ -48,6 +60,13 @@ export function createPlaces(rest: Pick<Rest, 'session' | 'path' | 'projects' | 
     const version = toReadVersion(await rest.health().catch(() => undefined))
     return version !== undefined && isBeforeOneTwo(version)
   }
+}
+
+function requireSession({ sessionID }: Place, value: unknown): SessionInfo {
+  const session = toReadSession(value)
+  if (session) return session
+  const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
+  throw new ReplyError('malformed', words)
 }
 
 /** Servers before 1.2 return the directory as given, links included. This can only normalize the path's text. */

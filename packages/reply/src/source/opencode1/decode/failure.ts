@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { ReplyFailure } from '../part.ts'
+import type { ReplyFailure } from '../../../part.ts'
 import type { failureSchema } from './schema.ts'
 
 /** Converts a wire error to the model. Its message is the provider's sentence, or empty if it sent none. */

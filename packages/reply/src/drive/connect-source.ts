@@ -1,0 +1,139 @@
+import { ReplyError } from '../error.ts'
+import type { CommandInput, PromptInput } from '../source/input.ts'
+import type { Source } from '../source/port.ts'
+import { createAsks } from './asks/answer-asks.ts'
+import { readUnseenInputs } from './asks/unseen-input.ts'
+import { guarded, guardedOnError } from './guard-callback.ts'
+import type { OpenCode } from './opencode.ts'
+import { type DriveOptions, toSettings } from './options.ts'
+import { createAborting } from './run/abort.ts'
+import { createIdleCheck } from './run/idle-check.ts'
+import { createMessageIDs } from './run/message-id.ts'
+import { toSourceCommand, toSourcePrompt } from './run/prompt-input.ts'
+import type { ReplyStream } from './run/reply-stream.ts'
+import type { RunOptions } from './run/run-options.ts'
+import type { RunServer } from './run/run-server.ts'
+import { createParents } from './run/session-tree.ts'
+import { createSessions } from './run/sessions.ts'
+import { createStallTimer } from './run/stall-timer.ts'
+import { startRun } from './run/start-run.ts'
+import { type StopTarget, stopTarget } from './run/stop-target.ts'
+import { createStopping } from './run/stopping.ts'
+import { createEngine } from './store/engine.ts'
+import { createBaseline } from './sync/baseline.ts'
+import { createConnection } from './sync/connection.ts'
+import { trackContextLimits } from './sync/context-limits.ts'
+import { createLiveness } from './sync/liveness.ts'
+import { createServerInfo } from './sync/server-info.ts'
+import { createSessionReader } from './sync/session-reader.ts'
+import { createWatching } from './sync/watch.ts'
+
+/** Connects to any source; see `connect`. Closes the source when it is closed. */
+export function connectSource(source: Source, options: DriveOptions = {}): OpenCode {
+  const given = toSettings(options)
+  let isClosed = false
+  // Calls in flight fail when the owner closes the connection; those errors are not reported.
+  const onError = guardedOnError((error) => {
+    if (!isClosed) given.onError(error)
+  })
+  const { directory } = options
+  const settings = {
+    ...given,
+    directory,
+    silenceMs: options.silenceMs,
+    onError,
+    onFrame: guarded('onFrame', options.onFrame, onError),
+    onConnection: guarded('onConnection', options.onConnection, onError),
+  }
+  const { clock, keepSettled } = settings
+  const engine = createEngine({ onError, keepSettled })
+  const info = createServerInfo(source)
+  const reader = createSessionReader({ source, info, clock, retained: engine.retained })
+  const shared = { engine, source, info, reader, clock, onError }
+  const liveness = createLiveness(settings)
+  const { isLive } = liveness
+  const sessions = createSessions({ ...shared, directory })
+  const baseline = createBaseline(shared)
+  const watching = createWatching({ ...shared, baseline, isLive, directory, keepSettled })
+  const stallTimer = createStallTimer({
+    ...settings,
+    onStalled: (sessionID, stalled) => {
+      engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
+      // The end of the reply may have been lost even though the stream is up.
+      if (stalled) void sessions.refresh(engine.place(sessionID))
+    },
+  })
+  engine.onStep(stallTimer.note)
+  trackContextLimits(shared)
+  const stopUnseen = readUnseenInputs({ ...shared, isLive })
+  const idleCheck = createIdleCheck({ ...settings, ...shared })
+  const parentOf = createParents(source)
+  const stopping = createStopping({ parentOf })
+  const aborting = createAborting({ ...settings, ...shared, stopping, parentOf, find: sessions.find })
+  const { answer, reject } = createAsks({ ...shared, stopping })
+  const connection = createConnection({ ...shared, settings, liveness, baseline, watching })
+  const closedListeners = new Set<() => void>()
+  const server: RunServer = {
+    ...shared,
+    liveness,
+    sessions,
+    stopping,
+    aborting,
+    idleCheck,
+    stallTimer,
+    nextMessageID: createMessageIDs(settings),
+    onClosed: (listener) => {
+      closedListeners.add(listener)
+      return () => closedListeners.delete(listener)
+    },
+  }
+  return { ready: liveness.ready, prompt, command, watch: watching.watch, answer, reject, abort, close }
+
+  function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
+    const body = toSourcePrompt(input)
+    return startRun(
+      server,
+      {
+        kind: input.noReply ? 'note' : 'prompt',
+        input,
+        text: input.text,
+        post: (place, messageID) => source.prompt(place, { ...body, messageID }),
+      },
+      runOptions,
+    )
+  }
+
+  function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
+    const body = toSourceCommand(input)
+    return startRun(
+      server,
+      {
+        kind: 'command',
+        input,
+        text: `/${input.command} ${input.arguments ?? ''}`.trim(),
+        post: (place, messageID) => source.command(place, { ...body, messageID }),
+      },
+      runOptions,
+    )
+  }
+
+  async function abort(target: StopTarget): Promise<void> {
+    if (isClosed) throw new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
+    await stopTarget(target, aborting.abort)
+  }
+
+  async function close(): Promise<void> {
+    connection.close()
+    idleCheck.stop()
+    stallTimer.stop()
+    stopUnseen()
+    const at = clock.now()
+    engine.apply(
+      engine.openReplies().map(({ sessionID }) => ({ type: 'settle', sessionID, at, by: 'lost', reason: 'closed' })),
+    )
+    for (const listener of [...closedListeners]) listener()
+    isClosed = true
+    source.close()
+    engine.stop()
+  }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '../../clock.ts'
+import { ReplyError } from '../../error.ts'
+import { readBody } from './read-body.ts'
+import { createSemaphore } from './semaphore.ts'
+
+export interface FetcherOptions {
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** Without an answer for this long, in ms, a call fails. */
+  readonly deadlineMs: number
+  /** The largest body of an answer, in bytes. */
+  readonly maxAnswerBytes: number
+  /** Whether a call may take as long as it likes. */
+  readonly isLong: (request: Request) => boolean
+}
+
+/** Makes the calls to one server, each with its whole body. */
+export interface Fetcher {
+  fetch(request: Request): Promise<Response>
+  /** Fails calls in flight and later ones with `closed`. */
+  close(): void
+}
+
+/** Concurrent reads: a thousand sessions after a gap must not open thousands of sockets. */
+const maxReads = 16
+
+/**
+ * After a restart the first request on a kept-alive socket fails, and several may be kept: reads are retried twice,
+ * writes never.
+ */
+export function createFetcher(options: FetcherOptions): Fetcher {
+  const { clock, deadlineMs, maxAnswerBytes } = options
+  const turn = createSemaphore(maxReads)
+  const open = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
+  let closed: ReplyError | undefined
+  return { fetch: fetchRepeated, close }
+
+  function close(): void {
+    closed = new ReplyError('closed', 'The connection was closed.')
+    for (const { abort, stop } of open) {
+      stop()
+      abort.abort(closed)
+    }
+  }
+
+  async function fetchRepeated(request: Request): Promise<Response> {
+    if (request.method !== 'GET') return await fetchInTime(request)
+    const release = await turn()
+    try {
+      return await fetchInTime(request)
+        .catch((error: unknown) => fetchInTime(request, error))
+        .catch((error: unknown) => fetchInTime(request, error))
+    } finally {
+      release()
+    }
+  }
+
+  async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
+    if (closed) throw closed
+    // A retry would be just as large.
+    if (isTooLarge(failure)) throw failure
+    const abort = new AbortController()
+    const late = new ReplyError('unreachable', `no response within ${deadlineMs} ms`)
+    // Canceled before it was sent: it must not be sent any more.
+    const takeBack = (): void => abort.abort(request.signal.reason)
+    if (request.signal.aborted) throw request.signal.reason
+    request.signal.addEventListener('abort', takeBack, { once: true })
+    const stop = options.isLong(request) ? () => {} : clock.after(deadlineMs, () => abort.abort(late))
+    const call = { abort, stop }
+    open.add(call)
+    try {
+      const response = await options.fetch(request, { signal: abort.signal })
+      // A body that stalls counts as no answer too.
+      const bytes = await readBody(response, maxAnswerBytes)
+      return new Response(bytes.byteLength === 0 ? null : bytes, response)
+    } finally {
+      call.stop()
+      open.delete(call)
+      request.signal.removeEventListener('abort', takeBack)
+    }
+  }
+}
+
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'too-large'
+}

@@ -1,0 +1,63 @@
+import type { InputPart, PromptFile } from '../input.ts'
+import type { CreateInput, SourceCommand, SourcePrompt } from '../port.ts'
+import type { CommandBody, CreateBody, PromptBody } from './rest.ts'
+
+type WirePart = NonNullable<PromptBody['parts']>[number]
+
+export function toPromptBody(prompt: SourcePrompt): PromptBody {
+  const { text, files = [], parts = [], agent, model, noReply, system, tools, variant, format, messageID } = prompt
+  return {
+    parts: [
+      ...(text === undefined || text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...parts.map(toWirePart),
+      ...files.map(toFile),
+    ],
+    ...(messageID !== undefined && { messageID }),
+    ...(agent !== undefined && { agent }),
+    ...(model && { model }),
+    ...(noReply !== undefined && { noReply }),
+    ...(system !== undefined && { system }),
+    ...(tools && { tools: { ...tools } }),
+    ...(variant !== undefined && { variant }),
+    ...(format && { format: toFormat(format) }),
+  }
+}
+
+export function toCommandBody({ command, messageID, agent, model, variant, ...input }: SourceCommand): CommandBody {
+  return {
+    command,
+    arguments: input.arguments ?? '',
+    ...(messageID !== undefined && { messageID }),
+    ...(agent !== undefined && { agent }),
+    ...(model && { model: `${model.providerID}/${model.modelID}` }),
+    ...(variant !== undefined && { variant }),
+  }
+}
+
+/** The agent and model of a session are those of its prompts. */
+export function toCreateBody({ title }: CreateInput): CreateBody {
+  return { ...(title !== undefined && { title }) }
+}
+
+function toWirePart(part: InputPart): WirePart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text, ...(part.synthetic !== undefined && { synthetic: part.synthetic }) }
+    case 'file':
+      return toFile(part)
+    case 'agent':
+      return { type: 'agent', name: part.name }
+    case 'subtask':
+      return { type: 'subtask', prompt: part.prompt, description: part.description, agent: part.agent }
+    default:
+      return part satisfies never
+  }
+}
+
+function toFile({ url, mime, filename }: PromptFile): WirePart {
+  return { type: 'file', url, mime, ...(filename !== undefined && { filename }) }
+}
+
+function toFormat({ schema, retryCount }: NonNullable<SourcePrompt['format']>): NonNullable<PromptBody['format']> {
+  return { type: 'json_schema', schema: { ...schema }, ...(retryCount !== undefined && { retryCount }) }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../../clock.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import type { AskList, Reach, Reading, SessionRead, WorkStatus } from '../port.ts'
+import { toReadPermissions, toReadQuestions, toReadSessions, toReadStatuses, toReadTodos } from './decode/rest.ts'
+import type { Places } from './places.ts'
+import { readHistory } from './read-history.ts'
+import type { Rest } from './rest.ts'
+
+export interface ReadingOptions {
+  readonly rest: Rest
+  readonly places: Places
+  readonly clock: Clock
+  readonly onError: OnError
+}
+
+type Directory = string | undefined
+
+/** The lists that cover all sessions of a directory are requested once per reading, no matter how many are read. */
+export function startReading({ rest, places, clock, onError }: ReadingOptions): Reading {
+  const working = once((directory: Directory) => readWorking(rest, directory))
+  const asks = once((directory: Directory) => readAsks({ rest, clock }, directory))
+  return { working, session }
+
+  async function session(place: Place, reach: Reach): Promise<SessionRead> {
+    let isSound = true
+    const note: OnError = (error) => {
+      isSound = false
+      onError(error)
+    }
+    const info = await places.session(place)
+    const { sessionID, directory = place.directory } = info
+    const home = { sessionID, directory }
+    // Statuses first: what is read after them is at least as new, so a session that they call idle is read complete.
+    const statuses = await working(directory)
+    const [history, todos, children, pending] = await Promise.all([
+      readHistory({ rest, onError: note }, home, reach),
+      rest.todos(home).catch(unlessGone),
+      rest.children(home).catch(unlessGone),
+      asks(directory),
+    ])
+    const status = statuses.get(sessionID)
+    return {
+      info,
+      ...history,
+      isSound,
+      working: status,
+      // An aborted run leaves its asks behind, on servers up to 1.2 forever; so an idle session has no pending asks.
+      asks: status ? pending.asks.filter((ask) => ask.sessionID === sessionID) : [],
+      todos: toReadTodos(todos),
+      children: toReadSessions(children),
+    }
+  }
+}
+
+export async function readWorking(
+  rest: Pick<Rest, 'status'>,
+  directory: Directory,
+): Promise<ReadonlyMap<string, WorkStatus>> {
+  return toReadStatuses(await rest.status(directory))
+}
+
+export async function readAsks(
+  { rest, clock }: Pick<ReadingOptions, 'rest' | 'clock'>,
+  directory: Directory,
+): Promise<AskList> {
+  const [questions, permissions] = await Promise.all([
+    rest.questions(directory).catch(unlessUnknown),
+    rest.permissions(directory).catch(unlessUnknown),
+  ])
+  const seen = { at: clock.now(), directory }
+  return {
+    asks: [...toReadQuestions(questions, seen), ...toReadPermissions(permissions, seen)],
+    isWhole: questions !== undefined && permissions !== undefined,
+  }
+}
+
+function once<T>(read: (directory: Directory) => Promise<T>): (directory: Directory) => Promise<T> {
+  const known = new Map<Directory, Promise<T>>()
+  return (directory) => {
+    const found = known.get(directory) ?? read(directory)
+    known.set(directory, found)
+    return found
+  }
+}
+
+/** Leaves out what was deleted in the meantime. */
+function unlessGone(error: unknown): undefined {
+  if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
+}
+
+/** Servers before 1.1 don't have the route. */
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
+}

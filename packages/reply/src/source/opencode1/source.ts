@@ -1,0 +1,107 @@
+import type { Clock } from '../../clock.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import type { Address } from '../http/address.ts'
+import type { AskAddress, Capabilities, CreateInput, SessionInfo, SessionQuery, Source, SourceAnswer } from '../port.ts'
+import { toCommandBody, toCreateBody, toPromptBody } from './bodies.ts'
+import { createConnector } from './connect.ts'
+import {
+  toReadAgents,
+  toReadCommands,
+  toReadMessages,
+  toReadModels,
+  toReadSession,
+  toReadSessions,
+} from './decode/rest.ts'
+import { readNewestTime } from './newest-time.ts'
+import { createPlaces } from './places.ts'
+import { readAsks, readWorking, startReading } from './reading.ts'
+import { createRest } from './rest.ts'
+import { capabilitiesOf } from './version.ts'
+
+export interface OpenCode1Options {
+  readonly address: Address
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** A call fails after this long without an answer, in ms. */
+  readonly deadlineMs: number
+  /** The largest body of an answer, in bytes. */
+  readonly maxAnswerBytes: number
+  /** Receives what was malformed and left out. */
+  readonly onError: OnError
+}
+
+/** Servers of OpenCode 1, from 1.1 on. */
+export function createOpenCode1(options: OpenCode1Options): Source {
+  const { address, clock, onError } = options
+  const rest = createRest(options)
+  const places = createPlaces(rest)
+  const reading = { rest, places, clock, onError }
+  return {
+    name: address.url,
+    connect: createConnector(options),
+    learn,
+    startReading: () => startReading(reading),
+    session: places.session,
+    message: async (place, messageID) => toReadMessages([await rest.message(place, messageID)], onError)[0],
+    children: async (place) => toReadSessions(await rest.children(place)),
+    working: (directory) => readWorking(rest, directory),
+    asks: (directory) => readAsks(reading, directory),
+    sessions,
+    newestTime: (directory) => readNewestTime(reading, directory),
+    spelled: places.spelled,
+    create,
+    prompt: async (place, prompt) => void (await rest.prompt(place, toPromptBody(prompt))),
+    command: async (place, command) => void (await rest.command(place, toCommandBody(command))),
+    answer,
+    reject,
+    abort: async (place) => void (await rest.abort(place)),
+    models: async (directory) => toReadModels(await rest.providers(directory)),
+    agents: async (directory) => toReadAgents(await rest.agents(directory)),
+    commands: async (directory) => toReadCommands(await rest.commands(directory)),
+    fork: async (place, messageID) => created('fork', await rest.fork(place, messageID), place.directory),
+    revert: async (place, messageID) => void (await rest.revert(place, messageID)),
+    unrevert: async (place) => void (await rest.unrevert(place)),
+    compact: async (place, model) => void (await rest.summarize(place, model)),
+    close: rest.close,
+  }
+
+  async function learn(): Promise<Capabilities> {
+    return capabilitiesOf(await rest.health().catch(() => undefined))
+  }
+
+  async function sessions({ directory, everywhere = false, since }: SessionQuery): Promise<readonly SessionInfo[]> {
+    if (everywhere) return await places.sessionsEverywhere(since)
+    return (await readSessions(since, directory)).map((info) => ({ ...info, directory: info.directory ?? directory }))
+  }
+
+  async function readSessions(since: number | undefined, directory: string | undefined) {
+    return toReadSessions(await rest.sessions(since, directory))
+  }
+
+  async function create(input: CreateInput): Promise<SessionInfo> {
+    return created('', await rest.create(input.directory, toCreateBody(input)), input.directory)
+  }
+
+  async function answer(ask: AskAddress, given: SourceAnswer, signal?: AbortSignal): Promise<void> {
+    if (typeof given === 'string') await rest.permit(ask, given, { signal })
+    else
+      await rest.answerQuestion(
+        ask,
+        given.map((answers) => [...answers]),
+        signal,
+      )
+  }
+
+  async function reject(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
+    if (ask.type === 'permission') await rest.permit(ask, 'reject', { message, signal })
+    else await rest.rejectQuestion(ask, signal)
+  }
+}
+
+function created(route: string, value: unknown, directory: Place['directory']): SessionInfo {
+  const session = toReadSession(value)
+  if (session) return { ...session, directory: session.directory ?? directory }
+  const path = route === '' ? 'POST /session' : `POST /session/:id/${route}`
+  throw new ReplyError('malformed', `The server answered ${path} with something that is not a session.`)
+}

@@ -1,0 +1,247 @@
+import type { Ask } from '../ask.ts'
+import type { MessageHead, ReplyEvent } from '../event.ts'
+import type { Part } from '../part.ts'
+import type { Place } from '../place.ts'
+import type { Model, Retry, Todo } from '../reply.ts'
+import type { CommandInput, PromptInput, SessionInput } from './input.ts'
+
+/**
+ * An agent's server as the drive sees it. A source only translates: it turns the wire into events and calls into
+ * requests. Posting once, joining, repairing gaps, settling, aborting and waiting are written once above it.
+ *
+ * All calls reject with a `ReplyError` that says what failed and the cure, without credentials: `unreachable` if it is
+ * unknown whether the server took the call, `gone` if the server doesn't know the session, message or ask, `refused`
+ * and `unauthorized` if it answered so. They have a deadline of their own, except `command`.
+ */
+export interface Source {
+  /** What people recognize the server by, in errors: its address, without credentials. */
+  readonly name: string
+  /**
+   * Opens one connection and yields its events in the order of the wire, beginning with `connected`. Yields an empty
+   * list when the connection opens, and for any sign of life without an event. Returns when the server ends the
+   * connection; throws a `ReplyError` that says why it failed. Ends soon after the signal aborts.
+   */
+  connect(options: ConnectionOptions): AsyncIterable<readonly ReplyEvent[]>
+  /** Finds out what the server can do. Called for each connection: another version may answer. Never rejects. */
+  learn(): Promise<Capabilities>
+  /** Begins a reading: what covers several sessions is requested at most once in it. */
+  startReading(): Reading
+  /** What the server knows of a session, even if its directory is unknown. */
+  session(place: Place): Promise<SessionInfo>
+  /** One message; undefined if it was malformed and reported. */
+  message(place: Place, messageID: string): Promise<MessageRead | undefined>
+  /** The sub-agents' sessions that this session started. Empty if there are none. */
+  children(place: Place): Promise<readonly SessionInfo[]>
+  /** The sessions of a directory that are not idle. May list those of other directories too. */
+  working(directory: string | undefined): Promise<ReadonlyMap<string, WorkStatus>>
+  /** What is pending in a directory. May list what is pending elsewhere too. */
+  asks(directory: string | undefined): Promise<AskList>
+  /** Lists root sessions, in any order. May list sub-agents' sessions too: they have a `parentID`. */
+  sessions(query: SessionQuery): Promise<readonly SessionInfo[]>
+  /** The newest time in a directory by the server's clock, in ms since the epoch; undefined if it is empty. */
+  newestTime(directory: string | undefined): Promise<number | undefined>
+  /** The server's spelling of a directory: without links, `..` and trailing slashes. */
+  spelled(directory: string): Promise<string>
+  /** Creates a session. Without a directory, the server chooses. */
+  create(input: CreateInput): Promise<SessionInfo>
+  /** Posts a prompt once; never repeats it. Resolves once the server has it, without waiting for the run. */
+  prompt(place: Place, prompt: SourcePrompt): Promise<void>
+  /** Runs a slash command once. Resolves once the server has it or, on some servers, when its run is over. */
+  command(place: Place, command: SourceCommand): Promise<void>
+  /** Answers a question with one list per question, or a permission with `once` or `always`. */
+  answer(ask: AskAddress, answer: SourceAnswer, signal?: AbortSignal): Promise<void>
+  /** Rejects an ask. Only permissions take a message. The signal cancels the call unless it was sent. */
+  reject(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void>
+  /** Ends the session's run, if one is going. */
+  abort(place: Place): Promise<void>
+  /** The models that are set up for a directory. */
+  models(directory: string | undefined): Promise<readonly ModelInfo[]>
+  /** The agents of a directory. Absent if the server has no such list. */
+  agents?(directory: string | undefined): Promise<readonly AgentInfo[]>
+  /** The slash commands of a directory. Absent if the server has no such list. */
+  commands?(directory: string | undefined): Promise<readonly CommandInfo[]>
+  /** Copies a session, up to before a message or as a whole. Absent if the server can't. */
+  fork?(place: Place, messageID?: string): Promise<SessionInfo>
+  /** Hides a message and all that follows, with their changes of files. Absent if the server can't. */
+  revert?(place: Place, messageID: string): Promise<void>
+  /** Takes a revert back. Absent if the server can't. */
+  unrevert?(place: Place): Promise<void>
+  /** Replaces the session's history by a summary. Resolves when that has begun or is done. Absent if the server can't. */
+  compact?(place: Place, model: Model): Promise<void>
+  /** Fails all calls in flight and all later ones with `closed`. */
+  close(): void
+}
+
+/** What a server can do, and what happens without it. */
+export interface Capabilities {
+  /** The server's version. Absent if it doesn't say. */
+  readonly version?: string | undefined
+  /**
+   * Without a sign of life for this long, in ms, a connection is dead. Absent if the source itself notices, as with a
+   * process.
+   */
+  readonly silenceMs?: number | undefined
+  /**
+   * Whether the server shows the current state of sessions, so that missed events can be read. Without it, open replies
+   * end as `lost` when the connection breaks, and only the stream ends runs.
+   */
+  readonly canRead: boolean
+  /** Whether a prompt may carry an id that its sender made. Without it, a prompt is recognized by its text. */
+  readonly takesMessageIDs: boolean
+  /** Whether a busy session takes prompts. Without it, a prompt waits until the session's run is over. */
+  readonly takesPromptsWhileBusy: boolean
+  /**
+   * Whether `sessions` lists those of all directories in one call. Without it, gaps are repaired in the directories that
+   * are watched or busy.
+   */
+  readonly listsEverywhere: boolean
+}
+
+/** How one connection is opened. */
+export interface ConnectionOptions {
+  /** Ends the connection. */
+  readonly signal: AbortSignal
+  /** The directory whose events are wanted, for servers that must be told one. */
+  readonly directory: string | undefined
+  /** Called with every frame's data as it arrived, before it is parsed. May throw: that is reported, not passed on. */
+  readonly onFrame?: ((data: string, at: number) => void) | undefined
+}
+
+/** Several reads of one moment. */
+export interface Reading {
+  /** As `Source.working`, requested once per reading. */
+  working(directory: string | undefined): Promise<ReadonlyMap<string, WorkStatus>>
+  /** One session without its sub-agents' content. */
+  session(place: Place, reach: Reach): Promise<SessionRead>
+}
+
+/** What a server says of a session. */
+export interface SessionInfo {
+  /** The session's id. */
+  readonly sessionID: string
+  /** In the server's spelling; undefined if the server didn't name it. */
+  readonly directory?: string | undefined
+  /** The session that started it as a sub-agent. Absent for a root. */
+  readonly parentID?: string | undefined
+  /** Its title. Absent if it has none. */
+  readonly title?: string | undefined
+  /** In ms since the epoch by the server's clock. */
+  readonly createdAt?: number | undefined
+  /** In ms since the epoch by the server's clock. */
+  readonly updatedAt?: number | undefined
+  /** The session is reverted to before this message. */
+  readonly revertedTo?: string | undefined
+}
+
+/** A message with its parts. */
+export interface MessageRead {
+  /** The message without its parts. */
+  readonly head: MessageHead
+  /** Its parts, in the server's order. */
+  readonly parts: readonly Part[]
+}
+
+/** Whether a session is at work, or the server waits to call the model again. */
+export interface WorkStatus {
+  /** `retry` while the server waits. */
+  readonly status: 'busy' | 'retry'
+  /** Set with `retry`, if the server says more. */
+  readonly retry?: Retry | undefined
+}
+
+/** How far back a reading goes, so that a long history costs no more than the run needs. */
+export interface Reach {
+  /** Messages from this time on (ms since the epoch, server clock), with the run that contains the first of them. */
+  readonly since?: number | undefined
+  /** These messages, with the run that contains the first of them. */
+  readonly messageIDs: readonly string[]
+}
+
+/** One session as the server holds it. */
+export interface SessionRead {
+  /** The session itself. */
+  readonly info: SessionInfo
+  /** Its messages in the server's order, at least back to the beginning of the last run and as far as `Reach` asks. */
+  readonly messages: readonly MessageRead[]
+  /** Whether `messages` goes back to the session's beginning. */
+  readonly isWhole: boolean
+  /** Whether every item could be read. Malformed ones were reported and left out. */
+  readonly isSound: boolean
+  /** Undefined while the session is idle. Read before the messages: an idle session's messages are final. */
+  readonly working: WorkStatus | undefined
+  /** What is pending in this session. */
+  readonly asks: readonly Ask[]
+  /** The session's checklist. Empty if it has none. */
+  readonly todos: readonly Todo[]
+  /** The sub-agents' sessions that it started. */
+  readonly children: readonly SessionInfo[]
+}
+
+/** Pending asks. */
+export interface AskList {
+  readonly asks: readonly Ask[]
+  /** False if the server can't list all: then what the stream reported may be pending too. */
+  readonly isWhole: boolean
+}
+
+/** Which sessions to list. */
+export interface SessionQuery {
+  /** Of this directory. Default: the server's own. */
+  readonly directory?: string | undefined
+  /** Of all directories. */
+  readonly everywhere?: boolean | undefined
+  /** That changed at this time or later, in ms since the epoch by the server's clock. */
+  readonly since?: number | undefined
+}
+
+/** A new session. */
+export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'model' | 'variant'> {
+  /** Default: the server's own. */
+  readonly directory: string | undefined
+}
+
+/** A prompt for an existing session. Neither empty nor blank. */
+export interface SourcePrompt extends Omit<PromptInput, 'sessionID' | 'title'> {
+  /** The id of its message, if the server takes one. */
+  readonly messageID?: string | undefined
+}
+
+/** A command for an existing session. Its name has no slash and is not empty. */
+export interface SourceCommand extends Omit<CommandInput, 'sessionID' | 'title'> {
+  /** The id of its message, if the server takes one. */
+  readonly messageID?: string | undefined
+}
+
+/** What a call needs of an ask. */
+export type AskAddress = Pick<Ask, 'type' | 'requestID' | 'sessionID' | 'directory'>
+
+/** One list of answers per question, or `once` or `always` for a permission. */
+export type SourceAnswer = readonly (readonly string[])[] | 'once' | 'always'
+
+/** A model that the server can use. */
+export interface ModelInfo extends Model {
+  /** Its name for people. */
+  readonly name: string
+  /** The size of its context window, in tokens. Absent if unknown. */
+  readonly contextLimit?: number | undefined
+  /** The names of its variants, such as `high`. Empty if it has none. */
+  readonly variants: readonly string[]
+}
+
+/** An agent that the server can use. */
+export interface AgentInfo {
+  /** Its name, for `PromptInput.agent`. */
+  readonly name: string
+  /** What it is for. Absent if the server doesn't say. */
+  readonly description?: string | undefined
+  /** Whether people can prompt it; the others are only sub-agents. */
+  readonly isPrimary: boolean
+}
+
+/** A slash command of the server. */
+export interface CommandInfo {
+  /** Its name without the slash. */
+  readonly name: string
+  /** What it does. Absent if the server doesn't say. */
+  readonly description?: string | undefined
+}

@@ -1,23 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Inbound, Sink } from '@reply/sink'
 import {
+  type ChannelOptions,
   placeOf,
   type SinkPlace,
   safeOnError,
   systemClock,
   type WebhookAnswer,
   type WebhookRequest,
+  webhookRoutes,
 } from '@reply/sink/channel'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
 import { isMalformed, toEvent } from './inbound.ts'
-import { createReceiver, type ReceiveEvent } from './receive.ts'
+import { createReceiver } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 import { createDiscordWebhook } from './webhook.ts'
 
 /** How to reach Discord, what to do with what people write, and the defaults of the channel's sinks. */
-export interface DiscordChannelOptions
-  extends Omit<DiscordSinkOptions, 'channelId' | 'kind' | 'replyTo' | 'thread' | 'onError'> {
+export interface DiscordChannelOptions extends ChannelOptions, Pick<DiscordSinkOptions, 'rest' | 'policy'> {
   /**
    * Where events come from: a discord.js `client`, the host's server (interactions, by `webhook` or `listener`), or the
    * host's own code (`handleEvent`). Over HTTP Discord sends buttons, dialogs and commands, but no messages.
@@ -35,12 +36,6 @@ export interface DiscordChannelOptions
    * Default: none.
    */
   readonly commands?: readonly string[] | undefined
-  /** Called once for each action of a person. It may take any time. What it throws goes to `onError`. */
-  readonly onInbound: (inbound: Inbound) => unknown
-  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
-  readonly onError?: ((error: Error) => void) | undefined
-  /** How long `handleEvent` and `stop` wait for one event, in ms. Default 5,000. */
-  readonly handleMs?: number | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -78,8 +73,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
   const filter = { commands: new Set(commands) }
-  const handling = new Set<Promise<void>>()
-  const receiveEvent = createReceiver({ rest, onInbound, onError, clock, handleMs })
+  const { receive, rest: handled } = createReceiver({ rest, onInbound, onError, clock, handleMs })
   const webhook =
     publicKey === undefined && updates !== 'http'
       ? undefined
@@ -94,28 +88,23 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     stop: async () => {
       client?.off('raw', listen)
       isListening = false
-      await Promise.all(handling)
+      await handled()
     },
-    webhook: async (request) => await secured().take(request),
-    listener: (request, response) => secured().listener(request, response),
+    ...webhookRoutes(webhook, () => {
+      return new DiscordError('invalid', 'A webhook needs a publicKey: without one, anyone could post to it.')
+    }),
     handleEvent,
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<DiscordSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
-    const { policy, words, mayAnswer, store } = options
     return discordSink({
-      ...{ rest, policy, words, mayAnswer, answerers, store, onError, clock },
+      ...{ ...options, answerers, onError, clock },
       channelId: chat.id,
       kind: chat.kind,
       replyTo: replyTo?.id,
       ...more,
     })
-  }
-
-  function secured(): NonNullable<typeof webhook> {
-    if (webhook) return webhook
-    throw new DiscordError('invalid', 'A webhook needs a publicKey: without one, anyone could post to it.')
   }
 
   function listen(packet: unknown): void {
@@ -129,13 +118,5 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
       return
     }
     await receive(event)
-  }
-
-  /** Keeps each event's promise until it settles, because `stop` waits for them. */
-  function receive(...given: Parameters<ReceiveEvent>): ReturnType<ReceiveEvent> {
-    const handled = receiveEvent(...given)
-    if (!handled) return undefined
-    handling.add(handled)
-    return handled.finally(() => handling.delete(handled))
   }
 }

@@ -118,15 +118,6 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
   return read.data && { type: 'act', id: read.data.id, received: receivedIn(read.data, filter) }
 }
 
-/** Returns undefined if the bytes aren't the JSON of an interaction. */
-export function parseInteraction(body: Uint8Array, filter: InboundFilter): Interaction | undefined {
-  try {
-    return toInteraction(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)), filter)
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins,
  * forwards.

@@ -29,9 +29,10 @@ export const dialog = {
 } as const
 
 /**
- * An interaction must be answered within 3 s; this leaves 1 s for the network.
- * https://discord.com/developers/docs/interactions/receiving-and-responding
+ * An interaction must be answered within 3 s. Without an answer by `deferMs`, it is acknowledged, which leaves 1 s for
+ * the network. https://discord.com/developers/docs/interactions/receiving-and-responding
  */
+export const responseMs = 3000
 export const deferMs = 2000
 
 /** Follow-up answers are possible for 15 minutes (same page); this leaves one. */

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import type { ChannelPort, MessageRef } from '@reply/sink'
-import { type Attachment, type Bubble, PortError, type PostOptions, systemClock } from '@reply/sink/channel'
+import {
+  type Attachment,
+  type Bubble,
+  callPlatform,
+  type PostOptions,
+  pause,
+  systemClock,
+  unlessGone,
+} from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { around, editBody, postBody } from './body.ts'
 import { idIn } from './decode.ts'
@@ -29,7 +37,7 @@ const emoji = { seen: '👀', done: '✅' } as const
 
 /** Platform adapter for one Discord channel. It never retries a call: the sink does. */
 export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
-  const { rest, channelId, thread, timeoutMs = 30_000, clock = systemClock } = options
+  const { rest, channelId, thread, timeoutMs, clock = systemClock } = options
   const target = createTarget({ rest, channelId, thread })
   return { limits: discordLimits, post, edit, remove, typing, upload, react }
 
@@ -88,29 +96,14 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
       `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`
     if (sign) await call('react', (signal) => rest.put(route(sign), { signal }))
     for (const [at, other] of (['seen', 'done'] as const).filter((one) => one !== sign).entries()) {
-      if (sign || at > 0) await new Promise<void>((resolve) => void clock.after(signMs, resolve))
+      if (sign || at > 0) await pause(clock, signMs)
       await unlessGone(call('react', (signal) => rest.delete(route(other), { signal })))
     }
   }
 
   /** The timeout also covers the client's own wait before a retry; an aborted call is not sent again. */
   async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const abort = new AbortController()
-    const words = `${verb} in channel ${channelId}`
-    let stop = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      stop = clock.after(timeoutMs, () => {
-        abort.abort()
-        reject(new PortError('ambiguous', `${words}: no response within ${timeoutMs} ms.`))
-      })
-    })
-    try {
-      return await Promise.race([make(abort.signal), late])
-    } catch (error) {
-      throw toPortError(error, words)
-    } finally {
-      stop()
-    }
+    return await callPlatform(make, { what: `${verb} in channel ${channelId}`, timeoutMs, clock, toPortError })
   }
 }
 
@@ -121,12 +114,4 @@ function inPlace(posting: PostOptions, channelId: string): PostOptions {
 
 function nonceOf(key: string): string {
   return key.length <= nonceLength ? key : createHash('sha256').update(key).digest('base64url').slice(0, nonceLength)
-}
-
-async function unlessGone(done: Promise<unknown>): Promise<void> {
-  try {
-    await done
-  } catch (error) {
-    if (!(error instanceof PortError) || error.type !== 'gone') throw error
-  }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Answering } from '@reply/sink'
 import type { Form } from '@reply/sink/channel'
-import type { DiscordRest } from './api.ts'
 import { type Body, noticeBody } from './body.ts'
 import { dialogOf } from './form.ts'
 import type { InteractionRef } from './inbound.ts'
@@ -11,7 +10,8 @@ export interface RespondOptions {
   readonly interaction: InteractionRef
   /** Sends the first response: by a call, or as the response to Discord's own request. */
   readonly first: (body: Body) => Promise<void>
-  readonly rest: DiscordRest
+  /** Sends a message after the first response. */
+  readonly followUp: (body: Body) => Promise<void>
   readonly clock: Clock
   readonly onFailure: (error: unknown) => void
 }
@@ -27,7 +27,7 @@ export interface Respond {
 const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
 
 /** Answers an interaction once. Acknowledges it in time in any case, so that the answer may follow later. */
-export function createRespond({ interaction, first, rest, clock, onFailure }: RespondOptions): Respond {
+export function createRespond({ interaction, first, followUp, clock, onFailure }: RespondOptions): Respond {
   let taken: Promise<void> | undefined
   let isDone = false
   const stop = clock.after(deferMs, () => void guarded(take)())
@@ -69,11 +69,6 @@ export function createRespond({ interaction, first, rest, clock, onFailure }: Re
     if (!taken) return await first({ type: kind.modal, data: dialogOf(form) })
     await taken
     await followUp(noticeBody(form.label, { label: form.label, data: form.token }))
-  }
-
-  async function followUp(body: Body): Promise<void> {
-    const { applicationId, token } = interaction
-    await rest.post(`/webhooks/${applicationId}/${token}`, { body, auth: false })
   }
 }
 

@@ -1,15 +1,4 @@
-import type { Clock } from '@reply/core'
-import {
-  type AskInput,
-  type ChatKind,
-  createSink,
-  type LedgerStore,
-  type MayAnswer,
-  type Policy,
-  type Sink,
-  type SinkError,
-  type Words,
-} from '@reply/sink'
+import { type AskInput, type ChannelSinkOptions, type ChatKind, createSink, type Policy, type Sink } from '@reply/sink'
 import { pacerOf, systemClock } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { DiscordError } from './error.ts'
@@ -19,7 +8,7 @@ import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
 /** The channel or thread to show replies in, and how. */
-export interface DiscordSinkOptions {
+export interface DiscordSinkOptions extends ChannelSinkOptions {
   /**
    * `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one
    * client share its rate limits.
@@ -39,21 +28,6 @@ export interface DiscordSinkOptions {
   readonly thread?: boolean | string | undefined
   /** Default: the sink's, but with an immediate status. */
   readonly policy?: Partial<Policy> | undefined
-  /** Words to use in place of the English ones. Fields left out stay English. */
-  readonly words?: Partial<Words> | undefined
-  /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct
-   * message the person may answer; in a channel permissions can't be allowed.
-   */
-  readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
-  readonly answerers?: readonly string[] | undefined
-  /** Stores what the channel shows, so that a restart posts nothing twice. Default: in memory. */
-  readonly store?: LedgerStore | undefined
-  /** Default: errors are dropped. */
-  readonly onError?: ((error: SinkError) => void) | undefined
-  /** The source of all times and timers. Default: the computer's clock. */
-  readonly clock?: Clock | undefined
 }
 
 /** Shows the status at once. */
@@ -64,7 +38,7 @@ const policy: Partial<Policy> = { statusAfterMs: 0 }
  * `DiscordError` for a malformed `channelId` or a thread without `replyTo`.
  */
 export function discordSink(options: DiscordSinkOptions): Sink {
-  const { rest, channelId, replyTo, kind, words, store, onError, clock = systemClock } = options
+  const { rest, channelId, replyTo, kind, clock = systemClock } = options
   if (!/^\d{17,20}$/.test(channelId))
     throw new DiscordError('invalid', `"${channelId}" is not a channelId: channel ids have 17 digits or more.`)
   const thread = kind === 'private' ? false : (options.thread ?? false)
@@ -79,18 +53,13 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   const pacer = pacerOf(rest, clock)
   followHeaders(rest, pacer)
   const sink = createSink({
+    ...options,
     port: createDiscordPort({ rest, channelId, thread: hangs, clock }),
     render: renderDiscord,
     chat: hangs ? chatOf(hangs.messageId, 'shared') : chatOf(channelId, kind),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer,
     policy: { ...policy, ...options.policy },
-    words,
-    mayAnswer: options.mayAnswer,
-    answerers: options.answerers,
-    store,
-    onError,
-    clock,
   })
   if (!hangs) return sink
   return {

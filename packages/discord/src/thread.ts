@@ -1,6 +1,6 @@
 import { visible } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
-import { refusalOf } from './failure.ts'
+import { responseOf } from './failure.ts'
 import { threadNameLength } from './limits.ts'
 
 /** A thread's parent message and name. The thread's id is the message's. */
@@ -49,7 +49,7 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
     try {
       await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
     } catch (error) {
-      const code = refusalOf(error)?.code
+      const code = responseOf(error)?.code
       if (code === impossible) return channelId
       if (code !== exists) throw error
     }

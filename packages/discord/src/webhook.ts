@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import {
   createWebhook,
+  jsonOf,
   secretFault,
   type Webhook,
   type WebhookAnswer,
@@ -10,15 +11,15 @@ import {
 } from '@reply/sink/channel'
 import type { Body } from './body.ts'
 import { DiscordError } from './error.ts'
-import { type InboundFilter, parseInteraction } from './inbound.ts'
+import { type InboundFilter, toInteraction } from './inbound.ts'
 import { signatureMs } from './limits.ts'
-import type { ReceiveEvent } from './receive.ts'
+import type { Receiver } from './receive.ts'
 import { quietOf } from './respond.ts'
 
 export interface DiscordWebhookOptions {
   /** The application's public key from Discord's developer portal: 64 hexadecimal digits. */
   readonly publicKey: string | undefined
-  readonly receive: ReceiveEvent
+  readonly receive: Receiver['receive']
   readonly filter: InboundFilter
   readonly clock: Clock
   /** Largest body, in bytes. */
@@ -50,7 +51,7 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
     const signed = signedIn(request)
     if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
-    const interaction = parseInteraction(request.body, filter)
+    const interaction = toInteraction(jsonOf(request.body), filter)
     if (!interaction) return { status: 400 }
     if (interaction.type === 'ping') return answerOf({ type: 1 })
     if (!interaction.received) return { status: 400 }

@@ -132,7 +132,7 @@ describe('a press', () => {
     const receiver = await receive(() => Promise.reject(new Error('broken')))
     const pressed = await (await press(receiver)).settled
     expect([pressed.status, pressed.texts]).toEqual(['deferred', []])
-    const message = `A press in channel ${channelId} failed: broken`
+    const message = `A press in chat ${channelId} failed: broken`
     expect(receiver.errors).toMatchObject([{ type: 'inbound', message }])
   })
 

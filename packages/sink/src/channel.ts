@@ -1,17 +1,22 @@
 export { systemClock, visible } from '@reply/core'
 export type { Priority } from './deliver/operation.ts'
 export { type ChatPace, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
-export { waitForTurn } from './deliver/wait-for-turn.ts'
-export { safeOnError } from './error.ts'
+export { type TurnLimits, waitForPause, waitForTurn } from './deliver/wait-for-turn.ts'
+export { ChannelError, type ChannelErrorType, safeOnError } from './error.ts'
+export type { ChannelOptions } from './inbound/channel-options.ts'
 export type { Answering, Inbound } from './inbound/inbound.ts'
+export { jsonOf, utf8Of } from './inbound/json.ts'
+export { createOpenTasks, type OpenTasks } from './inbound/open-tasks.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
 export {
-  answerOnce,
+  type AnswerRoute,
   createInboundReceiver,
+  type InboundPlace,
+  type InboundReceiver,
   type InboundReceiverOptions,
-  type ReceiveInbound,
 } from './inbound/receive.ts'
 export { type SecretRule, secretFault, tokenFault } from './inbound/secret.ts'
+export { type SendAnswerOptions, sendAnswer } from './inbound/send-answer.ts'
 export {
   createWebhook,
   type Webhook,
@@ -19,34 +24,44 @@ export {
   type WebhookHead,
   type WebhookOptions,
   type WebhookRequest,
+  webhookRoutes,
 } from './inbound/webhook.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
 export { knownTokens, lex, type Token } from './markdown/markdown.ts'
 export { type Table, tableText } from './markdown/table.ts'
+export { backOffMs, pause } from './pause.ts'
 export type { Actor } from './port/actor.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'
-export type { Budget, ButtonLimits, Limits } from './port/limits.ts'
+export { type CallOptions, callPlatform, callTimeoutMs } from './port/call.ts'
+export { type Budget, type ButtonLimits, type Limits, requireLength } from './port/limits.ts'
 export {
-  type AppendStream,
-  type Attachment,
-  type Bubble,
-  type Button,
-  type ChannelPort,
-  type Chat,
-  type ChatKind,
-  type EditOptions,
-  type Form,
-  type FormQuestion,
-  type MessageRef,
-  type NativeStream,
-  PortError,
-  type PortErrorOptions,
-  type PortErrorType,
-  type PostOptions,
-  type PreviewStream,
-  type Render,
-  type Rendered,
-  type StreamPiece,
-  type Task,
-  type TypingOptions,
+  createToPortError,
+  networkCodeOf,
+  type Refusal,
+  type ToPortError,
+  typeOfNetworkError,
+  typeOfStatus,
+} from './port/network.ts'
+export type {
+  AppendStream,
+  Attachment,
+  Bubble,
+  Button,
+  ChannelPort,
+  Chat,
+  ChatKind,
+  EditOptions,
+  Form,
+  FormQuestion,
+  MessageRef,
+  NativeStream,
+  PostOptions,
+  PreviewStream,
+  Render,
+  Rendered,
+  StreamPiece,
+  Task,
+  TypingOptions,
 } from './port/port.ts'
+export { PortError, type PortErrorOptions, type PortErrorType, unlessGone } from './port/port-error.ts'
+export { createRecent, type Recent } from './recent.ts'

@@ -21,6 +21,26 @@ export class SinkError extends Error {
   }
 }
 
+/**
+ * What every channel may report:
+ * - `invalid`: unusable options. Thrown by the call with them, never reported.
+ * - `malformed`: an unreadable event was skipped.
+ * - `inbound`: the host's `onInbound` failed; the event is not passed on again.
+ * - `answer`: sending an answer to a person failed, or it would have come too late.
+ */
+export type ChannelErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer'
+
+/** The base of each channel's errors. Its message and cause never contain a secret. */
+export class ChannelError<Type extends string = ChannelErrorType> extends Error {
+  /** What went wrong: decide by it, not by the message. */
+  readonly type: Type
+
+  constructor(type: Type, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.type = type
+  }
+}
+
 /** Wraps the host's `onError`. An error thrown there is dropped: it must not stop messages. */
 export function safeOnError<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
   return (error) => {

@@ -20,21 +20,9 @@ import type { Actor } from './port/actor.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import type { Words } from './words.ts'
 
-/** Where a sink shows replies, and how. A channel's own sink fills most of it in. */
-export interface SinkOptions {
-  /** The platform. */
-  readonly port: ChannelPort
-  /** Writes Markdown in the platform's markup. Must fit the port: both count `Limits.maxLength` the same way. */
-  readonly render: Render
-  /** The chat that replies are shown in. */
-  readonly chat: Chat
-  /** The message that asked. The answer replies to it. */
-  readonly replyTo?: MessageRef | undefined
-  /** Where the ledger is kept. Default: in memory, so it is lost on a restart. */
-  readonly store?: LedgerStore | undefined
-  /** Default: its own. Sinks that write with one client must share one. */
-  readonly pacer?: Pacer | undefined
-  /** How replies are shown. Fields left out have the defaults of `Policy`. */
+/** What the sinks of all channels have in common. */
+export interface ChannelSinkOptions {
+  /** How replies are shown. Fields left out have the channel's defaults, else those of `Policy`. */
   readonly policy?: Partial<Policy> | undefined
   /** Words to use in place of the English ones. Fields left out stay English. */
   readonly words?: Partial<Words> | undefined
@@ -48,12 +36,28 @@ export interface SinkOptions {
    * accepts.
    */
   readonly answerers?: readonly string[] | undefined
-  /** The source of all times and timers. Default: the computer's clock. */
-  readonly clock?: Clock | undefined
-  /** Returns an unguessable word of the given length. Default: from the system's random source. */
-  readonly secret?: ((length: number) => string) | undefined
+  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
+  readonly store?: LedgerStore | undefined
   /** Gets each failure that the sink handled, once. Default: failures are not reported. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+}
+
+/** Where a sink shows replies, and how. A channel's own sink fills most of it in. */
+export interface SinkOptions extends ChannelSinkOptions {
+  /** The platform. */
+  readonly port: ChannelPort
+  /** Writes Markdown in the platform's markup. Must fit the port: both count `Limits.maxLength` the same way. */
+  readonly render: Render
+  /** The chat that replies are shown in. */
+  readonly chat: Chat
+  /** The message that asked. The answer replies to it. */
+  readonly replyTo?: MessageRef | undefined
+  /** Default: its own. Sinks that write with one client must share one. */
+  readonly pacer?: Pacer | undefined
+  /** Returns an unguessable word of the given length. Default: from the system's random source. */
+  readonly secret?: ((length: number) => string) | undefined
 }
 
 /**

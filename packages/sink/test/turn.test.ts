@@ -24,7 +24,7 @@ test('a waiting caller can be aborted', async () => {
   const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
   pace.freeze(600_000, 'chat')
   const abort = new AbortController()
-  const said = waitForTurn(pace, clock, async () => 'said', abort.signal)
+  const said = waitForTurn(pace, clock, async () => 'said', { signal: abort.signal })
   abort.abort()
   await expect(said).rejects.toThrow()
   expect(clock.pending).toBe(0)

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { PortError } from '@reply/sink/channel'
+import { callPlatform, PortError } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { toPortError, wordOf } from './failure.ts'
 
@@ -16,27 +16,15 @@ interface About {
 export interface CallOptions {
   readonly api: SlackApi
   readonly channelId: string
-  readonly timeoutMs: number
+  readonly timeoutMs: number | undefined
   readonly clock: Clock
 }
 
 /** The client can't abort a call, so a timeout only stops waiting for it. */
 export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): Call {
   return async (method, options, { verb, scope = 'client' }) => {
-    const what = `${verb} in ${channelId}`
-    let stop = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      stop = clock.after(timeoutMs, () =>
-        reject(new PortError('ambiguous', `${what}: no response within ${timeoutMs} ms.`)),
-      )
-    })
-    try {
-      return { ...(await Promise.race([api.apiCall(method, options), late])) }
-    } catch (error) {
-      throw toPortError(error, what, scope)
-    } finally {
-      stop()
-    }
+    const call = { what: `${verb} in ${channelId}`, timeoutMs, clock, toPortError: toPortError[scope] }
+    return { ...(await callPlatform(() => api.apiCall(method, options), call)) }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { words as defaultWords, type Inbound, type Sink } from '@reply/sink'
 import {
+  type ChannelOptions,
   placeOf,
   type SinkPlace,
   safeOnError,
@@ -8,6 +9,7 @@ import {
   systemClock,
   type WebhookAnswer,
   type WebhookRequest,
+  webhookRoutes,
 } from '@reply/sink/channel'
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
@@ -18,28 +20,18 @@ import { createThreads } from './threads.ts'
 import { createSlackWebhook } from './webhook.ts'
 
 /** How to reach Slack, what to do with what people write, and the defaults of the channel's sinks. */
-export interface SlackChannelOptions
-  extends Omit<SlackSinkOptions, 'channelId' | 'threadTs' | 'replyTo' | 'recipient' | 'onError'> {
+export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy' | 'timeoutMs'> {
   /**
    * Where events come from: a socket, the host's server (`webhook` or `listener`), or the host's own app
    * (`handleEvent`).
    */
   readonly events: 'socket' | 'http' | 'own'
   /**
-   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
-   * action: Slack has its acknowledgement by then. What it throws goes to `onError`.
-   */
-  readonly onInbound: (inbound: Inbound) => unknown
-  /**
    * With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself.
    */
   readonly socket?: SlackSocket | undefined
   /** With `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
-  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
-  readonly onError?: ((error: Error) => void) | undefined
-  /** How long `handleEvent` waits for `onInbound`, in ms. Default 5,000. */
-  readonly handleMs?: number | undefined
   /** Largest request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -71,53 +63,40 @@ export interface SlackChannel {
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { api, events, onInbound, socket, signingSecret, clock = systemClock } = options
   const onError = safeOnError(options.onError)
-  const { handleMs = 5000, timeoutMs = 30_000, maxBytes = 1_048_576 } = options
+  const { handleMs = 5000, timeoutMs, maxBytes = 1_048_576 } = options
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }
-  const receive = createReceiver({ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads })
-  const taken = new Set<Promise<void>>()
+  const { receive, rest } = createReceiver({ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads })
   const listening =
-    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
+    events === 'socket' ? createListening({ socket: requireSocket(socket), take: receive, onError, clock }) : undefined
   requireToken(api)
   if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
-  const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined
+  const webhook = signingSecret ? createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }) : undefined
   warn(api, onError)
   return {
     sinkFor,
     start: () => listening?.start(),
-    stop,
-    webhook: async (request) => await secured().take(request),
-    listener: (request, response) => secured().listener(request, response),
+    stop: async () => {
+      await listening?.stop()
+      await rest()
+    },
+    ...webhookRoutes(webhook, () => {
+      return new SlackError('invalid', 'A webhook needs a signingSecret: without one, anyone could post to it.')
+    }),
     handleEvent: receive,
-  }
-
-  function take(body: unknown): void {
-    const one = receive(body).finally(() => taken.delete(one))
-    taken.add(one)
-  }
-
-  async function stop(): Promise<void> {
-    await listening?.stop()
-    await Promise.all(taken)
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<SlackSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
-    const { policy, words, mayAnswer, store } = options
     threads.join(chat)
     return slackSink({
-      ...{ api, policy, words, mayAnswer, answerers, store, timeoutMs, onError, clock },
+      ...{ ...options, answerers, onError, clock },
       channelId: chat.id,
       threadTs: chat.thread,
       replyTo: replyTo?.id,
       recipient: threads.recipientIn(chat),
       ...more,
     })
-  }
-
-  function secured(): NonNullable<typeof webhook> {
-    if (webhook) return webhook
-    throw new SlackError('invalid', 'A webhook needs a signingSecret: without one, anyone could post to it.')
   }
 }
 

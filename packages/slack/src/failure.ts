@@ -1,28 +1,11 @@
-import { PortError, type PortErrorType } from '@reply/sink/channel'
+import { createToPortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
 
 /** An error response, as the errors of `@slack/web-api` carry it. */
-export type Refusal =
+export type ErrorResponse =
   | { readonly type: 'limited'; readonly retryAfterS: number }
   /** `ok: false`, with one of Slack's error codes. */
   | { readonly type: 'refused'; readonly error: string; readonly details: readonly string[] }
   | { readonly type: 'status'; readonly code: number }
-
-/** Errors before a connection was made: the call can't have had an effect. */
-const beforeSending: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-])
 
 /** Slack's error codes; all others map to `refused`. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
 const meanings: Readonly<Record<string, PortErrorType>> = {
@@ -51,29 +34,34 @@ const meanings: Readonly<Record<string, PortErrorType>> = {
   internal_error: 'ambiguous',
 }
 
-/** Maps a failed call to the sink's error. Only Slack's own errors are kept as the cause: they contain no headers. */
-export function toPortError(error: unknown, call: string, scope: 'chat' | 'client' = 'chat'): PortError {
-  if (error instanceof PortError) return error
-  const refusal = refusalOf(error)
-  if (!refusal) return unanswered(error, call)
-  if (refusal.type === 'limited') {
-    const retryAfterMs = Math.max(1, refusal.retryAfterS) * 1000
-    return new PortError('rate-limited', `${call}: 429, retry after ${retryAfterMs} ms.`, { retryAfterMs, scope })
-  }
-  if (refusal.type === 'status') {
-    const { code } = refusal
-    // The gateway timed out; the server may still have acted.
-    const type = code === 504 ? 'ambiguous' : code >= 500 ? 'unreachable' : 'refused'
-    return new PortError(type, `${call}: status ${code} without a readable response.`)
-  }
-  const type = meanings[refusal.error] ?? 'refused'
-  const message = [`${call}: ${refusal.error}`, ...refusal.details].join(' ')
-  const wait = type === 'rate-limited' ? { retryAfterMs: 1000, scope } : {}
-  return new PortError(type, message, { cause: error, ...wait })
+/**
+ * The mappings of failed calls, by what a rate limit applies to. Only Slack's own errors are kept as the cause: they
+ * contain no headers.
+ */
+export const toPortError: Readonly<Record<'chat' | 'client', ToPortError>> = {
+  chat: mappingFor('chat'),
+  client: mappingFor('client'),
+}
+
+function mappingFor(scope: 'chat' | 'client'): ToPortError {
+  return createToPortError('Slack', (error) => {
+    const response = responseOf(error)
+    if (!response) return undefined
+    if (response.type === 'limited') {
+      const retryAfterMs = response.retryAfterS * 1000
+      return { type: 'rate-limited', says: `429, retry after ${retryAfterMs} ms.`, retryAfterMs, scope }
+    }
+    if (response.type === 'status') {
+      const { code } = response
+      return { type: typeOfStatus(code), says: `status ${code} without a readable response.` }
+    }
+    const says = [response.error, ...response.details].join(' ')
+    return { type: meanings[response.error] ?? 'refused', says, cause: error, scope }
+  })
 }
 
 /** Undefined without a response, or with an unreadable one. */
-export function refusalOf(error: unknown): Refusal | undefined {
+export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error)) return undefined
   if ('retryAfter' in error && typeof error.retryAfter === 'number')
     return { type: 'limited', retryAfterS: error.retryAfter }
@@ -89,8 +77,8 @@ export function refusalOf(error: unknown): Refusal | undefined {
 
 /** Slack's error code, if the error is one of Slack's. */
 export function wordOf(error: unknown): string | undefined {
-  const refusal = refusalOf(error)
-  return refusal?.type === 'refused' ? refusal.error : undefined
+  const response = responseOf(error)
+  return response?.type === 'refused' ? response.error : undefined
 }
 
 /** Slack's details, such as what is wrong with a block. */
@@ -99,22 +87,6 @@ function detailsIn(data: object): readonly string[] {
   const { response_metadata: more } = data
   if (!('messages' in more) || !Array.isArray(more.messages)) return []
   return more.messages.filter((one) => typeof one === 'string').slice(0, 3)
-}
-
-function unanswered(error: unknown, call: string): PortError {
-  const code = networkCodeOf(error)
-  if (code !== undefined && beforeSending.has(code))
-    return new PortError('unreachable', `${call}: Slack can't be reached (${code}).`)
-  return new PortError('ambiguous', `${call}: no readable response arrived${code ? ` (${code})` : ''}.`)
-}
-
-/** The network error's code, searched down the chain of wrapped errors. */
-export function networkCodeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; isObject(at) && depth < 6; depth++) {
-    if ('code' in at && typeof at.code === 'string' && !at.code.startsWith('slack_')) return at.code
-    at = 'original' in at ? at.original : 'cause' in at ? at.cause : undefined
-  }
-  return undefined
 }
 
 function isObject(value: unknown): value is object {

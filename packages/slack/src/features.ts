@@ -1,4 +1,4 @@
-import type { Form } from '@reply/sink/channel'
+import { createRecent, type Form, type Recent } from '@reply/sink/channel'
 import type { SlackApi } from './api.ts'
 
 /** What the workspace behind a client supports. A flag that turned false stays false. */
@@ -13,7 +13,7 @@ export interface Features {
   readonly opened: number[]
   readonly closed: number[]
   /** Forms by token, the newest last: some are too long for their message to carry. */
-  readonly forms: Map<string, Form>
+  readonly forms: Recent<Form>
 }
 
 /** An optional feature: a failed call is not an error. */
@@ -23,12 +23,15 @@ interface Feature {
   restUntil: number
 }
 
+/** How many forms to keep; the oldest are dropped. */
+const mostForms = 500
+
 const features = new WeakMap<SlackApi, Features>()
 
 export function featuresOf(api: SlackApi): Features {
   const known = features.get(api) ?? {
     ...{ streams: true, statuses: fresh(), sessions: fresh() },
-    ...{ opened: [], closed: [], forms: new Map() },
+    ...{ opened: [], closed: [], forms: createRecent<Form>(mostForms) },
   }
   features.set(api, known)
   return known
@@ -36,16 +39,6 @@ export function featuresOf(api: SlackApi): Features {
 
 function fresh(): Feature {
   return { has: true, restUntil: 0 }
-}
-
-/** How many forms to keep; the oldest are dropped. */
-const mostForms = 500
-
-/** Keeps a form in memory, because its button may be too small to carry it. */
-export function remember({ forms }: Features, form: Form): void {
-  forms.delete(form.token)
-  forms.set(form.token, form)
-  for (const oldest of [...forms.keys()].slice(0, -mostForms)) forms.delete(oldest)
 }
 
 /** Error codes for a feature that the workspace or token lacks, as opposed to one bad call. */

@@ -1,10 +1,9 @@
 import type { Inbound } from '@reply/sink'
-import type { Form } from '@reply/sink/channel'
+import { type Form, jsonOf, utf8Of } from '@reply/sink/channel'
 import * as z from 'zod'
 import type { FormState } from './form.ts'
 import { readAction } from './inbound/action.ts'
 import { readEvent } from './inbound/event.ts'
-import { readJson } from './inbound/json.ts'
 
 type Press = Omit<Extract<Inbound, { type: 'press' }>, 'answer'>
 
@@ -42,18 +41,9 @@ const challenge = z.object({ type: z.literal('url_verification'), challenge: z.s
 
 /** Events come as JSON, interactions as JSON in a form field. Returns undefined for anything else. */
 export function readRequest(bytes: Uint8Array): RequestBody | undefined {
-  const text = readUtf8(bytes)
-  if (text === undefined) return undefined
-  const body = readJson(text.startsWith('payload=') ? (new URLSearchParams(text).get('payload') ?? '') : text)
+  const text = utf8Of(bytes) ?? ''
+  const body = jsonOf(text.startsWith('payload=') ? (new URLSearchParams(text).get('payload') ?? '') : text)
   if (typeof body !== 'object' || body === null) return undefined
   const { data } = challenge.safeParse(body)
   return data ? { challenge: data.challenge } : { body }
-}
-
-function readUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }

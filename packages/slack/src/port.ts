@@ -4,15 +4,16 @@ import {
   type AppendStream,
   type Attachment,
   type Bubble,
-  PortError,
   type PostOptions,
+  requireLength,
   systemClock,
   type TypingOptions,
+  unlessGone,
 } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { contentOf } from './blocks.ts'
 import { createCall, saysOf } from './call.ts'
-import { featuresOf, remember } from './features.ts'
+import { featuresOf } from './features.ts'
 import { slackLimits, textLength } from './limits.ts'
 import { refOf } from './place.ts'
 import { createStatus } from './status.ts'
@@ -44,7 +45,7 @@ const signs = { seen: 'eyes', done: 'white_check_mark' } as const
 export function createSlackPort(
   options: SlackPortOptions,
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
-  const { api, channelId: channel, threadTs, recipient, timeoutMs = 30_000, clock = systemClock } = options
+  const { api, channelId: channel, threadTs, recipient, timeoutMs, clock = systemClock } = options
   const features = featuresOf(api)
   const signed = new Map<string, 'seen' | 'done'>()
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
@@ -93,7 +94,7 @@ export function createSlackPort(
   }
 
   async function remove({ id }: MessageRef): Promise<void> {
-    await unless('message_not_found', call('chat.delete', { channel, ts: id }, { verb: 'remove' }))
+    await unlessGone(call('chat.delete', { channel, ts: id }, { verb: 'remove' }))
   }
 
   async function file(attachment: Attachment, { replyTo }: PostOptions): Promise<MessageRef> {
@@ -118,10 +119,8 @@ export function createSlackPort(
   }
 
   function content(bubble: Bubble): SlackFields {
-    const { length } = bubble.text
-    if (length > textLength)
-      throw new PortError('too-long', `${length} characters are too many; the maximum is ${textLength}.`)
-    if (bubble.form) remember(features, bubble.form)
+    requireLength(bubble.text, textLength)
+    if (bubble.form) features.forms.set(bubble.form.token, bubble.form)
     return contentOf(bubble)
   }
 

@@ -1,13 +1,4 @@
-import type { Clock } from '@reply/core'
-import {
-  createSink,
-  type LedgerStore,
-  type MayAnswer,
-  type Policy,
-  type Sink,
-  type SinkError,
-  type Words,
-} from '@reply/sink'
+import { type ChannelSinkOptions, createSink, type Policy, type Sink } from '@reply/sink'
 import { pacerOf, systemClock, tokenFault } from '@reply/sink/channel'
 import type { SlackApi } from './api.ts'
 import { SlackError } from './error.ts'
@@ -17,7 +8,7 @@ import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
 /** The channel or thread to show replies in, and how. */
-export interface SlackSinkOptions {
+export interface SlackSinkOptions extends ChannelSinkOptions {
   /**
    * A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client
    * share its rate limits.
@@ -33,21 +24,6 @@ export interface SlackSinkOptions {
   readonly recipient?: SlackRecipient | undefined
   /** Default for `delivery`: `native` in a thread, else `edit`. */
   readonly policy?: Partial<Policy> | undefined
-  /** Words to use in place of the English ones. Fields left out stay English. */
-  readonly words?: Partial<Words> | undefined
-  /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a direct
-   * message the person may answer; in a channel permissions can't be allowed.
-   */
-  readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
-  readonly answerers?: readonly string[] | undefined
-  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
-  readonly store?: LedgerStore | undefined
-  /** Default: errors are dropped. */
-  readonly onError?: ((error: SinkError) => void) | undefined
-  /** The source of all times and timers. Default: the computer's clock. */
-  readonly clock?: Clock | undefined
   /** Call timeout in ms. Default 30,000. */
   readonly timeoutMs?: number | undefined
 }
@@ -57,21 +33,16 @@ export interface SlackSinkOptions {
  * for a blank token.
  */
 export function slackSink(options: SlackSinkOptions): Sink {
-  const { api, channelId, threadTs, replyTo, policy, words, store, onError, clock = systemClock } = options
+  const { api, channelId, threadTs, replyTo, policy, clock = systemClock } = options
   requireToken(api)
   return createSink({
+    ...options,
     port: createSlackPort(options),
     render: renderSlack,
     chat: chatOf(channelId, threadTs),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer: pacerOf(api, clock),
     policy: { delivery: threadTs === undefined ? 'edit' : 'native', ...policy },
-    words,
-    mayAnswer: options.mayAnswer,
-    answerers: options.answerers,
-    store,
-    onError,
-    clock,
   })
 }
 

@@ -1,7 +1,8 @@
 import type { Clock } from '@reply/core'
+import { backOffMs, networkCodeOf } from '@reply/sink/channel'
 import type { SlackEnvelope, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
-import { networkCodeOf, refusalOf } from './failure.ts'
+import { responseOf } from './failure.ts'
 
 export interface SocketOptions {
   readonly socket: SlackSocket
@@ -17,8 +18,6 @@ export interface Listening {
 
 /** Connect timeout: the client itself would wait forever for a silent server. */
 const connectMs = 30_000
-
-const backOff = { minMs: 1000, maxMs: 60_000 }
 
 /** Slack's error codes for a wrong app token. */
 const unauthorized: ReadonlySet<string> = new Set([
@@ -98,7 +97,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
   function again(): void {
     if (!isOn || isWaiting) return
     isWaiting = true
-    stopTimer = clock.after(Math.min(backOff.maxMs, backOff.minMs * 2 ** failures), connect)
+    stopTimer = clock.after(backOffMs(failures), connect)
     failures += 1
   }
 
@@ -110,13 +109,13 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
 }
 
 function toError(error: unknown): SlackError {
-  const refusal = refusalOf(error)
-  const word = refusal?.type === 'refused' ? refusal.error : undefined
+  const response = responseOf(error)
+  const word = response?.type === 'refused' ? response.error : undefined
   if (word !== undefined && unauthorized.has(word)) {
     const cure = 'Socket Mode needs an app-level token (xapp-…) with connections:write.'
     return new SlackError('unauthorized', `Slack rejected the app's token (${word}). ${cure}`)
   }
-  const status = refusal?.type === 'status' ? `status ${refusal.code}` : undefined
+  const status = response?.type === 'status' ? `status ${response.code}` : undefined
   const what = word ?? status ?? networkCodeOf(error) ?? (error instanceof Error ? error.name : 'no reason')
   return new SlackError('updates', `The socket to Slack failed: ${what}.`)
 }

@@ -1,4 +1,5 @@
 import type { Chat } from '@reply/sink'
+import { createRecent } from '@reply/sink/channel'
 import type { SlackRecipient } from './stream.ts'
 
 /** The threads in which the bot listens without a mention, and who wrote last in each. */
@@ -15,18 +16,12 @@ export interface Threads {
 const most = 1000
 
 export function createThreads(): Threads {
-  const joined = new Map<string, SlackRecipient | undefined>()
+  const joined = createRecent<SlackRecipient | undefined>(most)
   return {
-    join: (chat) => note(chat, joined.get(keyOf(chat))),
+    join: (chat) => joined.set(keyOf(chat), joined.get(keyOf(chat))),
     has: (chat) => joined.has(keyOf(chat)),
-    spoke: note,
+    spoke: (chat, recipient) => joined.set(keyOf(chat), recipient),
     recipientIn: (chat) => joined.get(keyOf(chat)),
-  }
-
-  function note(chat: Chat, recipient: SlackRecipient | undefined): void {
-    joined.delete(keyOf(chat))
-    joined.set(keyOf(chat), recipient)
-    for (const oldest of [...joined.keys()].slice(0, -most)) joined.delete(oldest)
   }
 }
 

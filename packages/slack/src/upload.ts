@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
-import { type Attachment, PortError } from '@reply/sink/channel'
+import { type Attachment, PortError, pause } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import type { Call } from './call.ts'
 import { fallbackLength } from './limits.ts'
@@ -32,7 +32,7 @@ export async function upload(
   const file = idIn(files)
   if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
   for (let look = 0; look < looks; look++) {
-    if (look > 0) await new Promise<void>((resolve) => void clock.after(lookMs, resolve))
+    if (look > 0) await pause(clock, lookMs)
     const ts = await messageOf(file, { call, channelId })
     if (ts !== undefined) return refOf(ts)
   }

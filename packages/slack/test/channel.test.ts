@@ -1,9 +1,8 @@
-import { pacerOf } from '@reply/sink/channel'
 import { LogLevel, SocketModeClient } from '@slack/socket-mode'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
-import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel, slackLimits } from '../src/index.ts'
+import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel } from '../src/index.ts'
 import { ending, type Started, signingSecret, start, until } from './app.ts'
 
 interface Receiver extends Started {
@@ -213,17 +212,6 @@ describe('an answer that fails', () => {
     await stopped
     expect(errors).toMatchObject([{ type: 'answer' }])
   })
-
-  test('delays the sinks of that channel if it was rate-limited', async () => {
-    const { slack, api, clock, errors } = await receive({}, (inbound) =>
-      inbound.type === 'text' ? inbound.answer('No such option.') : {},
-    )
-    slack.inject({ type: 'rate-limited', retryAfterS: 9, method: 'chat.postMessage' })
-    slack.say('C1', 'Purple', { mention: true })
-    await until(() => errors.length === 1)
-    const pace = pacerOf(api, clock).chat({ id: 'C1' }, slackLimits)
-    expect(pace.readyAt('final')).toBe(clock.now() + 9000)
-  })
 })
 
 describe('the host', () => {
@@ -231,7 +219,7 @@ describe('the host', () => {
     const { slack, errors, received } = await receive({}, () => Promise.reject(new Error('broken')))
     slack.say('D1', 'x')
     await until(() => errors.length === 1)
-    expect(errors).toMatchObject([{ type: 'inbound', message: 'A text in D1 failed: broken' }])
+    expect(errors).toMatchObject([{ type: 'inbound', message: 'A text in chat D1 failed: broken' }])
     expect(received).toHaveLength(1)
   })
 

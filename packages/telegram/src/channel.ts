@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Inbound, Sink } from '@reply/sink'
 import {
+  type ChannelOptions,
   placeOf,
   type SinkPlace,
   safeOnError,
@@ -8,6 +9,7 @@ import {
   systemClock,
   type WebhookAnswer,
   type WebhookRequest,
+  webhookRoutes,
 } from '@reply/sink/channel'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
@@ -18,8 +20,7 @@ import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
 import { createTelegramWebhook } from './webhook.ts'
 
 /** How to reach Telegram, what to do with what people write, and the defaults of the channel's sinks. */
-export interface TelegramChannelOptions
-  extends Omit<TelegramSinkOptions, 'api' | 'chatId' | 'threadId' | 'replyTo' | 'onError'> {
+export interface TelegramChannelOptions extends ChannelOptions, Pick<TelegramSinkOptions, 'rich' | 'inputFile'> {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramInboundApi
   /**
@@ -27,18 +28,8 @@ export interface TelegramChannelOptions
    * (`handleUpdate`).
    */
   readonly updates: 'polling' | 'webhook' | 'own'
-  /**
-   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
-   * action: updates of one poll are passed on concurrently, and the next poll waits for them at most `handleMs`. What
-   * it throws goes to `onError`.
-   */
-  readonly onInbound: (inbound: Inbound) => unknown
   /** With `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
   readonly secretToken?: string | undefined
-  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
-  readonly onError?: ((error: Error) => void) | undefined
-  /** How long the next poll, or `handleUpdate`, waits for `onInbound`, in ms. Default 5,000. */
-  readonly handleMs?: number | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -73,7 +64,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
   const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs }
-  const receive = createReceiver(receiver)
+  const { receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, receive })
   const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, maxBytes })
   return {
@@ -81,27 +72,25 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     start: () => {
       if (updates === 'polling') polling.start()
     },
-    stop: async () => await polling.stop(),
-    webhook: async (request) => await secured().take(request),
-    listener: (request, response) => secured().listener(request, response),
+    stop: async () => {
+      await polling.stop()
+      await rest()
+    },
+    ...webhookRoutes(webhook, () => {
+      return new TelegramError('invalid', 'A webhook needs a secretToken: without one, anyone could post to it.')
+    }),
     handleUpdate,
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
-    const { policy, words, mayAnswer, store, rich, inputFile } = options
     return telegramSink({
-      ...{ api, policy, words, mayAnswer, answerers, store, rich, inputFile, onError, clock },
+      ...{ ...options, answerers, onError, clock },
       chatId: chat.id,
       threadId: chat.thread === undefined ? undefined : Number(chat.thread),
       replyTo: replyTo === undefined ? undefined : Number(replyTo.id),
       ...more,
     })
-  }
-
-  function secured(): NonNullable<typeof webhook> {
-    if (webhook) return webhook
-    throw new TelegramError('invalid', 'A webhook needs a secretToken: without one, anyone could post to it.')
   }
 
   async function handleUpdate(value: unknown): Promise<void> {

@@ -76,15 +76,6 @@ export function toUpdate(value: unknown): Update | undefined {
   return data && { id: data.update_id, received: receivedIn(data) }
 }
 
-/** Returns undefined if the bytes aren't the JSON of an update. */
-export function parseUpdate(body: Uint8Array): Update | undefined {
-  try {
-    return toUpdate(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
-  } catch {
-    return undefined
-  }
-}
-
 /** The id alone: the next poll's `offset` must be past an unreadable update too. */
 export function updateIdOf(value: unknown): number | undefined {
   return z.object({ update_id: z.number() }).safeParse(value).data?.update_id

@@ -1,13 +1,14 @@
 import type { Clock } from '@reply/core'
+import { backOffMs, callPlatform, PortError, pause } from '@reply/sink/channel'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
-import { networkCodeOf, refusalOf } from './failure.ts'
+import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
 import { toUpdate, updateIdOf, updateTypes } from './inbound.ts'
-import type { ReceiveUpdate } from './receive.ts'
+import type { Receiver } from './receive.ts'
 
 export interface PollOptions {
   readonly api: TelegramInboundApi
-  readonly receive: ReceiveUpdate
+  readonly receive: Receiver['receive']
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
 }
@@ -21,10 +22,8 @@ export interface Polling {
 /** Long-poll timeout in seconds: Telegram answers after it even without updates. */
 const pollS = 30
 
-/** Aborts a poll without an answer: a connection can die silently, and grammY waits for 500 s. */
+/** The deadline of a poll: a connection can die silently, and grammY itself waits for 500 s. */
 const lateMs = (pollS + 15) * 1000
-
-const backOff = { minMs: 1000, maxMs: 60_000 }
 
 /**
  * Fetches updates in batches. Each batch is handled before the next fetch, which confirms it. Updates of one batch are
@@ -61,8 +60,9 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
         if (signal.aborted) break
         onError(toError(error))
         // Retrying doesn't fix a wrong token.
-        if (refusalOf(error)?.code === 401) return
-        await pause(waitMs(error, failures), signal)
+        if (responseIn(error)?.code === 401) return
+        const { retryAfterMs } = toPortError(error, 'getUpdates')
+        await pause(clock, retryAfterMs ?? backOffMs(failures), signal)
         failures += 1
       }
     }
@@ -70,16 +70,8 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
   }
 
   async function poll(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
-    const abort = new AbortController()
-    const end = (): void => abort.abort()
-    const stop = clock.after(lateMs, end)
-    signal?.addEventListener('abort', end)
-    try {
-      return await api.getUpdates(fields, abort.signal)
-    } finally {
-      stop()
-      signal?.removeEventListener('abort', end)
-    }
+    const call = { what: 'getUpdates', timeoutMs: lateMs, signal, clock, toPortError }
+    return await callPlatform((aborted) => api.getUpdates(fields, aborted), call)
   }
 
   async function take(value: unknown): Promise<void> {
@@ -97,35 +89,17 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
       onError(toError(error))
     }
   }
-
-  function pause(forMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        stop()
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const stop = clock.after(forMs, done)
-      signal.addEventListener('abort', done)
-    })
-  }
 }
 
-function waitMs(error: unknown, failures: number): number {
-  const retryAfterS = refusalOf(error)?.retryAfterS
-  if (retryAfterS !== undefined) return retryAfterS * 1000
-  return Math.min(backOff.maxMs, backOff.minMs * 2 ** failures)
+/** The response in a failed call. Network errors are not kept as the cause: their URL contains the token. */
+function responseIn(error: unknown): ErrorResponse | undefined {
+  return error instanceof PortError ? responseOf(error.cause) : undefined
 }
 
-/** Drops network errors as the cause: their URL contains the token. */
 function toError(error: unknown): TelegramError {
-  const refusal = refusalOf(error)
-  if (!refusal) {
-    const code = networkCodeOf(error)
-    return new TelegramError('updates', `Telegram did not respond to getUpdates${code ? ` (${code})` : ''}.`)
-  }
-  const { code, description } = refusal
-  const cause = { cause: error }
+  const { code, description } = responseIn(error) ?? { code: undefined, description: '' }
+  const failure = toPortError(error, 'getUpdates')
+  const cause = { cause: failure.cause }
   if (code === 409 && /webhook/i.test(description)) {
     const cure = 'Remove it with deleteWebhook, or use `updates: "webhook"`.'
     return new TelegramError('conflict', `The bot has a webhook, so it can't be polled. ${cure}`, cause)
@@ -138,5 +112,5 @@ function toError(error: unknown): TelegramError {
     const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
     return new TelegramError('unauthorized', words, cause)
   }
-  return new TelegramError('updates', `getUpdates failed: ${code} ${description}`, cause)
+  return new TelegramError('updates', failure.message, cause)
 }

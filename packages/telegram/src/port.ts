@@ -4,10 +4,13 @@ import type { ChannelPort, MessageRef, Render } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
+  callPlatform,
   PortError,
   type PostOptions,
   type PreviewStream,
+  requireLength,
   systemClock,
+  unlessGone,
 } from '@reply/sink/channel'
 import {
   refOf,
@@ -17,7 +20,7 @@ import {
   type TelegramSignal,
   toChatId,
 } from './api.ts'
-import { refusalOf, toPortError } from './failure.ts'
+import { responseOf, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
 import { renderHtml, renderRich } from './render.ts'
@@ -55,7 +58,7 @@ const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } 
 export function createTelegramPort(
   options: TelegramPortOptions,
 ): ChannelPort & { readonly stream?: PreviewStream | undefined } {
-  const { api, threadId, rich = true, timeoutMs = 30_000, clock = systemClock } = options
+  const { api, threadId, rich = true, timeoutMs, clock = systemClock } = options
   const chatId = toChatId(options.chatId)
   const kind = kindOf(chatId)
   const features = featuresOf(api)
@@ -107,11 +110,7 @@ export function createTelegramPort(
   }
 
   async function remove(ref: MessageRef): Promise<void> {
-    try {
-      await call('remove', (signal) => api.deleteMessage(chatId, Number(ref.id), signal))
-    } catch (error) {
-      if (!(error instanceof PortError) || error.type !== 'gone') throw error
-    }
+    await unlessGone(call('remove', (signal) => api.deleteMessage(chatId, Number(ref.id), signal)))
   }
 
   /** Telegram ends the indicator by itself, and with the next message. */
@@ -140,8 +139,8 @@ export function createTelegramPort(
         text: (text, mode, signal) => api.sendMessageDraft(to, draftId, text, { ...other, ...mode }, signal),
       })
     } catch (error) {
-      const refusal = refusalOf(error instanceof Error ? error.cause : undefined)
-      if (refusal?.code !== 404 && !/TEXTDRAFT_PEER_INVALID/.test(refusal?.description ?? '')) throw error
+      const response = responseOf(error instanceof Error ? error.cause : undefined)
+      if (response?.code !== 404 && !/TEXTDRAFT_PEER_INVALID/.test(response?.description ?? '')) throw error
       features.drafts = false
     }
   }
@@ -153,8 +152,8 @@ export function createTelegramPort(
     try {
       return await call(verb, (signal) => ways.rich({ markdown: bubble.text }, signal))
     } catch (error) {
-      const refusal = refusalOf(error instanceof Error ? error.cause : undefined)
-      if (!refusal || !isUnknown(refusal)) throw error
+      const response = responseOf(error instanceof Error ? error.cause : undefined)
+      if (!response || !isUnknown(response)) throw error
     }
     // A server without rich drafts may still take rich messages, so only a message clears the flag.
     if (verb !== 'draft') features.rich = false
@@ -163,15 +162,7 @@ export function createTelegramPort(
   }
 
   async function call<T>(verb: string, make: (signal: TelegramSignal) => Promise<T>): Promise<T> {
-    const abort = new AbortController()
-    const stop = clock.after(timeoutMs, () => abort.abort())
-    try {
-      return await make(abort.signal)
-    } catch (error) {
-      throw toPortError(error, `${verb} in chat ${chatId}`)
-    } finally {
-      stop()
-    }
+    return await callPlatform(make, { what: `${verb} in chat ${chatId}`, timeoutMs, clock, toPortError })
   }
 
   async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
@@ -200,8 +191,8 @@ function htmlOf({ text, source }: Bubble): string {
 }
 
 function fitting(text: string, shown: string): string {
-  if (shown.length <= textLength) return text
-  throw new PortError('too-long', `${shown.length} UTF-16 units are too many; the maximum is ${textLength}.`)
+  requireLength(shown, textLength)
+  return text
 }
 
 /** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */
@@ -213,7 +204,7 @@ async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
   try {
     return await edited
   } catch (error) {
-    if (/message is not modified/i.test(refusalOf(error)?.description ?? '')) return undefined
+    if (/message is not modified/i.test(responseOf(error)?.description ?? '')) return undefined
     throw error
   }
 }

@@ -1,17 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import {
   createWebhook,
+  jsonOf,
   type Webhook,
   type WebhookAnswer,
   type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
-import { parseUpdate } from './inbound.ts'
-import type { ReceiveUpdate } from './receive.ts'
+import { toUpdate } from './inbound.ts'
+import type { Receiver } from './receive.ts'
 
 export interface TelegramWebhookOptions {
   readonly secretToken: string
-  readonly receive: ReceiveUpdate
+  readonly receive: Receiver['receive']
   /** Largest body, in bytes. */
   readonly maxBytes: number
 }
@@ -32,7 +33,7 @@ export function createTelegramWebhook({ secretToken, receive, maxBytes }: Telegr
   }
 
   async function take({ body }: WebhookRequest): Promise<WebhookAnswer> {
-    const update = parseUpdate(body)
+    const update = toUpdate(jsonOf(body))
     if (!update) return { status: 400 }
     await receive(update)
     return { status: 200 }

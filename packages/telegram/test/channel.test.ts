@@ -236,7 +236,7 @@ describe('polling', () => {
     await clock.advance(1)
     telegram.say(7, 'one')
     await until(() => received.length === 1)
-    expect(errors).toMatchObject([{ type: 'updates', message: 'getUpdates failed: 502 Bad Gateway' }, {}])
+    expect(errors).toMatchObject([{ type: 'updates', message: 'getUpdates: 502 Bad Gateway' }, {}])
   })
 
   test('starts again after a poll without an answer', async () => {

@@ -248,7 +248,7 @@ describe('the channel', () => {
     const sink = channel.sinkFor({ chat: { id: jid } }, { policy: { delivery: 'final' } })
     sink.replyStarted?.({ type: 'replyStarted', reply: settledWith([text('Done so.')]) })
     await clock.advance(70_000, rest)
-    expect(errors).toMatchObject([{ type: 'answer', message: /more than 60000 ms/ }])
+    expect(errors).toMatchObject([{ type: 'answer', message: /no response within 30000 ms/ }])
     expect(baileys.screen(jid).at(-1)?.text).toBe('Done so.')
   })
 

@@ -1,9 +1,8 @@
 import { type Ask, emptyReply, type Reply } from '@reply/core'
-import { pacerOf } from '@reply/sink/channel'
 import type { WhatsAppMessage } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { answerWith, cloudLimits, type Inbound, whatsappChannel } from '../src/index.ts'
+import { answerWith, type Inbound, whatsappChannel } from '../src/index.ts'
 import { ending, passing, person, start, until } from './cloud.ts'
 
 const stops: (() => void)[] = []
@@ -51,17 +50,6 @@ describe('an answer', () => {
     whatsapp.say(person, 'Why?')
     await until(() => ours().length === 1)
     expect(ours()[0]?.source).toBe(`${'👍'.repeat(2047)}…`)
-  })
-
-  test('that is rate-limited delays the sinks of that chat', async () => {
-    const { whatsapp, client, clock, errors } = await open((inbound) =>
-      inbound.type === 'text' ? inbound.answer('No such option.') : 0,
-    )
-    whatsapp.inject({ type: 'rate-limited', code: 130429 })
-    whatsapp.say(person, 'Purple')
-    await until(() => errors.length === 1)
-    const pace = pacerOf(client, clock).chat({ id: 'another' }, cloudLimits)
-    expect(pace.readyAt('final')).toBe(clock.now() + 5000)
   })
 
   test('waits its turn, 6 s after the previous post', async () => {

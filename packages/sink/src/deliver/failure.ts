@@ -2,7 +2,7 @@ import type { Slot } from '../layout/slot.ts'
 import { isNewest, withChanged, withoutEntry } from '../ledger/change.ts'
 import { type FailedEntry, gone, type IntentEntry, type ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { PortError } from '../port/port.ts'
+import type { PortError } from '../port/port-error.ts'
 import type { Edit, Operation, Post, Remove } from './operation.ts'
 import { emptied, intentOf, isWorthAnotherTry, removed, withDoubt, withResult } from './transitions.ts'
 

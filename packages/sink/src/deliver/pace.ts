@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Budget, Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
+import { PortError } from '../port/port-error.ts'
 import type { Priority } from './operation.ts'
 
 /** Decides when calls may be made. One per platform client, shared by all its sinks. */
@@ -36,8 +37,10 @@ export interface ChatPace {
   enter(): (() => void) | undefined
   /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
   onFree(listener: () => void): void
-  /** The platform asked to pause. */
+  /** The platform asked for a pause. */
   freeze(forMs: number, scope: 'chat' | 'client'): void
+  /** When the pause that the platform asked for is over, in ms since the epoch; a past time means that there is none. */
+  pausedUntil(): number
   /** True the first time that this process asks for the topic: for things that a chat is shown only once. */
   isFirst(topic: string): boolean
 }
@@ -137,6 +140,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const frozen = scope === 'client' ? client : calls
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
       },
+      pausedUntil: () => Math.max(calls.frozenUntil, client.frozenUntil),
       isFirst: (topic) => !calls.told.has(topic) && calls.told.add(topic).has(topic),
     }
   }
@@ -165,6 +169,22 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
     return at
   }
+}
+
+/** Makes a call. If the platform limits its rate, all calls of the chat, or of the client, wait as long as it says. */
+export async function heeding<T>(pace: ChatPace, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    heed(pace, error)
+    throw error
+  }
+}
+
+/** Makes the chat, or the client, wait after a failure that is a rate limit. */
+export function heed(pace: ChatPace, error: unknown): void {
+  if (!(error instanceof PortError) || error.retryAfterMs === undefined) return
+  pace.freeze(error.retryAfterMs, error.scope)
 }
 
 const pacers = new WeakMap<object, Pacer>()

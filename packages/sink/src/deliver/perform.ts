@@ -2,15 +2,8 @@ import { safeFileName } from '../file-name.ts'
 import { openStream, refOf } from '../ledger/entry.ts'
 import { doneKey, firstAnswerMessage } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import {
-  type AppendStream,
-  type ChannelPort,
-  type Chat,
-  type EditOptions,
-  type MessageRef,
-  PortError,
-  type Render,
-} from '../port/port.ts'
+import type { AppendStream, ChannelPort, Chat, EditOptions, MessageRef, Render } from '../port/port.ts'
+import { PortError } from '../port/port-error.ts'
 import type { Words } from '../words.ts'
 import type { Edit, Operation, Post } from './operation.ts'
 import { isStreamed, pieceOf } from './streaming.ts'

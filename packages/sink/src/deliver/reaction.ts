@@ -32,7 +32,7 @@ export function createReaction({ port, chat, replyTo, pace, clock, signal }: Rea
     isSetting = true
     while (wanted !== shown && !signal.aborted) {
       shown = wanted
-      await waitForTurn(pace, clock, react, signal).catch(() => {
+      await waitForTurn(pace, clock, react, { signal }).catch(() => {
         // The reply shows the same anyway.
       })
     }

@@ -1,10 +1,11 @@
 import type { Clock } from '@reply/core'
 import type { Policy } from '../config.ts'
+import { backOffMs } from '../pause.ts'
 import type { Limits } from '../port/limits.ts'
-import type { PortError } from '../port/port.ts'
+import type { PortError } from '../port/port-error.ts'
 import type { Mode } from '../view/view.ts'
 import type { Operation } from './operation.ts'
-import type { ChatPace } from './pace.ts'
+import { type ChatPace, heed } from './pace.ts'
 
 export interface ScheduleOptions {
   readonly pace: ChatPace
@@ -23,9 +24,6 @@ export interface Schedule {
   succeeded(): void
   failed(error: PortError): void
 }
-
-/** Back-off after a call without an answer. */
-const backOff = { minMs: 1000, maxMs: 60_000 }
 
 /** Minimum time between appended texts, in ms. */
 const appendMs = 1000
@@ -61,9 +59,9 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
 
   function failed(error: PortError): void {
     writtenAt = clock.now()
-    if (error.type === 'rate-limited') pace.freeze(error.retryAfterMs ?? backOff.minMs, error.scope)
+    heed(pace, error)
     if (error.type !== 'unreachable' && error.type !== 'ambiguous') return
-    retryAt = clock.now() + Math.min(backOff.maxMs, backOff.minMs * 2 ** failures)
+    retryAt = clock.now() + backOffMs(failures)
     failures += 1
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { ChannelPort, Chat } from '../port/port.ts'
-import type { ChatPace } from './pace.ts'
+import { type ChatPace, heeding } from './pace.ts'
 
 export interface Typing {
   /** Shows or hides the typing notice, with the activity if given. Cheap to call repeatedly. */
@@ -56,7 +56,8 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
 
   function send(on: boolean): void {
     sent = { doing, at: clock.now() }
-    port.typing?.(on, { chat, signal, ...(on && doing !== undefined && { doing }) }).catch(() => {
+    const options = { chat, signal, ...(on && doing !== undefined && { doing }) }
+    heeding(pace, async () => await port.typing?.(on, options)).catch(() => {
       // The next message shows the progress anyway.
     })
   }

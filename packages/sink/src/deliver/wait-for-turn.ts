@@ -1,46 +1,79 @@
 import type { Clock } from '@reply/core'
-import type { ChatPace } from './pace.ts'
+import { pause } from '../pause.ts'
+import { PortError } from '../port/port-error.ts'
+import { type ChatPace, heeding } from './pace.ts'
+
+/** How long a call may wait for its turn. */
+export interface TurnLimits {
+  /** Gives up when it aborts. */
+  readonly signal?: AbortSignal | undefined
+  /** Gives up if the call can't be made by then, in ms since the epoch. Default: never. */
+  readonly until?: number | undefined
+  /** Names the call in the error if it gives up. */
+  readonly what?: string | undefined
+}
 
 /**
- * Makes a call outside the sinks when it is its turn in that chat, with the priority of an ask. Rejects if the signal
- * aborts before that.
+ * Makes a call outside the sinks when it is its turn in that chat, with the priority of an ask. Rejects with the
+ * signal's reason if it aborts before that, and with `refused` as soon as it is certain that the turn comes too late.
  */
 export async function waitForTurn<T>(
   pace: ChatPace,
   clock: Clock,
   call: () => Promise<T>,
-  signal?: AbortSignal,
+  limits: TurnLimits = {},
 ): Promise<T> {
+  const { signal, until = Number.POSITIVE_INFINITY } = limits
   const owner = {}
   for (;;) {
     signal?.throwIfAborted()
-    const waitMs = pace.readyAt('ask') - clock.now()
-    if (waitMs > 0) {
-      await pause(clock, waitMs, signal)
-      continue
-    }
+    if (await hasWaited(pace.readyAt('ask'), clock, limits)) continue
     // Enter only now, as entering counts as a call even if none follows.
     const leave = pace.isBehind(owner) ? undefined : pace.enter()
     if (!leave) {
-      await new Promise<void>((resolve) => pace.onFree(resolve))
+      if (clock.now() >= until) throw tooLate(limits)
+      await freed(pace, clock, until)
       continue
     }
     try {
-      return await call()
+      return await heeding(pace, call)
     } finally {
       leave()
     }
   }
 }
 
-function pause(clock: Clock, forMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stop()
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const stop = clock.after(forMs, done)
-    signal?.addEventListener('abort', done)
-  })
+/**
+ * Makes a call that is not a message of the chat: it only waits while the platform has asked for a pause. Rejects as
+ * `waitForTurn` does.
+ */
+export async function waitForPause<T>(
+  pace: ChatPace,
+  clock: Clock,
+  call: () => Promise<T>,
+  limits: TurnLimits = {},
+): Promise<T> {
+  while (await hasWaited(pace.pausedUntil(), clock, limits)) limits.signal?.throwIfAborted()
+  return await heeding(pace, call)
+}
+
+/** False if nothing has to be waited for. */
+async function hasWaited(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
+  const { signal, until = Number.POSITIVE_INFINITY } = limits
+  const waitMs = at - clock.now()
+  if (waitMs <= 0) return false
+  if (at > until) throw tooLate(limits)
+  await pause(clock, waitMs, signal)
+  return true
+}
+
+/** Resolves when another call is over, or at that time. */
+async function freed(pace: ChatPace, clock: Clock, until: number): Promise<void> {
+  const free = new AbortController()
+  const freeing = new Promise<void>((resolve) => pace.onFree(resolve)).then(() => free.abort())
+  await (until === Number.POSITIVE_INFINITY ? freeing : pause(clock, until - clock.now(), free.signal))
+}
+
+function tooLate({ what = 'a call' }: TurnLimits): PortError {
+  return new PortError('refused', `${what}: dropped, because the chat takes no call before it is too late.`)
 }

@@ -1,46 +1,109 @@
 import type { Clock } from '@reply/core'
+import { pacerOf } from '../deliver/pace.ts'
+import type { Limits } from '../port/limits.ts'
+import type { ToPortError } from '../port/network.ts'
+import type { Chat } from '../port/port.ts'
+import { createRecent } from '../recent.ts'
 import type { Answering, Inbound } from './inbound.ts'
+import { createOpenTasks } from './open-tasks.ts'
+import { sendAnswer } from './send-answer.ts'
 
-/** Who handles what people do, and how long that may take. */
-export interface InboundReceiverOptions {
+/** The platform, who handles what people do there, and how long that may take. */
+export interface InboundReceiverOptions<Failure extends Error> {
+  /** The platform's client. Answers share its rate limits with the sinks on it. */
+  readonly client: object
+  /** What the platform allows in a chat. */
+  readonly limitsOf: (chat: Chat) => Limits
+  /** The channel's mapping of failed calls. */
+  readonly toPortError: ToPortError
   /** The host's handler. A promise that it returns is awaited. */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** The host's handler failed. The inbound is not delivered again. */
-  readonly onFailure: (inbound: Inbound, cause: unknown) => void
-  /** Times the two limits below. */
+  /** Gets what the handler threw (`inbound`), and why an answer was not sent (`answer`). */
+  readonly onError: (error: Failure) => void
+  /** The class of the channel's errors. */
+  readonly Failure: new (
+    type: 'inbound' | 'answer',
+    message: string,
+    options?: ErrorOptions,
+  ) => Failure
+  /** Times the limits below. */
   readonly clock: Clock
   /** How long the host may take before the next inbound is delivered, in ms. Its handler keeps running. */
   readonly handleMs: number
-  /** How long a press can be answered, in ms. After that it is answered without text. */
+  /** How long a press can be answered by a notice, in ms. After that it is answered without text. */
   readonly pressMs: number
-  /** How many ids are remembered, to drop what the platform delivers twice. Default 1,000. */
-  readonly remembered?: number | undefined
+  /** The deadline of a call that answers, in ms. Default `callTimeoutMs`. */
+  readonly timeoutMs?: number | undefined
 }
 
-/**
- * Delivers an inbound to the host, once per id. Resolves when the handler is done or has taken `handleMs`. Never
- * rejects.
- */
-export type ReceiveInbound = (id: string, inbound: Inbound | undefined) => Promise<void>
+/** How a channel sends an answer. */
+export interface AnswerRoute {
+  /** Sends a text that is not empty. */
+  readonly say: (text: string, signal: AbortSignal) => Promise<unknown>
+  /** Sends an answer without text. Default: nothing is sent. */
+  readonly confirm?: ((signal: AbortSignal) => Promise<unknown>) | undefined
+  /**
+   * The answer is a message in the chat, which takes its turn and makes sense for a minute. Other answers are notices:
+   * they wait only while the platform has asked for a pause, and make sense for `pressMs` after the press.
+   */
+  readonly isMessage: boolean
+}
+
+/** Delivers what people do, and sends the answers to it. */
+export interface InboundReceiver {
+  /**
+   * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing.
+   * Resolves when the handler is done or has taken `handleMs`. Never rejects. Returns undefined for a repeat.
+   */
+  receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<void> | undefined
+  /** The `answer` of an inbound that has just arrived. */
+  answering(about: InboundPlace, route: AnswerRoute): Answering
+  /** Reports that an answer was not sent. */
+  failing(about: InboundPlace): (error: unknown) => void
+  /** Resolves when everything received so far is handled, at most `handleMs` each. */
+  rest(): Promise<void>
+}
+
+/** What an answer belongs to. */
+export interface InboundPlace {
+  /** The inbound's type. */
+  readonly type: string
+  /** The inbound's chat. */
+  readonly chat: Chat
+}
+
+/** How many ids are remembered, to drop what a platform delivers twice. */
+const remembered = 1000
+
+/** How long an answer that is a message may wait for its turn, in ms: a later one would only confuse. */
+const answerMs = 60_000
 
 /** Makes a receiver, which remembers the ids of the last inbounds. */
-export function createInboundReceiver(options: InboundReceiverOptions): ReceiveInbound {
-  const { onInbound, onFailure, clock, handleMs, pressMs, remembered = 1000 } = options
-  const seen = new Set<string>()
-  return async (id, inbound) => {
-    if (seen.has(id)) return
-    seen.add(id)
-    for (const oldest of [...seen].slice(0, -remembered)) seen.delete(oldest)
-    if (inbound) await atMost(handle(inbound))
+export function createInboundReceiver<Failure extends Error>(
+  options: InboundReceiverOptions<Failure>,
+): InboundReceiver {
+  const { client, limitsOf, toPortError, onInbound, onError, Failure, clock, handleMs, pressMs, timeoutMs } = options
+  const seen = createRecent<true>(remembered)
+  const open = createOpenTasks()
+  return { receive, answering, failing, rest: open.rest }
+
+  function receive(...[id, make]: Parameters<InboundReceiver['receive']>): Promise<void> | undefined {
+    if (seen.has(id)) return undefined
+    seen.set(id, true)
+    return open.add(atMost(deliver(make)))
   }
 
-  async function handle(inbound: Inbound): Promise<void> {
+  async function deliver(make: Parameters<InboundReceiver['receive']>[1]): Promise<void> {
+    const inbound = await make()
+    if (!inbound) return
     const answer = inbound.type === 'press' ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
       await onInbound(inbound)
     } catch (cause) {
-      onFailure(inbound, cause)
+      const { type, chat } = inbound
+      const words = cause instanceof Error ? cause.message : String(cause)
+      onError(new Failure('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
     } finally {
       stop()
       await answer()
@@ -56,6 +119,28 @@ export function createInboundReceiver(options: InboundReceiverOptions): ReceiveI
     await Promise.race([handled, passed])
     stop()
   }
+
+  function answering(about: InboundPlace, { say, confirm, isMessage }: AnswerRoute): Answering {
+    const arrivedAt = clock.now()
+    const pace = pacerOf(client, clock).chat(about.chat, limitsOf(about.chat))
+    return answerOnce(async (text) => {
+      const make = text ? (signal: AbortSignal) => say(text, signal) : confirm
+      const until = isMessage ? clock.now() + answerMs : arrivedAt + pressMs
+      const call = { what: whatOf(about), timeoutMs, clock, toPortError }
+      if (make) await sendAnswer(make, { ...call, pace, isMessage, until })
+    }, failing(about))
+  }
+
+  function failing(about: InboundPlace): (error: unknown) => void {
+    return (error) => {
+      const cause = toPortError(error, whatOf(about))
+      onError(new Failure('answer', cause.message, { cause }))
+    }
+  }
+}
+
+function whatOf({ type, chat }: InboundPlace): string {
+  return `answering a ${type} in chat ${chat.id}`
 }
 
 /** Only the first call counts, and its failure is reported. */

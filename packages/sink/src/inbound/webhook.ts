@@ -79,3 +79,19 @@ export function createWebhook({ refuse, take: accept, maxBytes }: WebhookOptions
     return await take({ method, url, headers, body: Buffer.concat(chunks) })
   }
 }
+
+/** A channel's two ways to its webhook. Without one, both throw what `missing` returns. */
+export function webhookRoutes(
+  webhook: Webhook | undefined,
+  missing: () => Error,
+): { readonly webhook: Webhook['take']; readonly listener: Webhook['listener'] } {
+  return {
+    webhook: async (request) => await secured().take(request),
+    listener: (request, response) => secured().listener(request, response),
+  }
+
+  function secured(): Webhook {
+    if (webhook) return webhook
+    throw missing()
+  }
+}

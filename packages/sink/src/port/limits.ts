@@ -1,3 +1,5 @@
+import { PortError } from './port-error.ts'
+
 /**
  * What a platform allows. Each channel has one in its `limits.ts`, with the source of each number. Hosts with better
  * measurements can pass their own.
@@ -60,4 +62,10 @@ export interface ButtonLimits {
   readonly data: number
   /** How long a message with buttons may be, in the unit that `Render` measures. Default: `Limits.maxLength`. */
   readonly maxLength?: number | undefined
+}
+
+/** Throws `too-long` for more than `most` UTF-16 units: the sink then posts shorter pieces. */
+export function requireLength(text: string, most: number): void {
+  const { length } = text
+  if (length > most) throw new PortError('too-long', `${length} UTF-16 units are too many; the maximum is ${most}.`)
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Limits } from '../port/limits.ts'
-import type { PortErrorType } from '../port/port.ts'
+import type { PortErrorType } from '../port/port-error.ts'
 
 /** A fault of one call. Calls of all verbs but typing are counted, from 1. */
 export interface FakeFault {

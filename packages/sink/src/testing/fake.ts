@@ -1,18 +1,17 @@
-import {
-  type AppendStream,
-  type Attachment,
-  type Bubble,
-  type ChannelPort,
-  type Chat,
-  type MessageRef,
-  PortError,
-  type PortErrorType,
-  type PostOptions,
-  type PreviewStream,
-  type Render,
-  type StreamPiece,
-  type Task,
+import type {
+  AppendStream,
+  Attachment,
+  Bubble,
+  ChannelPort,
+  Chat,
+  MessageRef,
+  PostOptions,
+  PreviewStream,
+  Render,
+  StreamPiece,
+  Task,
 } from '../port/port.ts'
+import { PortError, type PortErrorType } from '../port/port-error.ts'
 import { type FakeFault, type FakeOptions, fakeLimits } from './fake-options.ts'
 
 /** A message as a person sees it. */

@@ -1,8 +1,7 @@
-import type { Form } from '@reply/sink/channel'
+import { type Form, jsonOf } from '@reply/sink/channel'
 import * as z from 'zod'
 import type { FormPlace, FormState } from '../form.ts'
 import { fields } from '../form.ts'
-import { readJson } from './json.ts'
 
 const question = z.object({
   h: z.string(),
@@ -27,7 +26,7 @@ export interface ReadForm {
 
 /** Returns undefined if `writeForm` did not write the value. */
 export function readForm(value: string): ReadForm | undefined {
-  const { data } = schema.safeParse(readJson(value))
+  const { data } = schema.safeParse(jsonOf(value))
   if (!data) return undefined
   const questions = data.q?.map(({ h, q, o, m, c }) => ({
     ...{ header: h, question: q, multiple: m === 1, custom: c === 1 },
@@ -38,7 +37,7 @@ export function readForm(value: string): ReadForm | undefined {
 
 /** Reads a dialog's `private_metadata`. */
 export function readMetadata(value: string): (ReadForm & { readonly place: FormPlace }) | undefined {
-  const { data } = metadata.safeParse(readJson(value))
+  const { data } = metadata.safeParse(jsonOf(value))
   const read = data && readForm(data.f)
   return read && { ...read, place: { ...data.p, thread: data.p.thread } }
 }

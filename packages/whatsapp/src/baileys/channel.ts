@@ -1,25 +1,12 @@
 import type { Inbound, Sink } from '@reply/sink'
-import { placeOf, type SinkPlace, safeOnError, systemClock } from '@reply/sink/channel'
+import { type ChannelOptions, placeOf, type SinkPlace, safeOnError, systemClock } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
 import { connectionOf } from './connection.ts'
 import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 
-/** The sink's options, and the inbound handler. */
-export interface BaileysChannelOptions extends Omit<BaileysSinkOptions, 'socket' | 'jid' | 'replyTo' | 'onError'> {
-  /**
-   * Called for each message of a person, in order and once. It may take any time, and may wait for a person's next
-   * message: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
-   */
-  readonly onInbound: (inbound: Inbound) => unknown
-  /**
-   * Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp refused after
-   * sending. Default: errors are dropped.
-   */
-  readonly onError?: ((error: Error) => void) | undefined
-  /** How long the next message waits for `onInbound`, in ms. Default 5,000. */
-  readonly handleMs?: number | undefined
-}
+/** Both directions. `onError` also gets the messages that WhatsApp refused after sending. */
+export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'words'> {}
 
 /**
  * Both directions over the current socket: sinks for the agent's replies, inbound for what people write. Sinks survive
@@ -59,15 +46,8 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
-    const { policy, words, mayAnswer, store } = options
     return baileysSink({
-      policy,
-      words,
-      mayAnswer,
-      answerers,
-      store,
-      onError,
-      clock,
+      ...{ ...options, answerers, onError, clock },
       socket: source,
       jid: chat.id,
       replyTo: replyTo?.id,

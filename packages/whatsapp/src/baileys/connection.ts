@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Chat } from '@reply/sink'
-import { PortError } from '@reply/sink/channel'
+import { createRecent, PortError } from '@reply/sink/channel'
 import type { BaileysAck, BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
 import { createIdentities, type Identities, isPerson } from './identity.ts'
 import { toRevoked } from './inbound.ts'
@@ -46,9 +46,9 @@ export function connectionOf(source: BaileysSource): BaileysConnection {
 }
 
 function createConnection(source: BaileysSource): BaileysConnection {
-  const known = new Map<string, { readonly message: BaileysQuoted; readonly at: number }>()
-  const gone = new Set<string>()
-  const acks = new Map<string, number | undefined>()
+  const known = createRecent<{ readonly message: BaileysQuoted; readonly at: number }>(most)
+  const gone = createRecent<true>(most)
+  const acks = createRecent<number | undefined>(most)
   const waiting = new Map<string, (at: number | undefined) => void>()
   let current: BaileysSocket | undefined
   const now = (): BaileysSocket | undefined => (typeof source === 'function' ? source() : source)
@@ -84,7 +84,6 @@ function createConnection(source: BaileysSource): BaileysConnection {
     const at = seconds > 0 ? seconds * 1000 : undefined
     waiting.get(id)?.(at)
     acks.set(id, at)
-    for (const oldest of [...acks.keys()].slice(0, -most)) acks.delete(oldest)
   }
 
   /** The acknowledgement may arrive before the sending call resolves. */
@@ -104,15 +103,13 @@ function createConnection(source: BaileysSource): BaileysConnection {
   function receive(updates: BaileysEvents['messages.update']): void {
     for (const update of updates) {
       const id = toRevoked(update)
-      if (id !== undefined) gone.add(id)
+      if (id !== undefined) gone.set(id, true)
     }
-    for (const oldest of [...gone].slice(0, -most)) gone.delete(oldest)
   }
 
   function remember(ref: string, message: BaileysQuoted, at: number): void {
     // An edit keeps the original time.
     known.set(ref, { message, at: known.get(ref)?.at ?? at })
-    for (const oldest of [...known.keys()].slice(0, -most)) known.delete(oldest)
   }
 }
 

@@ -1,5 +1,4 @@
-import { PortError, type PortErrorType } from '@reply/sink/channel'
-import { isBeforeSending, networkCodeOf } from '../network.ts'
+import { createToPortError, type PortErrorType, type ToPortError, typeOfNetworkError } from '@reply/sink/channel'
 
 /** Status codes of Baileys' Boom errors: HTTP's, or its own `DisconnectReason`. */
 const types: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorType>([
@@ -21,20 +20,14 @@ const types: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorType>
 const retryAfterMs = 30_000
 
 /** Maps a failed call to the sink's error. */
-export function toBaileysPortError(error: unknown, call: string): PortError {
-  if (error instanceof PortError) return error
+export const toBaileysPortError: ToPortError = createToPortError('WhatsApp', (error) => {
   const words = error instanceof Error ? error.message : String(error)
   const status = statusOf(error)
-  const message = `${call}: ${[status, words].filter((one) => one !== undefined).join(' ')}`
-  if (status === 401)
-    return new PortError('refused', `${message}. This device was logged out: link it again with a new login.`, {
-      cause: error,
-    })
-  const type = status === undefined ? undefined : types.get(status)
-  if (type === 'rate-limited') return new PortError(type, message, { cause: error, retryAfterMs, scope: 'client' })
-  if (type) return new PortError(type, message, { cause: error })
-  return new PortError(isBeforeSending(networkCodeOf(error)) ? 'unreachable' : 'ambiguous', message, { cause: error })
-}
+  const cure = status === 401 ? '. This device was logged out: link it again with a new login.' : ''
+  const says = `${status === undefined ? '' : `${status} `}${words}${cure}`
+  const type = types.get(status ?? 0) ?? typeOfNetworkError(error)
+  return { type, says, cause: error, retryAfterMs, scope: 'client' }
+})
 
 function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('output' in error)) return undefined

@@ -1,3 +1,4 @@
+import { createRecent } from '@reply/sink/channel'
 import type { BaileysSocket } from './api.ts'
 
 /**
@@ -14,25 +15,19 @@ export interface Identities {
 const most = 1000
 
 export function createIdentities(socket: () => BaileysSocket | undefined): Identities {
-  const numbers = new Map<string, string>()
+  const numbers = createRecent<string>(most)
   return {
     personOf: async (jid, alt) => {
       const [id, other] = [withoutDevice(jid), alt === undefined ? undefined : withoutDevice(alt)]
       if (!isLid(id)) {
-        if (other !== undefined && isLid(other) && isNumber(id)) remember(other, id)
+        if (other !== undefined && isLid(other) && isNumber(id)) numbers.set(other, id)
         return id
       }
-      if (other !== undefined && isNumber(other)) remember(id, other)
+      if (other !== undefined && isNumber(other)) numbers.set(id, other)
       const known = numbers.get(id) ?? (await lookUp(id))
-      if (known !== undefined) remember(id, known)
+      if (known !== undefined) numbers.set(id, known)
       return known ?? id
     },
-  }
-
-  function remember(lid: string, number: string): void {
-    numbers.delete(lid)
-    numbers.set(lid, number)
-    for (const oldest of [...numbers.keys()].slice(0, -most)) numbers.delete(oldest)
   }
 
   /** Asks the login, which may fail on a closed socket. */

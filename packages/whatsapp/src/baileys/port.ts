@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import type { ChannelPort, MessageRef } from '@reply/sink'
-import { type Attachment, type Bubble, PortError, type PostOptions, systemClock } from '@reply/sink/channel'
+import {
+  type Attachment,
+  type Bubble,
+  callPlatform,
+  PortError,
+  type PostOptions,
+  requireLength,
+  systemClock,
+} from '@reply/sink/channel'
 import { asWritten } from '../render.ts'
 import type { BaileysContent, BaileysQuoted, BaileysSource } from './api.ts'
-import { callSocket } from './call.ts'
 import { connectionOf, keyOf, quotableIn } from './connection.ts'
+import { toBaileysPortError } from './failure.ts'
 import { toTime } from './inbound.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
 
@@ -17,7 +25,7 @@ export interface BaileysPortOptions {
   readonly jid: string
   /** The prompt's ref: marked as read with the first typing indicator. Default: no message is. */
   readonly replyTo?: string | undefined
-  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 60,000. */
+  /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
@@ -25,7 +33,7 @@ export interface BaileysPortOptions {
 
 /** Platform adapter for one chat of a linked device. It never retries a call: the sink does. */
 export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
-  const { socket: source, jid, replyTo, timeoutMs = 60_000, clock = systemClock } = options
+  const { socket: source, jid, replyTo, timeoutMs, clock = systemClock } = options
   const connection = connectionOf(source)
   let isRead = replyTo === undefined
   return { limits: baileysLimits, post, edit, remove, typing, upload, react }
@@ -106,14 +114,20 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 
   async function call<T>(verb: string, make: () => Promise<T>): Promise<T> {
-    return await callSocket(make, { what: `${verb} in chat ${jid}`, timeoutMs, clock })
+    // A socket can't abort a call, so a timeout only stops waiting for it.
+    return await callPlatform(make, {
+      what: `${verb} in chat ${jid}`,
+      timeoutMs,
+      clock,
+      toPortError: toBaileysPortError,
+    })
   }
 }
 
 function textOf({ text, isPlain }: Bubble): string {
   const written = isPlain ? asWritten(text) : text
-  if (written.length <= textLength) return written
-  throw new PortError('too-long', `${written.length} UTF-16 units are too many; the maximum is ${textLength}.`)
+  requireLength(written, textLength)
+  return written
 }
 
 /** The same id for each retry of a post, because receivers ignore a known id. Has the form of Baileys' own ids. */

@@ -1,10 +1,9 @@
 import type { Clock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
-import { answerOnce, createInboundReceiver, PortError, pacerOf, waitForTurn } from '@reply/sink/channel'
+import { createInboundReceiver } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
-import { callSocket } from './call.ts'
 import { connectionOf, quotableIn } from './connection.ts'
 import { toBaileysPortError } from './failure.ts'
 import { type BaileysReceived, placed, toFailed, toReceived } from './inbound.ts'
@@ -26,15 +25,15 @@ export interface BaileysReceiver {
   rest(): Promise<void>
 }
 
-/** Call timeout of an answer, in ms. */
-const timeoutMs = 60_000
-
 /** Unused in practice: linked devices have no buttons. */
 const pressMs = 86_400_000
 
 export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysReceiver {
-  const { source, onInbound, onError, clock, handleMs } = options
-  const receive = createInboundReceiver({ onInbound, onFailure, clock, handleMs, pressMs })
+  const { source, onError, clock } = options
+  const { receive, answering } = createInboundReceiver({
+    ...{ ...options, client: source, toPortError: toBaileysPortError, Failure: WhatsAppError, pressMs },
+    limitsOf: () => baileysLimits,
+  })
   const connection = connectionOf(source)
   let last = Promise.resolve()
   return { upsert, update, rest: async () => await last }
@@ -44,7 +43,8 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
     if (type !== 'notify') return
     for (const message of messages) {
       const one = toReceived(message, own)
-      if (one) last = last.then(async () => await receive(one.id, one.received && (await inboundOf(one.received))))
+      if (one)
+        last = last.then(async () => await receive(one.id, async () => one.received && (await inboundOf(one.received))))
       else onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
     }
   }
@@ -63,32 +63,10 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
     const { quoted, ...received } = await placed(given, connection.identities)
     connection.remember(received.messageRef.id, quoted, clock.now())
     const { chat } = received
-    /** Waits for its turn: the chat has one rate budget. */
-    const say = async (text: string | undefined): Promise<void> => {
-      if (!text) return
-      const quoting = { quoted: quotableIn(chat.id, quoted) }
+    const say = async (text: string): Promise<unknown> => {
       const content = { text: clipped(asWritten(text), textLength), linkPreview: null }
-      const pace = pacerOf(source, clock).chat(chat, baileysLimits)
-      const about = { what: `answering a text in chat ${chat.id}`, timeoutMs, clock }
-      try {
-        await waitForTurn(pace, clock, () =>
-          callSocket(async () => await connection.socket().sendMessage(chat.id, content, quoting), about),
-        )
-      } catch (error) {
-        // The account's sinks share the budget, so they must wait too.
-        if (error instanceof PortError && error.retryAfterMs !== undefined) pace.freeze(error.retryAfterMs, error.scope)
-        throw error
-      }
+      return await connection.socket().sendMessage(chat.id, content, { quoted: quotableIn(chat.id, quoted) })
     }
-    const fail = (error: unknown): void => {
-      const cause = toBaileysPortError(error, `answering a text in chat ${chat.id}`)
-      onError(new WhatsAppError('answer', cause.message, { cause }))
-    }
-    return { ...received, answer: answerOnce(say, fail) }
-  }
-
-  function onFailure({ type, chat }: Inbound, cause: unknown): void {
-    const words = cause instanceof Error ? cause.message : String(cause)
-    onError(new WhatsAppError('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
+    return { ...received, answer: answering(received, { say, isMessage: true }) }
   }
 }

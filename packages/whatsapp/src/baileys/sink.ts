@@ -1,13 +1,4 @@
-import type { Clock } from '@reply/core'
-import {
-  createSink,
-  type LedgerStore,
-  type MayAnswer,
-  type Policy,
-  type Sink,
-  type SinkError,
-  type Words,
-} from '@reply/sink'
+import { type ChannelSinkOptions, createSink, type Sink, type Words } from '@reply/sink'
 import { pacerOf, systemClock } from '@reply/sink/channel'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSource } from './api.ts'
@@ -15,7 +6,7 @@ import { chatOf } from './connection.ts'
 import { createBaileysPort } from './port.ts'
 
 /** Options of `baileysSink`. */
-export interface BaileysSinkOptions {
+export interface BaileysSinkOptions extends ChannelSinkOptions {
   /**
    * A socket of `makeWASocket()`, or a function that returns the current one. Sinks on the same one share its rate
    * limits.
@@ -27,23 +18,8 @@ export interface BaileysSinkOptions {
    * The message to reply to, and to mark as read: its id, a slash and its author, as in an inbound's `messageRef.id`.
    */
   readonly replyTo?: string | undefined
-  /** How replies are shown. Fields left out have the defaults of `Policy`. */
-  readonly policy?: Partial<Policy> | undefined
   /** Default: English. Questions name the numbers that answer them. */
   readonly words?: Partial<Words> | undefined
-  /**
-   * Called for each press and each text that would answer. Only `true` lets the actor answer. Default: in a chat with
-   * one person that person may answer; in a group permissions can't be allowed.
-   */
-  readonly mayAnswer?: MayAnswer | undefined
-  /** Ids of the only users who may answer. `mayAnswer`, if given, must allow them as well. */
-  readonly answerers?: readonly string[] | undefined
-  /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
-  readonly store?: LedgerStore | undefined
-  /** Default: errors are dropped. */
-  readonly onError?: ((error: SinkError) => void) | undefined
-  /** The source of all times and timers. Default: the computer's clock. */
-  readonly clock?: Clock | undefined
 }
 
 /**
@@ -58,19 +34,14 @@ export const baileysWords: Partial<Words> = {
 
 /** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function baileysSink(options: BaileysSinkOptions): Sink {
-  const { socket, jid, replyTo, policy, words, store, onError, clock = systemClock } = options
+  const { socket, jid, replyTo, words, clock = systemClock } = options
   return createSink({
+    ...options,
     port: createBaileysPort({ socket, jid, replyTo, clock }),
     render: renderWhatsApp,
     chat: chatOf(jid),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer: pacerOf(socket, clock),
-    policy,
     words: { ...baileysWords, ...words },
-    mayAnswer: options.mayAnswer,
-    answerers: options.answerers,
-    store,
-    onError,
-    clock,
   })
 }

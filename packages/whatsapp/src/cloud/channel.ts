@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Inbound, Sink } from '@reply/sink'
 import {
+  type ChannelOptions,
+  createOpenTasks,
   placeOf,
   type SinkPlace,
   safeOnError,
@@ -10,28 +12,16 @@ import {
   type WebhookRequest,
 } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
-import { createCloudReceiver, type ReceiveCloud } from './receive.ts'
+import { createCloudReceiver } from './receive.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 import { createCloudWebhook } from './webhook.ts'
 
-/** The sink's options, the inbound handler, and the webhook's secrets. */
-export interface WhatsAppChannelOptions extends Omit<WhatsAppSinkOptions, 'to' | 'replyTo' | 'onError'> {
+/** Both directions, and the webhook's secrets. `onError` also gets the messages that WhatsApp could not deliver. */
+export interface WhatsAppChannelOptions extends ChannelOptions, Pick<WhatsAppSinkOptions, 'client' | 'policy'> {
   /** The app secret from the app's basic settings. Meta signs its requests with it. */
   readonly appSecret: string
   /** Any unguessable string of at least 8 characters: the Verify token entered in the webhook's settings. */
   readonly verifyToken: string
-  /**
-   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
-   * action: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
-   */
-  readonly onInbound: (inbound: Inbound) => unknown
-  /**
-   * Receives the errors that the channel and its sinks recovered from, and messages that WhatsApp could not deliver.
-   * Default: errors are dropped.
-   */
-  readonly onError?: ((error: Error) => void) | undefined
-  /** How long the next event waits for `onInbound`, in ms. Default 5,000. */
-  readonly handleMs?: number | undefined
   /**
    * Skips messages older than this, in ms: Meta redelivers for days. Default 24 h, because WhatsApp allows no answer
    * after that.
@@ -71,37 +61,27 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
   const { phoneNumberId } = client
-  const receive = createCloudReceiver({ client, onInbound, onError, clock, handleMs, maxAgeMs, timeoutMs: 30_000 })
-  const busy = new Set<Promise<void>>()
+  const receive = createCloudReceiver({ client, onInbound, onError, clock, handleMs, maxAgeMs })
+  const requests = createOpenTasks()
   let isStopped = false
   const secrets = { appSecret, verifyToken, phoneNumberId }
-  const webhook = createCloudWebhook({ ...secrets, receive: receiver, isStopped: () => isStopped, maxBytes })
+  const webhook = createCloudWebhook({
+    ...secrets,
+    receive: (events) => requests.add(receive(events)),
+    isStopped: () => isStopped,
+    maxBytes,
+  })
   return { sinkFor, webhook: webhook.take, listener: webhook.listener, stop }
-
-  async function receiver(events: Parameters<ReceiveCloud>[0]): Promise<void> {
-    const handled = receive(events)
-    busy.add(handled)
-    await handled
-    busy.delete(handled)
-  }
 
   async function stop(): Promise<void> {
     isStopped = true
-    await Promise.all(busy)
+    await requests.rest()
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
-    const { policy, words, mayAnswer, store } = options
     return whatsappSink({
-      client,
-      policy,
-      words,
-      mayAnswer,
-      answerers,
-      store,
-      onError,
-      clock,
+      ...{ ...options, answerers, onError, clock },
       to: chat.id,
       replyTo: replyTo?.id,
       ...more,

@@ -1,5 +1,4 @@
-import { PortError, type PortErrorType } from '@reply/sink/channel'
-import { isBeforeSending, networkCodeOf } from '../network.ts'
+import { createToPortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
 import { CloudError } from './api.ts'
 
 /** How the sink treats one of Meta's errors. https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes */
@@ -75,16 +74,13 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 const tooLong = /too long|length|at most|max(?:imum)?[^.]*char|exceed/i
 
 /** Maps a failed call to the sink's error. */
-export function toCloudPortError(error: unknown, call: string): PortError {
-  if (error instanceof PortError) return error
-  if (!(error instanceof CloudError)) return unanswered(error, call)
+export const toCloudPortError: ToPortError = createToPortError('the Cloud API', (error) => {
+  if (!(error instanceof CloudError)) return undefined
   const { code, status, details } = error
-  const meaning = meaningOf(error)
+  const { cure, ...meaning } = meaningOf(error)
   const said = [code ?? `HTTP ${status}`, error.message, details].filter((words) => words !== '').join(' ')
-  const message = [`${call}: ${said}`, meaning.cure].filter(Boolean).join('. ')
-  const { retryAfterMs, scope } = meaning
-  return new PortError(meaning.type, message, { cause: error, retryAfterMs, scope })
-}
+  return { ...meaning, says: [said, cure].filter(Boolean).join('. '), cause: error }
+})
 
 /** What to do about an error code from a webhook. Undefined for codes without advice. */
 export function cureOf(code: number): string | undefined {
@@ -94,19 +90,9 @@ export function cureOf(code: number): string | undefined {
 function meaningOf({ code, status, message, details }: CloudError): Meaning {
   const known = code === undefined ? undefined : meanings.get(code)
   if (known) return known
-  if (code !== undefined && status < 500) {
-    if (status === 429) return { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }
-    return { type: tooLong.test(`${message} ${details}`) ? 'too-long' : 'refused' }
-  }
-  // Accepted without a readable answer, or a gateway timeout, after which the server may still have acted.
-  if (status < 300 || status === 504) return { type: 'ambiguous' }
-  if (status === 429) return { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }
-  if (status === 413) return { type: 'too-long' }
-  return { type: status >= 500 ? 'unreachable' : 'refused' }
-}
-
-function unanswered(error: unknown, call: string): PortError {
-  const code = networkCodeOf(error)
-  if (isBeforeSending(code)) return new PortError('unreachable', `${call}: the Cloud API can't be reached (${code}).`)
-  return new PortError('ambiguous', `${call}: no readable response arrived${code ? ` (${code})` : ''}.`)
+  const type = typeOfStatus(status)
+  // Meta gives no time to wait.
+  if (type === 'rate-limited') return { type, retryAfterMs: 5000, scope: 'client' }
+  const isLength = code !== undefined && status < 500 && tooLong.test(`${message} ${details}`)
+  return { type: isLength ? 'too-long' : type }
 }

@@ -1,4 +1,5 @@
 import type { Actor, Inbound } from '@reply/sink'
+import { jsonOf } from '@reply/sink/channel'
 import * as z from 'zod'
 
 /** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
@@ -91,14 +92,6 @@ export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly 
       return known.metadata.phone_number_id === phoneNumberId ? eventsIn(known) : []
     }),
   )
-}
-
-function jsonOf(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch {
-    return undefined
-  }
 }
 
 function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof change>): readonly CloudEvent[] {

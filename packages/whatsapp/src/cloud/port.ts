@@ -1,6 +1,14 @@
 import type { Clock } from '@reply/core'
 import type { ChannelPort, MessageRef } from '@reply/sink'
-import { type Attachment, type Bubble, PortError, type PostOptions, systemClock } from '@reply/sink/channel'
+import {
+  type Attachment,
+  type Bubble,
+  callPlatform,
+  PortError,
+  type PostOptions,
+  requireLength,
+  systemClock,
+} from '@reply/sink/channel'
 import { asWritten, clipped } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
 import { toCloudPortError } from './failure.ts'
@@ -28,14 +36,13 @@ export interface CloudPortOptions {
  * decides that.
  */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
-  const { client, to, replyTo, listLabel = 'Answer …', timeoutMs = 30_000, clock = systemClock } = options
+  const { client, to, replyTo, listLabel = 'Answer …', timeoutMs, clock = systemClock } = options
   const port: ChannelPort = { limits: cloudLimits, post, upload, react }
   return replyTo === undefined ? port : { ...port, typing: (on) => typing(on, replyTo) }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const body = bubble.isPlain ? asWritten(bubble.text) : bubble.text
-    if (body.length > textLength)
-      throw new PortError('too-long', `${body.length} UTF-16 units are too many; the maximum is ${textLength}.`)
+    requireLength(body, textLength)
     const text: CloudMessage = { type: 'text', text: { body, preview_url: false } }
     const interactive = interactiveOf(body, bubble.buttons.flat(), { listLabel })
     if (!interactive) return await send('post', text, posting)
@@ -83,15 +90,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   }
 
   async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const abort = new AbortController()
-    const stop = clock.after(timeoutMs, () => abort.abort())
-    try {
-      return await make(abort.signal)
-    } catch (error) {
-      throw toCloudPortError(error, `${verb} to ${to}`)
-    } finally {
-      stop()
-    }
+    return await callPlatform(make, { what: `${verb} to ${to}`, timeoutMs, clock, toPortError: toCloudPortError })
   }
 }
 

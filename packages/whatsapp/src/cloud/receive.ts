@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
-import type { Inbound } from '@reply/sink'
-import { answerOnce, createInboundReceiver, pacerOf, waitForTurn } from '@reply/sink/channel'
+import type { Answering, Inbound } from '@reply/sink'
+import { createInboundReceiver, type InboundPlace } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
 import type { CloudClient } from './api.ts'
@@ -16,7 +16,6 @@ export interface CloudReceiverOptions {
   readonly clock: Clock
   readonly handleMs: number
   readonly maxAgeMs: number
-  readonly timeoutMs: number
 }
 
 /**
@@ -29,8 +28,11 @@ export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<void>
 const pressMs = 86_400_000
 
 export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud {
-  const { onInbound, onError, clock, handleMs, maxAgeMs } = options
-  const receive = createInboundReceiver({ onInbound, onFailure, clock, handleMs, pressMs })
+  const { client, onError, clock, maxAgeMs } = options
+  const { receive, answering } = createInboundReceiver({
+    ...{ ...options, toPortError: toCloudPortError, Failure: WhatsAppError, pressMs },
+    limitsOf: () => cloudLimits,
+  })
   return async (events) => {
     for (const event of events) await take(event)
   }
@@ -40,7 +42,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
       case 'message': {
         const ageMs = clock.now() - event.at
         if (!event.received || ageMs <= maxAgeMs)
-          return await receive(event.id, event.received && inboundOf(event.received, options))
+          return await receive(event.id, () => event.received && inboundOf(event.received))
         return onError(
           new WhatsAppError(
             'stale',
@@ -64,42 +66,19 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
     }
   }
 
-  function onFailure({ type, chat }: Inbound, cause: unknown): void {
-    const words = cause instanceof Error ? cause.message : String(cause)
-    onError(new WhatsAppError('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
+  /** A press is a message as well, so its answer is a message that replies to it. */
+  function inboundOf(received: CloudReceived): Inbound {
+    if (received.type === 'text') return { ...received, answer: replying(received, received.messageRef.id) }
+    const { said, ...press } = received
+    return { ...press, answer: replying(press, said) }
   }
-}
 
-function inboundOf(received: CloudReceived, options: CloudReceiverOptions): Inbound {
-  const { chat, type } = received
-  if (received.type === 'text')
-    return { ...received, answer: answerOnce((text) => say(received.messageRef.id, text), fail) }
-  const { said, ...press } = received
-  return { ...press, answer: answerOnce((text) => say(said, text), fail) }
-
-  /** Waits for its turn: the chat has one rate budget. */
-  async function say(messageId: string, text: string | undefined): Promise<void> {
-    if (!text) return
-    const { client, clock, timeoutMs } = options
-    const body = clipped(asWritten(text), textLength)
-    const message = { ...recipientOf(chat.id), context: { message_id: messageId }, type: 'text', text: { body } }
-    const pace = pacerOf(client, clock).chat(chat, cloudLimits)
-    try {
-      await waitForTurn(pace, clock, async () => {
-        const abort = new AbortController()
-        const stop = clock.after(timeoutMs, () => abort.abort())
-        await client.messages(message, abort.signal).finally(stop)
-      })
-    } catch (error) {
-      const { type: kind, retryAfterMs, scope } = toCloudPortError(error, 'answer')
-      // The chat's sinks share the budget, so they must wait too.
-      if (kind === 'rate-limited' && retryAfterMs !== undefined) pace.freeze(retryAfterMs, scope)
-      throw error
+  function replying(about: InboundPlace, message_id: string): Answering {
+    const say = async (text: string, signal: AbortSignal): Promise<unknown> => {
+      const body = clipped(asWritten(text), textLength)
+      const message = { ...recipientOf(about.chat.id), context: { message_id }, type: 'text', text: { body } }
+      return await client.messages(message, signal)
     }
-  }
-
-  function fail(error: unknown): void {
-    const cause = toCloudPortError(error, `answering a ${type} in chat ${chat.id}`)
-    options.onError(new WhatsAppError('answer', cause.message, { cause }))
+    return answering(about, { say, isMessage: true })
   }
 }

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@reply/core'
-import { type Bubble, type ChannelPort, type Chat, type MessageRef, PortError, type Render } from '../../port/port.ts'
+import type { Bubble, ChannelPort, Chat, MessageRef, Render } from '../../port/port.ts'
+import { PortError } from '../../port/port-error.ts'
 
 /** A message as a person in the chat sees it. */
 export interface SeenMessage {

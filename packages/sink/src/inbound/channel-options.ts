@@ -1,0 +1,15 @@
+import type { ChannelSinkOptions } from '../sink.ts'
+import type { Inbound } from './inbound.ts'
+
+/** What the options of all channels have in common: both directions, and the defaults of the channel's sinks. */
+export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'answerers'> {
+  /**
+   * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
+   * action: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
+   */
+  readonly onInbound: (inbound: Inbound) => unknown
+  /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
+  readonly onError?: ((error: Error) => void) | undefined
+  /** How long the next action, and `stop`, wait for `onInbound`, in ms. Default 5,000. */
+  readonly handleMs?: number | undefined
+}

@@ -1,0 +1,76 @@
+import { PortError, type PortErrorOptions, type PortErrorType } from './port-error.ts'
+
+/** Errors before a connection was made: the call can't have had an effect. */
+const beforeSending: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+])
+
+/** How clients name the error that theirs wraps: the standard, grammY, and Slack's client. */
+const wrapped = ['cause', 'error', 'original'] as const
+
+/** A platform's error response, as the sink understands it. */
+export interface Refusal extends PortErrorOptions {
+  /** What the error means for the call. */
+  readonly type: PortErrorType
+  /** What the platform said, for the message. Must not contain a secret. */
+  readonly says: string
+}
+
+/** Maps a failed call to the sink's error. `call` names the call and its place, as in "post in chat 7". */
+export type ToPortError = (error: unknown, call: string) => PortError
+
+/**
+ * Makes a channel's mapping of failed calls. `refusalOf` reads the platform's own errors; undefined means that no
+ * readable response came. The error then tells by the network error's code whether the call was sent, and it has no
+ * cause: network errors often contain the URL, and with it the token.
+ */
+export function createToPortError(platform: string, refusalOf: (error: unknown) => Refusal | undefined): ToPortError {
+  return (error, call) => {
+    if (error instanceof PortError) return error
+    const refusal = refusalOf(error)
+    if (refusal) return new PortError(refusal.type, `${call}: ${refusal.says}`, refusal)
+    const code = networkCodeOf(error)
+    const type = typeOfNetworkError(error)
+    const says = type === 'unreachable' ? `${platform} can't be reached` : 'no readable response arrived'
+    return new PortError(type, `${call}: ${says}${code === undefined ? '' : ` (${code})`}.`)
+  }
+}
+
+/** `unreachable` if the call was certainly not sent, else `ambiguous`. */
+export function typeOfNetworkError(error: unknown): 'unreachable' | 'ambiguous' {
+  return beforeSending.has(networkCodeOf(error) ?? '') ? 'unreachable' : 'ambiguous'
+}
+
+/** The code of a network error, such as `ECONNREFUSED`, searched down the chain of wrapped errors. */
+export function networkCodeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 6; depth++) {
+    const layer: object = at
+    // Clients have codes of their own in small letters, such as `slack_webapi_request_error`.
+    if ('code' in layer && typeof layer.code === 'string' && /^[A-Z][A-Z\d_]+$/.test(layer.code)) return layer.code
+    at = wrapped.map((name): unknown => Reflect.get(layer, name)).find((inner) => inner !== undefined)
+  }
+  return undefined
+}
+
+/** What an HTTP status means where the platform's own words don't say more. */
+export function typeOfStatus(status: number): PortErrorType {
+  // Accepted, but without a readable answer.
+  if (status < 300) return 'ambiguous'
+  if (status === 413) return 'too-long'
+  if (status === 429) return 'rate-limited'
+  // The gateway timed out; the server may still have acted.
+  if (status === 504) return 'ambiguous'
+  return status >= 500 ? 'unreachable' : 'refused'
+}

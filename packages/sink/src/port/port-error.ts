@@ -1,0 +1,58 @@
+/**
+ * Why a call failed:
+ * - `rate-limited`: nothing was done; retry after `retryAfterMs`, in the scope named.
+ * - `refused`: nothing was done, and a retry will not help: not permitted, or an invalid call.
+ * - `unreachable`: nothing was done; the same call may work later.
+ * - `gone`: the message, or for a post the chat, no longer exists.
+ * - `fixed`: the message exists but can no longer be edited.
+ * - `too-long`: nothing was done; shorter pieces may work.
+ * - `unparsable`: nothing was done; the text without markup may work.
+ * - `ambiguous`: unknown whether it was done.
+ */
+export type PortErrorType =
+  | 'rate-limited'
+  | 'refused'
+  | 'unreachable'
+  | 'gone'
+  | 'fixed'
+  | 'too-long'
+  | 'unparsable'
+  | 'ambiguous'
+
+/** The wait after a rate limit whose platform names none, in ms. */
+const leastWaitMs = 1000
+
+/** When and what to try again after a failure. */
+export interface PortErrorOptions extends ErrorOptions {
+  /** With `rate-limited`: how long to wait, in ms. Default, also for 0: 1,000. */
+  readonly retryAfterMs?: number | undefined
+  /** What has to wait until then. Default `chat`. */
+  readonly scope?: 'chat' | 'client' | undefined
+}
+
+/** A failed port call. Its message never contains a token. */
+export class PortError extends Error {
+  override readonly name = 'PortError'
+  /** Decides how the sink handles the failure. */
+  readonly type: PortErrorType
+  /** When to try again, in ms from now. Always set for `rate-limited`. */
+  readonly retryAfterMs: number | undefined
+  /** What has to wait until then: this chat, or all chats of the client. */
+  readonly scope: 'chat' | 'client'
+
+  constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {
+    super(message, options)
+    this.type = type
+    this.retryAfterMs = type === 'rate-limited' ? options.retryAfterMs || leastWaitMs : undefined
+    this.scope = options.scope ?? 'chat'
+  }
+}
+
+/** What removing a message does that is already gone: it succeeds. */
+export async function unlessGone(removal: Promise<unknown>): Promise<void> {
+  try {
+    await removal
+  } catch (error) {
+    if (!(error instanceof PortError) || error.type !== 'gone') throw error
+  }
+}

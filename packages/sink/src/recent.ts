@@ -1,0 +1,24 @@
+/** A map with a bound: a new key takes the place of the oldest. */
+export interface Recent<V> {
+  /** Whether the key is still known. */
+  has(key: string): boolean
+  /** The key's value. Reading does not make it newer. */
+  get(key: string): V | undefined
+  /** Sets the key's value, and makes the key the newest. */
+  set(key: string, value: V): void
+}
+
+/** Remembers the newest keys. A host may run for years, so what it keeps has a bound. */
+export function createRecent<V>(most: number): Recent<V> {
+  const known = new Map<string, V>()
+  return {
+    has: (key) => known.has(key),
+    get: (key) => known.get(key),
+    set: (key, value) => {
+      known.delete(key)
+      known.set(key, value)
+      const [oldest] = known.keys()
+      if (oldest !== undefined && known.size > most) known.delete(oldest)
+    },
+  }
+}

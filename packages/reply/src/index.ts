@@ -78,6 +78,7 @@ export {
   answerOf,
   currentActivity,
   isShownText,
+  outputOf,
   partsOf,
   pendingAsks,
   reasoningOf,

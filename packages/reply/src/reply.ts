@@ -142,6 +142,8 @@ export interface Message {
   readonly tokens?: Tokens | undefined
   /** In the provider's currency unit, USD for all known ones. */
   readonly cost?: number | undefined
+  /** The value that the prompt's `format` asked for, parsed. Absent if the step gave none. */
+  readonly output?: unknown
   /**
    * In the server's order as far as known, else by arrival. From 1,024 parts on, the array is built on first read and
    * then cached: reading it on every event costs a copy per event. `console.log` and `util.inspect` then show it as

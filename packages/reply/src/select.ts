@@ -25,6 +25,11 @@ export function answerOf(reply: Reply): string {
   return ''
 }
 
+/** The value that the prompt's `format` asked for: of the last step that gave one. Undefined if there is none. */
+export function outputOf(reply: Reply): unknown {
+  return reply.messages.findLast((message) => message.output !== undefined)?.output
+}
+
 /** The model's reasoning, its parts joined with a blank line. Empty if there is none. */
 export function reasoningOf(reply: Reply): string {
   const parts = partsOf(reply).filter(

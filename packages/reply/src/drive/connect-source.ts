@@ -6,6 +6,7 @@ import { readUnseenInputs } from './asks/unseen-input.ts'
 import { guarded, guardedOnError } from './guard-callback.ts'
 import type { OpenCode } from './opencode.ts'
 import { type DriveOptions, toSettings } from './options.ts'
+import { createQueries } from './queries.ts'
 import { createAborting } from './run/abort.ts'
 import { createIdleCheck } from './run/idle-check.ts'
 import { createMessageIDs } from './run/message-id.ts'
@@ -87,7 +88,8 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
       return () => closedListeners.delete(listener)
     },
   }
-  return { ready: liveness.ready, prompt, command, watch: watching.watch, answer, reject, abort, close }
+  const queries = createQueries({ ...shared, sessions, directory })
+  return { ready: liveness.ready, prompt, command, watch: watching.watch, answer, reject, abort, close, ...queries }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourcePrompt(input)

@@ -1,13 +1,14 @@
 import type { Ask } from '../ask.ts'
 import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Answer } from './asks/check-answers.ts'
+import type { Queries } from './queries.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
 import type { RunOptions } from './run/run-options.ts'
 import type { StopTarget } from './run/stop-target.ts'
 import type { WatchOptions, WatchTarget } from './sync/watch.ts'
 
 /** A connection to one OpenCode server. It reconnects by itself until `close`. */
-export interface OpenCode {
+export interface OpenCode extends Queries {
   /**
    * Resolves when the stream is first up. Rejects if the first attempt finds no server or is refused, or if streams
    * keep breaking off for `connectTimeoutMs`. Retries continue either way.

@@ -36,7 +36,9 @@ export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
   if (isHollow(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'
   if (!isFinished(reply)) return by === 'rest' ? 'lost' : 'aborted'
-  return reply.finish === 'tool-calls' ? 'stopped' : 'completed'
+  // A structured value ends the run with the tool call that gives it.
+  const hasOutput = reply.messages.at(-1)?.output !== undefined
+  return reply.finish === 'tool-calls' && !hasOutput ? 'stopped' : 'completed'
 }
 
 /** Whether a retry completed the message without an event, so that only REST reported it. */

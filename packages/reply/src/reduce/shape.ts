@@ -92,6 +92,7 @@ export function withParts(message: Omit<Message, 'parts'>, parts: readonly Part[
     error: message.error,
     tokens: message.tokens,
     cost: message.cost,
+    output: message.output,
     parts,
     raw: message.raw,
   } satisfies Whole<Message>

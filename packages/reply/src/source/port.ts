@@ -179,6 +179,7 @@ export interface SessionRead {
 
 /** Pending asks. */
 export interface AskList {
+  /** Of all sessions that the list covers. */
   readonly asks: readonly Ask[]
   /** False if the server can't list all: then what the stream reported may be pending too. */
   readonly isWhole: boolean

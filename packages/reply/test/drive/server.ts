@@ -51,6 +51,7 @@ const scripts: Scripts = {
       [text('The child is done.')],
     ],
   },
+  structured: { steps: [[tool('StructuredOutput', { count: 3 })], [text('Counted.')]] },
   tool: { steps: [[tool('bash', { command: 'sleep 30', description: 'Sleep' })], [text('Slept.')]] },
 }
 
@@ -78,6 +79,7 @@ export async function openStage(
     // Git snapshots take most of a turn's time; no event depends on them.
     config: {
       extra: { snapshot: false },
+      command: { greet: { template: 'Greet $ARGUMENTS. [scenario:plain]', description: 'Greets' } },
       permission: { bash: { '*': 'allow', 'touch *': 'ask', ls: 'ask' } },
     },
     ...(options.version !== undefined && { version: options.version }),

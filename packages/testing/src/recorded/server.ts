@@ -1,6 +1,7 @@
 import { createFold, type Fold } from './fold.ts'
 import { type Frame, fieldsOf, framesOf, isRestart } from './frames.ts'
 import { type Asked, toAsked } from './request.ts'
+import { json, missing } from './response.ts'
 
 /** The recording to play, and how far REST is ahead of it. */
 export interface RecordedServerOptions {
@@ -193,18 +194,31 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   }
 
   function read(pathname: string): Response {
-    const [, first, id = '', rest] = pathname.split('/')
+    const [, first, id = '', rest, messageID] = pathname.split('/')
     if (pathname === '/global/health') return json({ healthy: true, version })
     if (pathname === '/session/status') return json(fold.statuses())
     if (pathname === '/question') return json(fold.questions())
     if (pathname === '/permission') return json(fold.permissions())
     if (pathname === '/config/providers') return json({ providers: [], default: {} })
-    if (pathname === '/session') return json(fold.sessions())
+    if (pathname === '/session' || pathname === '/experimental/session') return json(fold.sessions())
+    if (pathname === '/project') return json(projects())
     if (first !== 'session' || fold.session(id) === undefined) return missing(pathname)
     if (rest === undefined) return json(fold.session(id))
-    if (rest === 'message') return json(fold.messages(id))
+    if (rest === 'message' && messageID === undefined) return json(fold.messages(id))
+    if (rest === 'message') return oneMessage(id, messageID)
     if (rest === 'todo') return json(fold.todos(id))
     return rest === 'children' ? json(fold.children(id)) : missing(pathname)
+  }
+
+  function oneMessage(sessionID: string, messageID: string | undefined): Response {
+    const message = fold.messages(sessionID)?.find((stored) => fieldsOf(fieldsOf(stored).info).id === messageID)
+    return message === undefined ? missing(`/session/${sessionID}/message/${messageID}`) : json(message)
+  }
+
+  /** Each directory counts as a project. */
+  function projects(): readonly unknown[] {
+    const directories = new Set(fold.sessions().map((session) => fieldsOf(session).directory))
+    return [...directories].map((worktree) => ({ id: 'global', worktree }))
   }
 
   /** The recording continues unchanged; posts are only recorded. */
@@ -229,12 +243,4 @@ function beginsAnother(frame: Frame, fold: Fold): boolean {
   if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
   const { id, role } = fieldsOf(frame.properties.info)
   return frame.type === 'message.updated' && role === 'user' && !fold.knows(String(id))
-}
-
-function json(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } })
-}
-
-function missing(pathname: string): Response {
-  return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
 }

@@ -2,10 +2,10 @@ import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
-import { findReply } from '../../reduce/child.ts'
 import { isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import type { Engine } from '../store/engine.ts'
+import { endedBelow, isAtWork } from '../sync/newest-run.ts'
 import { type ReadEvent, type SessionReader, toReplyError } from '../sync/session-reader.ts'
 
 export interface IdleCheckOptions {
@@ -153,17 +153,4 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
   function stop(): void {
     for (const sessionID of [...cases.keys()]) forget(sessionID)
   }
-}
-
-function isAtWork(snapshot: SnapshotEvent): boolean {
-  return snapshot.status !== 'idle' || snapshot.children.some(isAtWork)
-}
-
-/** The sub-agents that are open here but idle according to REST, deepest first. */
-function endedBelow(reply: Reply, snapshots: readonly SnapshotEvent[]): string[] {
-  return snapshots.flatMap((snapshot) => {
-    const below = endedBelow(reply, snapshot.children)
-    const known = findReply(reply, snapshot.sessionID)
-    return known && known.phase !== 'settled' && !isAtWork(snapshot) ? [...below, snapshot.sessionID] : below
-  })
 }

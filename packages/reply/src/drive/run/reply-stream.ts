@@ -3,8 +3,10 @@ import { diff } from '../../diff.ts'
 import { emptyReply } from '../../reduce/shape.ts'
 import type { Step } from '../../reduce.ts'
 import type { Reply } from '../../reply.ts'
+import { outputOf } from '../../select.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { createChangeQueue } from './change-queue.ts'
+import { createTextPieces } from './text-pieces.ts'
 
 /**
  * One live reply. Reading it and waiting for it are independent: the reply continues without an iterator, and `break`
@@ -18,6 +20,17 @@ export interface ReplyStream extends AsyncIterable<Change> {
   readonly reply: Reply | undefined
   /** Whether the session was busy and the prompt joined the running reply. Undefined until that is known. */
   readonly joined: boolean | undefined
+  /**
+   * The answer's text in pieces, for those who want no more: joined, they are `textOf` of the reply, unless the server
+   * takes a text back; then its replacement follows after a blank line. Includes what was said before the first read.
+   * Ends with the reply.
+   */
+  readonly text: AsyncIterable<string>
+  /**
+   * The value that `PromptInput.format` asked for, parsed; undefined if the run gave none. Settles with `result`, and
+   * never rejects.
+   */
+  readonly output: Promise<unknown>
   /**
    * Ends the run, even one that others began and this prompt joined: see `OpenCode.abort`. Resolves with the settled
    * reply. Before the prompt was posted, it prevents the post. A `noReply` prompt that was posted stays, and nothing
@@ -60,6 +73,8 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     get joined() {
       return joined
     },
+    text: { [Symbol.asyncIterator]: iterateText },
+    output: result.then(outputOf),
     abort: async () => {
       await options.abort()
       return await result
@@ -108,6 +123,27 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
 
   function iterate(): AsyncIterableIterator<Change, undefined> {
     return iterateOver((change): change is Change => change !== undefined)
+  }
+
+  function iterateText(): AsyncIterableIterator<string, undefined> {
+    const pieceOf = createTextPieces()
+    const changes = filter(['partAdded', 'partChanged', 'partFinalized'])
+    const iterator: AsyncIterableIterator<string, undefined> = {
+      next: async () => {
+        for (;;) {
+          const { done, value } = await changes.next()
+          if (done) return { done: true, value: undefined }
+          const piece = pieceOf(value)
+          if (piece !== '') return { done: false, value: piece }
+        }
+      },
+      return: async () => {
+        await changes.return?.()
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    }
+    return iterator
   }
 
   function filter<T extends ChangeType>(types: readonly T[]): AsyncIterableIterator<ChangeOf<T>, undefined> {

@@ -2,12 +2,17 @@ import type { MessageRead, SessionInfo } from '../port.ts'
 import { toReadMessages, toReadSessions } from './decode/rest.ts'
 import type { ReadingOptions } from './reading.ts'
 
-/** A session's own time may be older than its latest message; so may its parent's. */
+/**
+ * A session's own time may be older than its latest message; so may its parent's. Servers before 1.2 order sessions by
+ * their creation, so all are read.
+ */
 export async function readNewestTime(
-  { rest, onError }: Pick<ReadingOptions, 'rest' | 'onError'>,
+  { rest, places, onError }: Pick<ReadingOptions, 'rest' | 'places' | 'onError'>,
   directory: string | undefined,
 ): Promise<number | undefined> {
-  const newest = newestOf(toReadSessions(await rest.newestSession(directory)))
+  const isOrdered = !(await places.keepsProjectsApart())
+  const listed = await (isOrdered ? rest.newestSession(directory) : rest.sessions(undefined, directory))
+  const newest = newestOf(toReadSessions(listed))
   const ids = [newest?.sessionID, newest?.parentID].filter((id) => id !== undefined)
   const home = newest?.directory ?? directory
   const read = ids.map((sessionID) => rest.newestMessage({ sessionID, directory: home }).catch(() => []))
@@ -16,7 +21,7 @@ export async function readNewestTime(
   return all.length === 0 ? undefined : Math.max(...all)
 }
 
-/** The most recently updated session. Old servers list all of them, in their own order. */
+/** The most recently updated session. */
 function newestOf(sessions: readonly SessionInfo[]): SessionInfo | undefined {
   return sessions.reduce<SessionInfo | undefined>(
     (newest, session) => ((session.updatedAt ?? 0) > (newest?.updatedAt ?? -1) ? session : newest),

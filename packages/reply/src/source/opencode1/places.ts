@@ -10,6 +10,8 @@ export interface Places {
   session(place: Place): Promise<SessionInfo>
   /** Lists the root sessions of all projects, as far as the server has them. */
   sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]>
+  /** Whether the server is one before 1.2, which keeps the sessions of each project apart. */
+  keepsProjectsApart(): Promise<boolean>
   /** The directory in the server's spelling. Rejects if the server doesn't answer. */
   spelled(directory: string): Promise<string>
 }
@@ -22,7 +24,7 @@ type PlacesRest = Pick<Rest, 'session' | 'path' | 'projects' | 'health' | 'sessi
  */
 export function createPlaces(rest: PlacesRest): Places {
   const spellings = new Map<string, string>()
-  return { session, sessionsEverywhere, spelled }
+  return { session, sessionsEverywhere, keepsProjectsApart, spelled }
 
   /** From 1.2 on, the id alone is enough, whatever the directory. */
   async function session(place: Place): Promise<SessionInfo> {

@@ -54,6 +54,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     /** Of all projects at once. Servers from 1.2 on have this route as experimental. */
     sessionsEverywhere: (since: number | undefined) =>
       call('GET /experimental/session', client.experimental.session.list(roots(since))),
+    /** The one that was updated last; before 1.2 the one that was created last. */
     newestSession: (directory: string | undefined) =>
       call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
     newestMessage: (place: Place) =>

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@reply/core'
+import type { Demand as AnyDemand } from '@reply/core/testing'
 import type { Bubble, ChannelPort, Chat, MessageRef, Render } from '../../port/port.ts'
 import { PortError } from '../../port/port-error.ts'
 
@@ -63,12 +64,7 @@ export interface Stage {
 }
 
 /** One clause: a thing that every port must do. */
-export interface Demand {
-  readonly name: string
-  /** Whether the clause applies to the port. Default: always. If not, the channel must skip it. */
-  readonly needs?: ((stage: Stage) => boolean) | undefined
-  readonly run: (stage: Stage) => Promise<void>
-}
+export type Demand = AnyDemand<Stage>
 
 export function must(holds: boolean, words: string): asserts holds {
   if (!holds) throw new Error(words)

@@ -16,6 +16,7 @@ export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
     error: wire.error && toFailure(wire.error),
     tokens: wire.tokens && toTokens(wire.tokens),
     cost: wire.cost,
+    output: wire.structured,
     agent: wire.agent ?? wire.mode,
     model: toModel(wire),
     raw: wire,

@@ -39,6 +39,8 @@ export const headSchema = z.looseObject({
   cost: z.number().optional(),
   /** An object in a user message (its title and diffs), a flag in an assistant's. */
   summary: z.unknown().optional(),
+  /** The value of a prompt with a `format`. */
+  structured: z.unknown().optional(),
   agent: z.string().optional(),
   mode: z.string().optional(),
   model: z.looseObject({ providerID: z.string(), modelID: z.string() }).optional(),

@@ -1,0 +1,3 @@
+export { type Clause, type ContractOptions, clausesOf, type Demand } from './testing/contract.ts'
+export type { ExistingSession, SourceStage, StagePrompts } from './testing/source/stage.ts'
+export { type SourceClauseName, sourceContract } from './testing/source-contract.ts'

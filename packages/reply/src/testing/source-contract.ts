@@ -1,0 +1,14 @@
+import { type Clause, type ContractOptions, clausesOf } from './contract.ts'
+import { asking, managing, prompting } from './source/acting.ts'
+import { connecting, reading } from './source/reading.ts'
+import type { SourceStage } from './source/stage.ts'
+
+const demands = [...connecting, ...reading, ...prompting, ...asking, ...managing] as const
+
+/** The name of a clause, also used to skip it. */
+export type SourceClauseName = (typeof demands)[number]['name']
+
+/** The contract of every source. Throws for a skip without a reason, or with an unknown clause name. */
+export function sourceContract(options: ContractOptions<SourceStage, SourceClauseName>): readonly Clause[] {
+  return clausesOf(demands, options)
+}

@@ -1,0 +1,74 @@
+import type { Source } from '../../source/port.ts'
+import type { Demand as AnyDemand } from '../contract.ts'
+
+/** A source with a server behind it. */
+export interface SourceStage {
+  /** The source to test. */
+  readonly source: Source
+  /** The same source, without a server behind it. */
+  readonly unreachable: Source
+  /** A directory that the server works in, in its spelling. */
+  readonly directory: string
+  /** A session that exists already, with its messages. Absent if the server has none. */
+  readonly existing?: ExistingSession | undefined
+  /** Texts that make the agent behave in a known way. Absent if the server takes no prompts, such as a recording. */
+  readonly prompts?: StagePrompts | undefined
+  /** Strings that no error may contain: passwords, tokens. */
+  readonly secrets?: readonly string[] | undefined
+  /** Stops the server. Called at the end of each clause. */
+  close(): Promise<void>
+}
+
+/** What the server is known to hold of a session. */
+export interface ExistingSession {
+  /** Its id. */
+  readonly sessionID: string
+  /** The ids of all its messages, in order. */
+  readonly messageIDs: readonly string[]
+  /** The text of its newest answer. */
+  readonly answer: string
+  /** The ids of the sub-agents' sessions that it started. */
+  readonly childIDs: readonly string[]
+}
+
+/** Texts for prompts. */
+export interface StagePrompts {
+  /** The agent answers with `answer`. */
+  readonly plain: { readonly text: string; readonly answer: string }
+  /** The agent works until it is stopped. */
+  readonly endless: string
+  /** The agent asks for one permission, for a call with an input, then ends. */
+  readonly permission: string
+  /** The agent asks one question with at least one option, then ends. */
+  readonly question: string
+  /** The agent starts a sub-agent, which asks for one permission. Absent if the agent has none. */
+  readonly delegate?: string | undefined
+  /** The name of a slash command of the server. Absent if it has none. */
+  readonly command?: string | undefined
+}
+
+export type SourceDemand = AnyDemand<SourceStage>
+
+export function check(holds: boolean, wrong: string): asserts holds {
+  if (!holds) throw new Error(wrong)
+}
+
+export function existingOf({ existing }: SourceStage): ExistingSession {
+  if (!existing) throw new Error('The stage has no existing session.')
+  return existing
+}
+
+export function promptsOf({ prompts }: SourceStage): StagePrompts {
+  if (!prompts) throw new Error('The stage takes no prompts.')
+  return prompts
+}
+
+export const takesPrompts = (stage: SourceStage): boolean => stage.prompts !== undefined
+
+/** Runs the call and returns what it was rejected with. */
+export async function rejection(call: Promise<unknown>): Promise<unknown> {
+  return await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { textOf } from '../../src/index.ts'
+import { toAddress } from '../../src/source/http/address.ts'
+import { createOpenCode1 } from '../../src/source/opencode1/source.ts'
+import type { Source } from '../../src/source.ts'
+import { type ExistingSession, type SourceClauseName, type SourceStage, sourceContract } from '../../src/testing.ts'
+import { openStage, type Stage } from '../drive/server.ts'
+
+/** A source at an address. */
+export function sourceAt(url: string, call: typeof fetch = (input, init) => fetch(input, init)): Source {
+  return createOpenCode1({
+    address: toAddress({ url }),
+    fetch: call,
+    clock: systemClock,
+    deadlineMs: 60_000,
+    maxAnswerBytes: 64 * 1024 * 1024,
+    onError: (error) => {
+      throw error
+    },
+  })
+}
+
+/** No server listens on the discard port. */
+export const nowhere = 'http://127.0.0.1:9'
+
+/** Runs the contract on a real server. */
+export function testSource(
+  version: string,
+  skip: Partial<Record<SourceClauseName, string>> = {},
+  more: (stage: () => Stage) => void = () => {},
+): void {
+  describe(`the source of OpenCode ${version}`, () => {
+    let stage: Stage
+    let existing: ExistingSession
+    beforeAll(async () => {
+      stage = await openStage({ version })
+      existing = await delegated(stage)
+    })
+    afterAll(async () => await stage.close())
+
+    const setup = (): SourceStage => {
+      const source = sourceAt(stage.server.url)
+      return {
+        source,
+        unreachable: sourceAt(nowhere),
+        directory: stage.server.directory,
+        existing,
+        prompts: {
+          plain: { text: 'Go. [scenario:plain]', answer: 'Hello there.' },
+          endless: '[scenario:forever]',
+          permission: '[scenario:permission]',
+          question: '[scenario:question]',
+          delegate: '[scenario:child]',
+          command: 'greet',
+        },
+        close: async () => source.close(),
+      }
+    }
+    for (const { name, run } of sourceContract({ name: version, setup, skip })) test(name, run)
+    more(() => stage)
+  })
+}
+
+/** A session with a sub-agent and then a second run. */
+async function delegated({ opencode }: Stage): Promise<ExistingSession> {
+  const stream = opencode.prompt({ text: '[scenario:child]' })
+  for await (const { ask } of stream.filter(['permissionAsked', 'askChanged'])) {
+    if (ask.type !== 'permission' || !ask.call) continue
+    await opencode.answer(ask, 'once')
+    break
+  }
+  const first = await stream.result
+  const { sessionID } = first
+  const second = await opencode.prompt({ text: '[scenario:plain]', sessionID }).result
+  const ids = [first, second].flatMap(({ promptIDs, messages }) => [...promptIDs, ...messages.map(({ id }) => id)])
+  const childIDs = first.children.map((child) => child.reply.sessionID)
+  return { sessionID, messageIDs: ids, answer: textOf(second), childIDs }
+}

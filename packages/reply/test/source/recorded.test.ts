@@ -1,0 +1,57 @@
+import { createRecordedServer } from '@reply/testing'
+import { describe, test } from 'vitest'
+import { type SourceClauseName, type SourceStage, sourceContract } from '../../src/testing.ts'
+import { recorded } from '../recorded.ts'
+import { nowhere, sourceAt } from './live-contract.ts'
+
+const noPrompts = 'A recording takes no prompts.'
+const skip = Object.fromEntries(
+  [
+    'creates a session in the directory, with its title',
+    'prompts once and sends the whole run',
+    'reads a run as its events told it',
+    "keeps a message's id if it takes one",
+    'resolves a prompt before its run is over, and lists the session as working',
+    'aborts a run, and an idle session without an error',
+    'only stores a message without a reply',
+    'lists a permission with its call, and allows it once',
+    'rejects a permission',
+    'answers a question',
+    'rejects a question',
+    'does not send an answer whose signal has aborted',
+    "answers a sub-agent's permission, and lists the sub-agent as a child",
+    'lists its models, and its agents and commands if it has such lists',
+    'runs a command',
+    'forks, reverts and unreverts if it can',
+    'refuses a prompt for a session that does not exist',
+  ].map((name) => [name, noPrompts]),
+) satisfies Partial<Record<SourceClauseName, string>>
+
+const subagents = recorded.filter(({ scenario, name }) => scenario === 'subagent' && !name.endsWith('global'))
+
+describe.each(subagents)('the source on the recording $name', ({ version, read }) => {
+  const { bytes, sessions } = read()
+  const root = sessions.find(({ info }) => info.parentID === undefined)
+  if (!root) throw new Error('The recording has no root session.')
+  const { id: sessionID, info, messages, children } = root
+  const texts = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? part.text : [])))
+
+  const setup = (): SourceStage => {
+    const server = createRecordedServer({ bytes, version })
+    server.publish(server.length)
+    const source = sourceAt('http://recorded', server.fetch)
+    return {
+      source,
+      unreachable: sourceAt(nowhere),
+      directory: info.directory,
+      existing: {
+        sessionID,
+        messageIDs: messages.map((message) => message.info.id),
+        answer: texts.at(-1) ?? '',
+        childIDs: children,
+      },
+      close: async () => source.close(),
+    }
+  }
+  for (const { name, run } of sourceContract({ name: version, setup, skip })) test(name, run)
+})

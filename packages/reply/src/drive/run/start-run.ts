@@ -68,8 +68,11 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       sessionID = place.sessionID
       if (stopRequest) return drop(sessionID)
       messageID = server.info.current().takesMessageIDs ? server.nextMessageID() : undefined
-      if (!server.info.current().takesPromptsWhileBusy) await whenFree(sessionID)
-      if (stopRequest) return drop(sessionID)
+      // Between the check and the post nothing may run: another prompt may wait for the same end.
+      for (let running = runBefore(sessionID); running; running = runBefore(sessionID)) {
+        await whenSettled(running, over.signal)
+        if (stopRequest || over.signal.aborted) return drop(sessionID)
+      }
       if (kind === 'note') await postNote(place)
       else if (engine.openReply(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)
@@ -84,13 +87,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
   }
 
-  /** Waits until the session's run is over, on servers where a busy session takes no prompt. */
-  async function whenFree(sessionID: string): Promise<void> {
-    for (let running = engine.replies.newest(sessionID); running && running.reply().phase !== 'settled'; ) {
-      await whenSettled(running, over.signal)
-      if (over.signal.aborted) return
-      running = engine.replies.newest(sessionID)
-    }
+  /** The run that must end before the prompt can be posted: on servers where a busy session takes no prompt. */
+  function runBefore(sessionID: string): LiveReply | undefined {
+    if (server.info.current().takesPromptsWhileBusy) return undefined
+    return engine.openReply(sessionID) && engine.replies.newest(sessionID)
   }
 
   async function postToOwnReply(place: Place): Promise<void> {

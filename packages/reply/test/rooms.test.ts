@@ -44,6 +44,15 @@ describe('the order of folders in ARCHITECTURE.md', () => {
   })
 })
 
+test('a server is known to its source alone', () => {
+  const inner = sources.filter(({ path }) => /^packages\/reply\/src\/(?:drive|track|reduce|ask)(?:\/|\.)/.test(path))
+  const knowing = inner.filter((file) =>
+    importsOf(file).some(({ from }) => /source\/(?!port\.ts|input\.ts)/.test(from)),
+  )
+  expect(inner.length).toBeGreaterThan(50)
+  expect(knowing.map(({ path }) => path)).toEqual(['packages/reply/src/drive/connect.ts'])
+})
+
 /** Which other folders of a room each folder imports. */
 function needsIn(room: string): ReadonlyMap<string, ReadonlySet<string>> {
   const needs = new Map<string, Set<string>>()

@@ -159,15 +159,17 @@ describe('a source file', () => {
 })
 
 describe('a channel', () => {
-  test.each(packages.filter(isChannel).map((name) => [name]))('%s keeps the contract', (name) => {
-    const own = tests.filter((file) => file.package === name && file.path.endsWith('.test.ts'))
-    const keeping = own.filter(
-      (file) =>
-        /\bportContract\(/.test(file.code) &&
-        /^import \{[^}]*\bportContract\b[^}]*\} from '@reply\/sink\/testing'/m.test(file.text),
-    )
-    expect(where(keeping)).not.toEqual([])
-  })
+  const contracts = ['portContract', 'inboundContract'] as const
+
+  test.each(packages.filter(isChannel).flatMap((name) => contracts.map((contract) => [name, contract] as const)))(
+    '%s keeps the %s',
+    (name, contract) => {
+      const own = tests.filter((file) => file.package === name && file.path.endsWith('.test.ts'))
+      const isCalled = new RegExp(`\\b${contract}\\(`)
+      const isImported = new RegExp(`^import \\{[^}]*\\b${contract}\\b[^}]*\\} from '@reply/sink/testing'`, 'm')
+      expect(where(own.filter(({ code, text }) => isCalled.test(code) && isImported.test(text)))).not.toEqual([])
+    },
+  )
 
   test('that the contract is tried on does so, too', () => {
     expect(where(tests.filter(({ code }) => /\bportContract\(/.test(code)))).toContain(

@@ -1,5 +1,6 @@
 import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, startSlack } from '@reply/testing'
+import { SocketModeClient } from '@slack/socket-mode'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { afterEach } from 'vitest'
 import { createSlackPort, renderSlack, type SlackPortOptions } from '../src/index.ts'
@@ -18,6 +19,16 @@ afterEach(async () => {
 export function clientOf(slack: FakeSlack, given = token): WebClient {
   const quiet = { logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
   return new WebClient(given, { slackApiUrl: slack.url, ...quiet })
+}
+
+const nothing = (): void => {}
+
+/** The real client of Socket Mode. */
+export function socketOf(slack: FakeSlack, appToken = slack.appToken): SocketModeClient {
+  const clientOptions = { slackApiUrl: slack.url, retryConfig: { retries: 0 } }
+  const quiet = { getLevel: () => LogLevel.ERROR, setLevel: nothing, setName: nothing }
+  const logger = { ...quiet, debug: nothing, info: nothing, warn: nothing, error: nothing }
+  return new SocketModeClient({ appToken, clientOptions, logger, autoReconnectEnabled: false })
 }
 
 export interface Started {

@@ -1,9 +1,8 @@
-import { LogLevel, SocketModeClient } from '@slack/socket-mode'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
 import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel } from '../src/index.ts'
-import { ending, type Started, signingSecret, start, until } from './app.ts'
+import { ending, type Started, signingSecret, socketOf, start, until } from './app.ts'
 
 interface Receiver extends Started {
   readonly channel: SlackChannel
@@ -15,15 +14,6 @@ const begun: SlackChannel[] = []
 afterEach(async () => {
   await Promise.all(begun.splice(0).map((channel) => channel.stop()))
 })
-
-const nothing = (): void => {}
-
-function socketOf({ slack }: Started, appToken = slack.appToken): SocketModeClient {
-  const clientOptions = { slackApiUrl: slack.url, retryConfig: { retries: 0 } }
-  const quiet = { getLevel: () => LogLevel.ERROR, setLevel: nothing, setName: nothing }
-  const logger = { ...quiet, debug: nothing, info: nothing, warn: nothing, error: nothing }
-  return new SocketModeClient({ appToken, clientOptions, logger, autoReconnectEnabled: false })
-}
 
 /** A channel on a real socket. */
 async function receive(
@@ -37,7 +27,7 @@ async function receive(
     api: started.api,
     clock: started.clock,
     events: 'socket',
-    socket: socketOf(started),
+    socket: socketOf(started.slack),
     onInbound: (inbound) => {
       received.push(inbound)
       return onInbound(inbound)
@@ -283,7 +273,7 @@ describe('the socket', () => {
       faults: [{ type: 'delay', delayMs: 500, method: 'apps.connections.open' }],
     })
     const { slack, api, clock } = started
-    const channel = slackChannel({ api, clock, events: 'socket', socket: socketOf(started), onInbound: () => {} })
+    const channel = slackChannel({ api, clock, events: 'socket', socket: socketOf(started.slack), onInbound: () => {} })
     channel.start()
     await until(() => slack.count('apps.connections.open') === 1)
     await channel.stop()
@@ -300,7 +290,7 @@ describe('the socket', () => {
     const { slack, api, clock } = started
     const errors: Error[] = []
     const onError = (error: Error): unknown => errors.push(error)
-    const options = { api, clock, socket: socketOf(started), onInbound: () => {}, onError }
+    const options = { api, clock, socket: socketOf(started.slack), onInbound: () => {}, onError }
     const channel = slackChannel({ ...options, events: 'socket' })
     begun.push(channel)
     channel.start()
@@ -314,7 +304,7 @@ describe('the socket', () => {
   test('with a wrong token reports the cure, but not the token', async () => {
     const started = await start()
     const errors: Error[] = []
-    const socket = socketOf(started, 'xapp-very-secret-and-wrong')
+    const socket = socketOf(started.slack, 'xapp-very-secret-and-wrong')
     const onError = (error: Error): unknown => errors.push(error)
     const channel = slackChannel({ api: started.api, events: 'socket', socket, onInbound: () => {}, onError })
     channel.start()
@@ -326,7 +316,7 @@ describe('the socket', () => {
     const started = await start()
     const errors: Error[] = []
     const onError = (error: Error): unknown => errors.push(error)
-    const options = { api: started.api, socket: socketOf(started), onInbound: () => {}, onError }
+    const options = { api: started.api, socket: socketOf(started.slack), onInbound: () => {}, onError }
     await started.slack.close()
     const channel = slackChannel({ ...options, events: 'socket' })
     begun.push(channel)

@@ -1,6 +1,7 @@
 import { type ContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
 import { asking } from './contract/asks.ts'
 import { faults } from './contract/faults.ts'
+import { type InboundStage, inbound } from './contract/inbound.ts'
 import type { Stage } from './contract/stage.ts'
 import { typed } from './contract/typed.ts'
 import { verbs } from './contract/verbs.ts'
@@ -11,10 +12,21 @@ const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
 /** The name of a clause, also used to skip it. */
 export type ClauseName = (typeof demands)[number]['name']
 
+/** The name of a clause about answers to people. */
+export type InboundClauseName = (typeof inbound)[number]['name']
+
 /** The channel to test, and what it can't do. `setup` creates a port on its fake platform, with an empty chat. */
 export interface ContractOptions extends AnyOptions<Stage, ClauseName> {}
 
-/** The contract of every channel. Throws for a skip without a reason, or with an unknown clause name. */
+/** The channel to test, and what it can't do. `setup` creates the channel on its fake platform. */
+export interface InboundContractOptions extends AnyOptions<InboundStage, InboundClauseName> {}
+
+/** The contract of every port. Throws for a skip without a reason, or with an unknown clause name. */
 export function portContract(options: ContractOptions): readonly Clause[] {
   return clausesOf(demands, options)
+}
+
+/** The contract of every channel about answers to people. Throws as `portContract` does. */
+export function inboundContract(options: InboundContractOptions): readonly Clause[] {
+  return clausesOf(inbound, options)
 }

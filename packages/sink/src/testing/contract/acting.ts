@@ -2,7 +2,7 @@ import { type Reply, systemClock } from '@reply/core'
 import type { Policy } from '../../config.ts'
 import type { Delivery } from '../../deliver/reconcile.ts'
 import { createSink, type Sink, type SinkOptions } from '../../sink.ts'
-import { must, type Stage, until } from './stage.ts'
+import { must, type Stage, type Timed, until } from './stage.ts'
 
 /** How long a reply may take to be shown, in ms: platforms limit rates. */
 export const patienceMs = 120_000
@@ -33,7 +33,7 @@ export function go(sink: Sink, reply: Reply): void {
 }
 
 /** Resolves when the sink has shown everything it will. */
-export async function ended(stage: Stage, sink: Sink): Promise<Delivery> {
+export async function ended(stage: Timed, sink: Sink): Promise<Delivery> {
   let delivery: Delivery | undefined
   void sink.settled().then((found) => {
     delivery = found

@@ -33,18 +33,22 @@ export interface SeenMessage {
  */
 export type StageFault = 'rate-limited' | 'refused' | 'unreachable' | 'unanswered' | 'unparsable' | 'fixed'
 
+/** Something on a fake platform that keeps time. */
+export interface Timed {
+  /** The clock of the channel and its platform. Default: the system's. */
+  readonly clock?: Clock | undefined
+  /** Advances the clock. Default: waits in real time. */
+  pass?(ms: number): Promise<void>
+}
+
 /** A port on its fake platform, with an empty chat. */
-export interface Stage {
+export interface Stage extends Timed {
   /** The port to test. */
   readonly port: ChannelPort
   /** The channel's renderer. */
   readonly render: Render
   /** The chat that the port writes in. */
   readonly chat: Chat
-  /** The clock of the port and its platform. Default: the system's. */
-  readonly clock?: Clock | undefined
-  /** Advances the clock. Default: waits in real time. */
-  pass?(ms: number): Promise<void>
   /** The messages in the chat, oldest first, without the person's own. */
   screen(): readonly SeenMessage[]
   /** The faults that the platform supports. */
@@ -122,7 +126,7 @@ export async function failureOf(call: Promise<unknown>): Promise<PortError> {
 
 /** Waits for a condition, by the stage's clock. */
 export async function until(
-  { clock = systemClock, pass }: Stage,
+  { clock = systemClock, pass }: Timed,
   { isDone, withinMs, words }: { readonly isDone: () => boolean; readonly withinMs: number; readonly words: string },
 ): Promise<void> {
   const wait = pass ?? ((ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve)))

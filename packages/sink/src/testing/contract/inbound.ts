@@ -1,0 +1,172 @@
+import type { Clock } from '@reply/core'
+import type { Demand } from '@reply/core/testing'
+import type { Inbound } from '../../inbound/inbound.ts'
+import { callTimeoutMs } from '../../port/call.ts'
+import type { Sink } from '../../sink.ts'
+import { begin, ended } from './acting.ts'
+import { replyOf } from './script.ts'
+import { must, until } from './stage.ts'
+
+/**
+ * What the fake platform does to the next call that answers.
+ *
+ * - `rate-limited`: refuses it for its rate, with `InboundStage.limitMs` to wait.
+ * - `limited-too-long`: the same, but for longer than an answer makes sense.
+ * - `stalled`: never answers it.
+ */
+export type InboundFault = 'rate-limited' | 'limited-too-long' | 'stalled'
+
+/** A channel on its fake platform, in a chat with one person. */
+export interface InboundStage {
+  /** The clock of the channel and its platform. */
+  readonly clock: Clock
+  /** Advances the clock, and lets calls end meanwhile. */
+  pass(ms: number): Promise<void>
+  /** Makes the channel listen. Called once for each clause. */
+  listen(host: InboundHost): void | Promise<void>
+  /** A person writes. Resolves when the host has it. */
+  say(): Promise<void>
+  /** A person presses a button. Undefined: a press has no notice, or there are no buttons. */
+  press?: (() => Promise<void>) | undefined
+  /** The faults that the platform supports. */
+  readonly faults: readonly InboundFault[]
+  /** The wait that `rate-limited` names, in ms. */
+  readonly limitMs: number
+  /** Makes the next call fail that answers the person. */
+  failNext(fault: InboundFault): void
+  /** When each call was made that answers the person or posts, by the clock. */
+  calls(): readonly number[]
+  /** The channel's sink for that chat. */
+  sink(): Sink
+  /** Stops the channel and the fake platform. Called at the end of each clause. */
+  close(): Promise<void>
+}
+
+/** What the channel of an `InboundStage` calls. */
+export interface InboundHost {
+  /** For the channel's `onInbound`. */
+  onInbound(inbound: Inbound): Promise<void>
+  /** For the channel's `onError`. */
+  onError(error: Error): void
+}
+
+const kinds = ['text', 'press'] as const
+
+const can =
+  (kind: (typeof kinds)[number], fault: InboundFault) =>
+  ({ faults, press }: InboundStage): boolean =>
+    faults.includes(fault) && (kind === 'text' || press !== undefined)
+
+/** How every channel sends answers to people: it waits as long as the platform says, and never hangs. */
+export const inbound = [
+  {
+    name: 'sends the answer to a text again when a rate limit is over',
+    needs: can('text', 'rate-limited'),
+    run: async (stage) => await sendsAgain(stage, 'text'),
+  },
+  {
+    name: 'sends the answer to a press again when a rate limit is over',
+    needs: can('press', 'rate-limited'),
+    run: async (stage) => await sendsAgain(stage, 'press'),
+  },
+  {
+    name: 'makes the sinks wait after a rate-limited answer',
+    needs: can('text', 'rate-limited'),
+    run: async (stage) => {
+      await answered(stage, 'text', 'rate-limited')
+      const sink = stage.sink()
+      begin(sink, replyOf('All done.', { isSettled: true }))
+      await ended(stage, sink)
+      await sink.stop()
+      const [first = 0, next = 0] = stage.calls()
+      must(next - first >= stage.limitMs, `The next call came after ${next - first} ms.`)
+    },
+  },
+  {
+    name: 'drops the answer to a text that would come too late',
+    needs: can('text', 'limited-too-long'),
+    run: async (stage) => await drops(stage, 'text'),
+  },
+  {
+    name: 'drops the answer to a press that would come too late',
+    needs: can('press', 'limited-too-long'),
+    run: async (stage) => await drops(stage, 'press'),
+  },
+  {
+    name: 'gives up an answer to a text that has no response in time',
+    needs: can('text', 'stalled'),
+    run: async (stage) => await givesUp(stage, 'text'),
+  },
+  {
+    name: 'gives up an answer to a press that has no response in time',
+    needs: can('press', 'stalled'),
+    run: async (stage) => await givesUp(stage, 'press'),
+  },
+] as const satisfies readonly Demand<InboundStage>[]
+
+interface Answered {
+  readonly received: readonly Inbound[]
+  readonly errors: readonly Error[]
+  /** How many times the host's handler was done. */
+  readonly handled: () => number
+}
+
+/** A person does something, the host answers, and the first call that answers meets the fault. */
+async function answered(stage: InboundStage, kind: (typeof kinds)[number], fault: InboundFault): Promise<Answered> {
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  let handled = 0
+  await stage.listen({
+    onInbound: async (one) => {
+      received.push(one)
+      if (one.type !== 'stop') await one.answer('Not an option.')
+      handled += 1
+    },
+    onError: (error) => errors.push(error),
+  })
+  stage.failNext(fault)
+  await (kind === 'press' ? stage.press?.() : stage.say())
+  await until(stage, {
+    isDone: () => stage.calls().length > 0,
+    withinMs: 10_000,
+    words: 'The person gets no answer.',
+  })
+  must(received[0]?.type === kind, `The host received a ${received[0]?.type}.`)
+  return { received, errors, handled: () => handled }
+}
+
+async function sendsAgain(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
+  const { received, errors, handled } = await answered(stage, kind, 'rate-limited')
+  await until(stage, {
+    isDone: () => handled() === 1,
+    withinMs: stage.limitMs + callTimeoutMs,
+    words: 'The answer hangs.',
+  })
+  const [first = 0, second = 0, ...more] = stage.calls()
+  must(second - first >= stage.limitMs, `The next try came after ${second - first} ms.`)
+  must(more.length === 0, `It was tried ${more.length} times more.`)
+  must(errors.length === 0, `It was reported: ${errors[0]?.message}`)
+  must(received.length === 1, `The host received it ${received.length} times.`)
+}
+
+async function drops(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
+  const { received, errors, handled } = await answered(stage, kind, 'limited-too-long')
+  await until(stage, { isDone: () => handled() === 1, withinMs: 1000, words: 'The host waits for the answer.' })
+  must(stage.calls().length === 1, 'The answer was sent in spite of the pause.')
+  must(received.length === 1, `The host received it ${received.length} times.`)
+  mustReport(errors)
+}
+
+async function givesUp(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
+  const { errors, handled } = await answered(stage, kind, 'stalled')
+  await until(stage, { isDone: () => handled() === 1, withinMs: callTimeoutMs + 1000, words: 'The answer hangs.' })
+  const tookMs = stage.clock.now() - (stage.calls()[0] ?? 0)
+  must(tookMs >= callTimeoutMs, `It was given up after ${tookMs} ms.`)
+  mustReport(errors)
+}
+
+/** One error of type `answer`. */
+function mustReport(errors: readonly Error[]): void {
+  const types = errors.map((error) => ('type' in error ? String(error.type) : error.name))
+  must(types.join() === 'answer', `The reported errors are: ${types.join(', ') || 'none'}.`)
+}

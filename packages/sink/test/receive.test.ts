@@ -1,0 +1,137 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { pacerOf } from '../src/deliver/pace.ts'
+import { ChannelError } from '../src/error.ts'
+import type { Inbound } from '../src/inbound/inbound.ts'
+import { jsonOf } from '../src/inbound/json.ts'
+import { createInboundReceiver } from '../src/inbound/receive.ts'
+import { backOffMs } from '../src/pause.ts'
+import { createToPortError } from '../src/port/network.ts'
+import { PortError } from '../src/port/port-error.ts'
+import { createRecent } from '../src/recent.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
+import { rest as calm } from './scene.ts'
+
+const chat = { id: 'chat' }
+const press = { type: 'press', chat, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } } as const
+
+function receiver(onInbound: (inbound: Inbound) => unknown = () => {}) {
+  const clock = createHandClock()
+  const errors: ChannelError[] = []
+  const client = {}
+  return {
+    clock,
+    errors,
+    pace: pacerOf(client, clock).chat(chat, fakeLimits),
+    ...createInboundReceiver({
+      ...{ client, clock, onInbound, limitsOf: () => fakeLimits, handleMs: 5000, pressMs: 10_000 },
+      ...{ toPortError: createToPortError('Chatty', () => undefined), Failure: ChannelError },
+      onError: (error) => errors.push(error),
+    }),
+  }
+}
+
+test('a repeat is dropped before anything is made of it', async () => {
+  const { receive } = receiver()
+  let made = 0
+  const make = (): undefined => {
+    made += 1
+  }
+  expect(receive('1', make)).toBeInstanceOf(Promise)
+  expect(receive('1', make)).toBeUndefined()
+  expect(made).toBe(1)
+})
+
+test('a host that fails is reported, and the press gets an answer without text', async () => {
+  const said: (string | undefined)[] = []
+  const { receive, errors } = receiver(() => Promise.reject(new Error('broken')))
+  await receive('1', () => ({ ...press, answer: async (text) => void said.push(text) }))
+  expect(said).toEqual([undefined])
+  expect(errors).toMatchObject([{ type: 'inbound', message: 'A press in chat chat failed: broken' }])
+})
+
+test('a host that takes long holds up the next inbound and a stop for handleMs at most', async () => {
+  const { receive, rest, clock } = receiver(() => new Promise(() => {}))
+  const [handled, rested] = [receive('1', () => ({ ...press, answer: async () => {} })), rest()]
+  await clock.advance(5000, calm)
+  await Promise.all([handled, rested])
+})
+
+test('a notice waits out a pause, but not for its turn among the messages', async () => {
+  const sent: [string, number][] = []
+  const { answering, pace, clock, errors } = receiver()
+  const begin = clock.now()
+  const say = async (text: string): Promise<unknown> => sent.push([text, clock.now() - begin])
+  const [first, second] = [1, 2].map(() => answering(press, { say, isMessage: false }))
+  pace.enter()
+  await first?.('One.')
+  pace.freeze(4000, 'chat')
+  void second?.('Two.')
+  await clock.advance(4000, calm)
+  expect([sent, errors]).toEqual([
+    [
+      ['One.', 0],
+      ['Two.', 4000],
+    ],
+    [],
+  ])
+})
+
+test('a message that waits behind a call that does not end is dropped after a minute', async () => {
+  const { answering, pace, clock, errors } = receiver()
+  pace.enter()
+  void answering(press, { say: async () => {}, isMessage: true })('Late.')
+  await clock.advance(59_999, calm)
+  expect(errors).toEqual([])
+  await clock.advance(1, calm)
+  expect(errors).toMatchObject([
+    { type: 'answer', message: expect.stringMatching(/^answering a press in chat chat: dropped/) },
+  ])
+})
+
+test('an answer without text is confirmed if the platform wants that; only the first answer counts', async () => {
+  const said: string[] = []
+  const { answering } = receiver()
+  const say = async (text: string): Promise<unknown> => said.push(text)
+  const answer = answering(press, { say, confirm: async () => said.push('confirmed'), isMessage: false })
+  await answer()
+  await answer('Too late.')
+  await answering(press, { say, isMessage: false })()
+  expect(said).toEqual(['confirmed'])
+})
+
+test('a rate limit of one answer delays all calls of that client', async () => {
+  const { answering, pace, clock } = receiver()
+  let tries = 0
+  const say = async (): Promise<unknown> => {
+    tries += 1
+    if (tries === 1) throw new PortError('rate-limited', 'slow down', { retryAfterMs: 3000, scope: 'client' })
+    return tries
+  }
+  void answering(press, { say, isMessage: false })('Hi.')
+  await clock.advance(0, calm)
+  expect(pace.readyAt('ask')).toBe(clock.now() + 3000)
+  await clock.advance(2999, calm)
+  expect(tries).toBe(1)
+  await clock.advance(1, calm)
+  expect(tries).toBe(2)
+})
+
+test('what is remembered has a bound: the oldest goes first, and what is set again is the newest', () => {
+  const recent = createRecent<number>(2)
+  for (const [at, key] of ['a', 'b', 'a', 'c'].entries()) recent.set(key, at)
+  expect(['a', 'b', 'c'].map((key) => recent.get(key))).toEqual([2, undefined, 3])
+})
+
+test('the back-off doubles up to a minute', () => {
+  expect([0, 1, 5, 6, 60].map(backOffMs)).toEqual([1000, 2000, 32_000, 60_000, 60_000])
+})
+
+test.each([
+  ['text', '{"a":1}', { a: 1 }],
+  ['bytes', new TextEncoder().encode('[1]'), [1]],
+  ['text that is not JSON', 'a', undefined],
+  ['bytes that are not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), undefined],
+])('the JSON of %s is read', (_, given, expected) => {
+  expect(jsonOf(given)).toEqual(expected)
+})

@@ -3,13 +3,11 @@ export type Mark = 'bold' | 'italic' | 'struck'
 
 const signs: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', struck: '~' }
 
-/** A part of a text whose marks aren't written yet. `written` is sent unchanged, and shows as `shown`. */
+/** A part of a line whose marks aren't written yet. `written` is sent unchanged, and shows as `shown`. */
 export type Piece =
   | { readonly type: 'words'; readonly text: string }
   | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly as?: 'link' | 'block' }
   | { readonly type: 'open' | 'close'; readonly mark: Mark }
-  /** A line break between marks that are closed before it and reopened behind it. */
-  | { readonly type: 'line' }
   /** Quotes the line that begins here. */
   | { readonly type: 'quote' }
 
@@ -19,11 +17,11 @@ const joiner = '\u2060'
 const letter = /[\p{L}\p{N}]/u
 
 /**
- * Writes marks where WhatsApp recognizes them: around text in one line that doesn't begin or end with white space, and
+ * Writes the marks of a line where WhatsApp recognizes them: around text that doesn't begin or end with white space, and
  * not within a word. Elsewhere, omits them. Disables literal characters that WhatsApp would read as marks.
  */
 export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
-  const all = byLine(given)
+  const all = withoutNested(given)
   const dropped = droppedIn(all)
   const pieces = dropped.size === 0 ? all : all.filter((_, at) => !dropped.has(at))
   let [text, plain] = ['', '']
@@ -34,12 +32,9 @@ export function writeMarks(given: readonly Piece[]): { readonly text: string; re
     } else if (piece.type === 'written') {
       text += piece.text
       plain += piece.shown
-    } else if (piece.type === 'line') {
-      text += '\n'
-      plain += '\n'
     } else if (piece.type === 'quote') {
       // A quote mark only works at the start of a line.
-      if (text === '' || text.endsWith('\n')) text += '> '
+      if (text === '') text += '> '
     } else text += signs[piece.mark]
   }
   return { text, plain }
@@ -64,43 +59,22 @@ function isMark(sign: string, before: string, after: string): boolean {
   return opens || closes
 }
 
-/**
- * Closes and reopens marks at each line break, because marks can't span lines. Drops marks nested in their own kind.
- */
-function byLine(given: readonly Piece[]): readonly Piece[] {
-  const pieces: Piece[] = []
+/** Leaves out marks nested in their own kind. */
+function withoutNested(given: readonly Piece[]): readonly Piece[] {
   const open: Mark[] = []
   let nested: Mark[] = []
-  for (const piece of given) {
+  return given.filter((piece) => {
     if (piece.type === 'open') {
-      if (open.includes(piece.mark)) nested.push(piece.mark)
-      else {
-        open.push(piece.mark)
-        pieces.push(piece)
-      }
-    } else if (piece.type === 'close') {
-      const inner = nested.lastIndexOf(piece.mark)
-      if (inner >= 0) nested = nested.toSpliced(inner, 1)
-      else {
-        open.splice(open.lastIndexOf(piece.mark), 1)
-        pieces.push(piece)
-      }
-    } else if (piece.type === 'words' && open.length > 0 && piece.text.includes('\n')) {
-      pieces.push(...linesOf(piece.text, open))
-    } else pieces.push(piece)
-  }
-  return pieces
-}
-
-function linesOf(words: string, open: readonly Mark[]): readonly Piece[] {
-  const lineBreak: readonly Piece[] = [
-    ...open.toReversed().map((mark) => ({ type: 'close', mark }) as const),
-    { type: 'line' },
-    ...open.map((mark) => ({ type: 'open', mark }) as const),
-  ]
-  return words.split('\n').flatMap((text, index): readonly Piece[] => {
-    const line = text === '' ? [] : [{ type: 'words', text } as const]
-    return index === 0 ? line : [...lineBreak, ...line]
+      const isNested = open.includes(piece.mark)
+      if (isNested) nested.push(piece.mark)
+      else open.push(piece.mark)
+      return !isNested
+    }
+    if (piece.type !== 'close') return true
+    const inner = nested.lastIndexOf(piece.mark)
+    if (inner >= 0) nested = nested.toSpliced(inner, 1)
+    else open.splice(open.lastIndexOf(piece.mark), 1)
+    return inner < 0
   })
 }
 
@@ -138,7 +112,7 @@ function isTaken(pieces: readonly Piece[], from: number, to: number): boolean {
 function seenOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
   for (let at = from + step; at >= 0 && at < pieces.length; at += step) {
     const piece = pieces[at]
-    if (!piece || piece.type === 'line' || piece.type === 'quote') return ''
+    if (!piece || piece.type === 'quote') return ''
     if (piece.type === 'words' || piece.type === 'written') return shownOf(piece)
   }
   return ''
@@ -147,7 +121,7 @@ function seenOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
 /** The text directly next to a piece. A mark counts as a character that isn't a letter. */
 function edgeOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
   const piece = pieces[from + step]
-  if (!piece || piece.type === 'line' || piece.type === 'quote') return ''
+  if (!piece || piece.type === 'quote') return ''
   return piece.type === 'words' || piece.type === 'written' ? piece.text : '*'
 }
 

@@ -1,5 +1,5 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, type Rendered, renderMarkdown } from '@reply/sink/channel'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /** Link targets that are clickable in WhatsApp. */
@@ -14,9 +14,10 @@ const mark = {
   italic: ['\ufdd2', '\ufdd3'],
   struck: ['\ufdd4', '\ufdd5'],
 } as const satisfies Readonly<Record<Mark, readonly [string, string]>>
-const [code, block, link, end] = ['\ufdd6', '\ufdd7', '\ufdd8', '\ufdd9']
+const [code, block, link, endOfSign] = ['\ufdd6', '\ufdd7', '\ufdd8', '\ufdd9']
 const quote = '\ufdda'
 
+const BLOCKS = /(\ufdd7[^\ufdd9]*\ufdd9)/
 const taken = /[\ufdd0-\ufdef\u2060]/g
 /** Lone surrogates, which servers refuse. */
 const halves = /\p{Surrogate}/gu
@@ -27,8 +28,8 @@ const dialect: Dialect = {
   strong: (content) => marked('bold', content),
   em: (content) => marked('italic', content),
   del: (content) => marked('struck', content),
-  codespan: (text) => (text.trim() === '' ? text : `${code}${text.replaceAll('\n', ' ')}${end}`),
-  code: (text) => (text.trim() === '' ? '' : `${block}${text}${end}`),
+  codespan: (text) => (text.trim() === '' ? text : `${code}${text.replaceAll('\n', ' ')}${endOfSign}`),
+  code: (text) => (text.trim() === '' ? '' : `${block}${text}${endOfSign}`),
   link: linked,
   image: linked,
   heading: (content) => marked('bold', content),
@@ -55,7 +56,29 @@ const dialect: Dialect = {
  */
 export const renderWhatsApp: Render = cachedRender((source) => {
   const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
-  const { text, plain } = writeMarks(piecesOf(written))
+  const lines = linesOf(written).map(writtenLine)
+  const text = lines.map((line) => line.text).join('\n')
+  return { text, plain: lines.map(({ plain }) => plain).join('\n'), length: text.length }
+})
+
+/** A code block is part of a line. */
+function linesOf(written: string): readonly string[] {
+  const lines = ['']
+  for (const chunk of written.split(BLOCKS)) {
+    const [first = '', ...more] = chunk.startsWith(block) ? [chunk] : chunk.split('\n')
+    lines[lines.length - 1] += first
+    for (const line of more) lines.push(line)
+  }
+  return lines
+}
+
+function writtenLine(line: string): Pick<Rendered, 'text' | 'plain'> {
+  return /[*_~`>\ufdd0-\ufdda]/.test(line) ? markedLine(line) : { text: line, plain: line }
+}
+
+/** Marks can't span lines, so a line reads the same in any text. A slice that is measured again has most lines again. */
+const markedLine = cachedRender((line) => {
+  const { text, plain } = writeMarks(piecesOf(line))
   return { text, plain, length: text.length }
 })
 
@@ -73,20 +96,22 @@ export function clipped(text: string, most: number): string {
 
 function marked(kind: Mark, content: string): string {
   const [open, close] = mark[kind]
-  return content === '' ? '' : `${open}${content}${close}`
+  // Marks can't span lines.
+  const lines = content.split('\n').map((line) => (line === '' ? '' : `${open}${line}${close}`))
+  return lines.join('\n')
 }
 
 function linked(content: string, href: string): string {
   if (!LINKS.test(href)) return content
   const address = href.replace(/^mailto:/i, '')
   // Unescaped, these characters would be marks.
-  const target = `${link}${address.replaceAll('*', '%2A').replaceAll('~', '%7E').replaceAll('`', '%60')}${end}`
+  const target = `${link}${address.replaceAll('*', '%2A').replaceAll('~', '%7E').replaceAll('`', '%60')}${endOfSign}`
   return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
 }
 
 /** Changes each line outside of code blocks. */
 function eachLine(content: string, change: (line: string) => string): string {
-  const chunks = content.split(/(\ufdd7[^\ufdd9]*\ufdd9)/)
+  const chunks = content.split(BLOCKS)
   return chunks.map((chunk) => (chunk.startsWith(block) ? chunk : changed(chunk, change))).join('')
 }
 

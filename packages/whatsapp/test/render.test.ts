@@ -28,6 +28,7 @@ test.each([
   ['\\*not\\* \\_that\\_ \\~either\\~', []],
   ['\\> no quote', []],
   ['> a quote\n> of two', ['quote a quote', 'quote of two']],
+  ['> **bold\n> quote**', ['bold bold', 'quote bold', 'bold quote', 'quote quote']],
   ['````\n```\n````', ['pre ```']],
   ['`` `ticks` ``', ['pre `ticks`']],
   ['[t](https://a.b/~c*d)', []],

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
 import { readFlatList } from '../src/markdown/lexer/flat-list.ts'
 import { readFlatTable } from '../src/markdown/lexer/flat-table.ts'
+import { readSimpleSpans } from '../src/markdown/lexer/simple-spans.ts'
 
 const marked = (source: string) => new Lexer({ gfm: true }).lex(source)
 
@@ -61,6 +62,92 @@ describe('a flat block reads as marked reads it', () => {
       { numRuns: 5000 },
     )
   })
+})
+
+const spanFragments = fc.constantFrom(
+  ...[
+    'a',
+    'b c',
+    '**',
+    '*',
+    '_',
+    '`',
+    ' ',
+    '  ',
+    '.',
+    ',',
+    '(',
+    ')',
+    '1',
+    '2.',
+    'é',
+    'a_b_c',
+    'a*b',
+    '**c**',
+    '*d*',
+    '_e_',
+  ],
+  ...[
+    '`f`',
+    '`g h`',
+    '**i j**',
+    '!',
+    '#',
+    '-',
+    ':',
+    '"',
+    "'",
+    '|',
+    '>',
+    '+',
+    '=',
+    '/',
+    '中',
+    '👍',
+    '**k`l`**',
+    '`m*n`',
+  ],
+  ...[
+    '`_o_`',
+    '__p__',
+    '***q***',
+    '$',
+    '\u0301',
+    'http',
+    'www',
+    '\t',
+    '—',
+    '’',
+    '`<b>`',
+    '[',
+    ']',
+    '@',
+    '~',
+    '&',
+    '\\',
+  ],
+)
+const spans = fc.array(spanFragments, { minLength: 1, maxLength: 9 }).map((parts) => parts.join(''))
+
+test('simple spans are what marked reads', () => {
+  fc.assert(
+    fc.property(spans, (line) => {
+      const simple = readSimpleSpans(line)
+      if (simple !== undefined) expect(simple).toEqual(new Lexer({ gfm: true }).inlineTokens(line))
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test.each([
+  ['a **b c** (_d_) and `e`.', true],
+  ['*a*, `b*c`', true],
+  ['a_b_c', false],
+  ['**a `b`**', false],
+  ['[a](b)', false],
+  ['http://a.b', false],
+])('%j has simple spans: %s', (line, expected) => {
+  expect(readSimpleSpans(line) !== undefined).toBe(expected)
 })
 
 test.each([

@@ -8,7 +8,8 @@ import {
 } from './block-limits.ts'
 import { readFlatList } from './flat-list.ts'
 import { readFlatTable } from './flat-table.ts'
-import { boundedAddresses, isMark, isText, textSpan } from './span-limits.ts'
+import { readSimpleSpans } from './simple-spans.ts'
+import { boundedAddresses, isMark, textSpan } from './span-limits.ts'
 import { knownTokens, type Token } from './token.ts'
 
 /** The most quotes and lists nested in each other. Deeper ones are text. */
@@ -185,8 +186,9 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
       tokens.push(textSpan(src))
       return tokens
     }
-    if (isText(src)) {
-      tokens.push({ type: 'text', raw: src, text: src, escaped: lexer.state.inRawBlock })
+    const simple = readSimpleSpans(src)
+    if (simple !== undefined) {
+      for (const token of simple) tokens.push(token)
       return tokens
     }
     depth++

@@ -1,5 +1,5 @@
 import type { Lexer, Tokens } from 'marked'
-import { spansOf } from './span-limits.ts'
+import { spansOf } from './simple-spans.ts'
 
 /** A line that is one whole list item: it begins with a letter or a span's mark, and contains no tab. */
 const TEXT = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`

@@ -1,5 +1,5 @@
 import type { Lexer, Tokens } from 'marked'
-import { spansOf } from './span-limits.ts'
+import { spansOf } from './simple-spans.ts'
 
 /** Every row begins and ends with a bar, and no cell contains anything that could turn a bar into text. */
 const FLAT_TABLE = /^(?<head>\|[^\n\\`]*\|)\n\|(?<rule>(?: *:?-+:? *\|)+)(?<rows>(?:\n\|[^\n\\`]*\|)*)(?=\n?$|\n\n)/

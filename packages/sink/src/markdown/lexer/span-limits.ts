@@ -1,14 +1,4 @@
-import type { Lexer, Token, Tokenizer, Tokens } from 'marked'
-
-/** Whether nothing in a line can be markup or an address, so that marked reads it as one text. */
-export function isText(line: string): boolean {
-  return line !== '' && !/[\\<&`*_~[\]!:@\n]|www\./i.test(line)
-}
-
-/** The spans of a line. A line without markup needs no place in the lexer's queue. */
-export function spansOf(line: string, lexer: Lexer): Token[] {
-  return isText(line) ? [textSpan(line)] : lexer.inline(line)
-}
+import type { Tokenizer, Tokens } from 'marked'
 
 export function textSpan(text: string): Tokens.Text {
   return { type: 'text', raw: text, text, escaped: false }

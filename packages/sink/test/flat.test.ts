@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { Lexer } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
-import { readFlatList } from '../src/markdown/lexer/flat-list.ts'
 import { readFlatTable } from '../src/markdown/lexer/flat-table.ts'
+import { readSimpleList } from '../src/markdown/lexer/simple-list.ts'
 import { readSimpleSpans } from '../src/markdown/lexer/simple-spans.ts'
 
 const marked = (source: string) => new Lexer({ gfm: true }).lex(source)
@@ -37,6 +37,63 @@ const lists = fc
   })
   .map(({ before, mark, gap, items, after }) => before + items.map((item) => `${mark} ${item}`).join(gap) + after)
 
+/** A tree of items: each is its text, and the items in it. */
+interface Item {
+  readonly mark: string
+  readonly text: string
+  readonly gap: string
+  readonly items: readonly Item[]
+}
+
+const marks = fc.constantFrom('-', '*', '+', '1.', '2.', '10.', '1)', '7)')
+const texts = fc.constantFrom(
+  'a',
+  'b c',
+  '**b** c',
+  '`x`',
+  '_i_ j',
+  '2 apples',
+  'é',
+  'www.a.b',
+  '[l](u)',
+  '- a',
+  '1. b',
+  '* - c',
+)
+const gaps = fc.constantFrom('\n', '\n', '\n\n')
+const { items } = fc.letrec<{ items: readonly Item[] }>((tie) => ({
+  items: fc
+    .tuple(
+      marks,
+      fc.array(
+        fc.record({ text: texts, gap: gaps, items: fc.oneof({ depthSize: 'small' }, fc.constant([]), tie('items')) }),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      ),
+    )
+    .map(([mark, all]) => all.map((item) => ({ ...item, mark }))),
+}))
+
+function linesOf(all: readonly Item[], indent: number): string {
+  return all
+    .map(({ mark, text, gap, items }) => {
+      return `${' '.repeat(indent)}${mark} ${text}${gap}${linesOf(items, indent + mark.length + 1)}`
+    })
+    .join('')
+}
+
+/** Lists in lists, some with one more or one less space before an item than its list has. */
+const nestedLists = fc
+  .record({
+    before: fc.constantFrom('', '', 'p\n\n', 'p\n'),
+    text: items.map((all) => linesOf(all, 0)),
+    moved: fc.constantFrom('', '', '', ' - ', '\n- '),
+    after: fc.constantFrom('', '\n', '\n\nz', 'lazy', '\n in', '\n  in', '\n - x', '\n* y', '\n ', '> q', '\n\t'),
+  })
+  .map(({ before, text, moved, after }) => before + (moved === '' ? text : text.replace('  - ', moved)) + after)
+
 const cells = fc.constantFrom('a', '', '  ', ' b ', '**c** d', '`x`', '_i_', 'x\\|y', ' - ', ':', '[l](u)', '--', ' é ')
 const bar = fc.constantFrom('|', '|', '|', '| ', '')
 const row = (most: number) =>
@@ -50,9 +107,10 @@ const tables = fc
   .tuple(beginnings, row(3), rule, fc.array(row(4), { maxLength: 3 }), endings)
   .map(([before, head, below, rows, after]) => before + [head, below, ...rows].join('\n') + after)
 
-describe('a flat block reads as marked reads it', () => {
+describe('a simple block reads as marked reads it', () => {
   test.each([
     ['lists', lists],
+    ['lists in lists', nestedLists],
     ['tables', tables],
   ])('%s', (_, texts) => {
     fc.assert(
@@ -154,11 +212,17 @@ test.each([
   ['- a\n- b c\n', true],
   ['1. a\n2. **b**', true],
   ['- a\n\n- b\n\nafter', true],
-  ['- a\n  - b\n', false],
-  ['- a\n\n- b\n- c\n', false],
+  ['- a\n  - b\n', true],
+  ['- a\n\n- b\n- c\n', true],
+  ['- - a\n\n  - b\n', true],
+  ['1. a\n   - **b**\n\n     1. c\n2. d', true],
+  ['- a\n - b\n', false],
+  ['- a\n  2. b\n', false],
+  ['- a\n* b\n', false],
+  ['- a\n  b\n', false],
   ['- [ ] a\n', false],
-])('%j is a flat list: %s', (source, expected) => {
-  expect(readFlatList(source, new Lexer()) !== undefined).toBe(expected)
+])('%j is a simple list: %s', (source, expected) => {
+  expect(readSimpleList(source, new Lexer()) !== undefined).toBe(expected)
 })
 
 test.each([

@@ -33,7 +33,7 @@ export interface SplitOptions {
 
 /** How often to try to fit more in when markup leaves room. */
 const TRIES = 4
-/** The smallest gain that is worth another try, in UTF-16 units. */
+/** The smallest expected gain that is worth another try, in UTF-16 units. */
 const WORTH = 100
 /** The most that a slice may shrink when it is rendered, as a factor. Text beyond that is not considered. */
 const SHRINKS = 4
@@ -73,21 +73,26 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
   const placeOf = (at: number): number => from + skip + at - prefix.length
-  const slice = (at: number, to: number): Slice => ({ from, to, ...finished(text.slice(0, at)) })
-
-  const measured = new Map<number, number>()
-  const measureAt = (at: number): number => {
-    const known = measured.get(at) ?? measure(finished(text.slice(0, at)).source)
-    measured.set(at, known)
-    return known
+  const complete = new Map<number, MeasuredText>()
+  const completeAt = (at: number): MeasuredText => {
+    const known = complete.get(at)
+    if (known) return known
+    const found = finished(text.slice(0, at))
+    const all = { ...found, length: measure(found.source) }
+    complete.set(at, all)
+    return all
+  }
+  const measureAt = (at: number): number => completeAt(at).length
+  const slice = (at: number, to: number): Slice => {
+    const { source: complete, open } = completeAt(at)
+    return { from, to, source: complete, open }
   }
 
   const inked = text.trimEnd().length
   const isWhole = from + rest.length === source.length
   let last = furthest(text, { maxLength, swells, measureAt, enough: isWhole ? inked : undefined })
   if (isWhole && inked <= last) {
-    const all = slice(text.length, source.length)
-    if (measure(all.source) <= maxLength) return all
+    if (measureAt(text.length) <= maxLength) return slice(text.length, source.length)
     last = inked - 1
   }
   for (;;) {
@@ -117,6 +122,7 @@ function furthest(
 ): number {
   let from: Row = firstRow(text)
   let { end, block } = estimate(text, from, maxLength, swells)
+  let gained = end
   for (let tries = 0; tries < TRIES; tries++) {
     if ((enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
@@ -128,12 +134,23 @@ function furthest(
     const gain = next.end - end
     end = next.end
     block = next.block ?? block
-    if (gain < WORTH) break
+    // The next gain shrinks as this one did.
+    if (gain < WORTH || (gain * gain) / gained < WORTH) break
+    gained = gain
   }
   return end
 }
 
-function finished(text: string): { readonly source: string; readonly open: OpenBlocks | undefined } {
+interface CompleteText {
+  readonly source: string
+  readonly open: OpenBlocks | undefined
+}
+
+interface MeasuredText extends CompleteText {
+  readonly length: number
+}
+
+function finished(text: string): CompleteText {
   const open = openBlocksOf(text)
   // Trailing white space is invisible, so it takes no room.
   return { source: text.trimEnd() + closingFence(open), open }

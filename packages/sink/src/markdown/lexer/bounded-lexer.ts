@@ -6,8 +6,8 @@ import {
   lazyStretch,
   MARKED_LINE,
 } from './block-limits.ts'
-import { readFlatList } from './flat-list.ts'
 import { readFlatTable } from './flat-table.ts'
+import { readSimpleList } from './simple-list.ts'
 import { readSimpleSpans } from './simple-spans.ts'
 import { boundedAddresses, isMark, textSpan } from './span-limits.ts'
 import { knownTokens, type Token } from './token.ts'
@@ -89,7 +89,7 @@ function limitContainers(
   tokenizer.list = (src) => {
     if (depth > 0) return nested(src, readList)
     const isPlain = rest.isPlain() || !MARKED_LINE.test(src)
-    return isPlain ? undefined : (readFlatList(src, lexer) ?? outermost(src, readList))
+    return isPlain ? undefined : (readSimpleList(src, lexer) ?? outermost(src, readList))
   }
 
   function outermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {

@@ -6,7 +6,7 @@ const OTHER = /[\\<&~[\]@\n]|:\/\/|www\./i
 
 /** The text up to the next mark, or a span without others in it, neither of which is inside a word. */
 const PIECE =
-  /(?<text>[^*_`]+)|(?<=^|[\s(])(?:(?<mark>\*\*?|_)(?<inner>[\p{L}\p{N}](?:[^*_`]*[\p{L}\p{N}])?)\k<mark>|`(?<code>[^\s`](?:[^`]*[^\s`])?)`)(?=$|[\s.,;:)!?])/uy
+  /([^*_`]+)|(?<=^|[\s(])(?:(\*\*?|_)([\p{L}\p{N}](?:[^*_`]*[\p{L}\p{N}])?)\2|`([^\s`](?:[^`]*[^\s`])?)`)(?=$|[\s.,;:)!?])/uy
 
 /**
  * Reads a line whose only markup is bold, italics and code that don't contain each other. Same result as marked, but
@@ -14,13 +14,13 @@ const PIECE =
  */
 export function readSimpleSpans(line: string): Token[] | undefined {
   if (line === '' || OTHER.test(line)) return undefined
+  if (!/[*_`]/.test(line)) return [textSpan(line)]
   const spans: Token[] = []
   PIECE.lastIndex = 0
   while (PIECE.lastIndex < line.length) {
     const found = PIECE.exec(line)
     if (found === null) return undefined
-    const [raw] = found
-    const { text, mark, inner = '', code } = found.groups ?? {}
+    const { 0: raw, 1: text, 2: mark, 3: inner = '', 4: code } = found
     if (text !== undefined) spans.push(textSpan(text))
     else if (code !== undefined) spans.push({ type: 'codespan', raw, text: code })
     else spans.push({ type: mark === '**' ? 'strong' : 'em', raw, text: inner, tokens: [textSpan(inner)] })

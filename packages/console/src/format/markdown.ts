@@ -59,13 +59,20 @@ export function markdown(source: string, width: number): readonly Line[] {
  */
 function endOf(source: string, start: number, raw: string): number {
   if (source.startsWith(raw, start)) return start + raw.length
-  let left = raw.replace(/\s/g, '').length
+  let left = 0
+  for (let at = 0; at < raw.length; at++) if (!isSpace(raw, at)) left++
   let end = start
-  while (end < source.length && (left > 0 || /\s/.test(source.charAt(end)))) {
-    if (!/\s/.test(source.charAt(end))) left--
-    end++
+  for (; end < source.length; end++) {
+    if (isSpace(source, end)) continue
+    if (left === 0) break
+    left--
   }
   return end
+}
+
+function isSpace(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(text.charAt(at))
 }
 
 function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): readonly Line[] {
@@ -142,17 +149,22 @@ function listLines(token: Of<'list'>, width: number, tones: readonly Tone[]): re
   const first = token.start === '' ? 1 : token.start
   const digits = String(first + token.items.length - 1).length
   return token.items.flatMap((item, index) => {
-    const bullet = token.ordered ? `${String(first + index).padStart(digits)}. ` : '• '
-    const lead = item.task ? [span(item.checked ? '[x] ' : '[ ] ', 'dim')] : [span(bullet, 'dim')]
-    const indent = widthOf(lead)
-    const rows = blockLines(withoutCheckbox(item.tokens), width - indent, tones)
-    if (rows.length === 0) return [lead]
+    const number = token.ordered ? span(`${String(first + index).padStart(digits)}. `, 'dim') : BULLET
+    const lead = item.task ? (item.checked ? CHECKED : UNCHECKED) : number
+    const indent = widthOf([lead])
+    const rows = blockLines(item.task ? withoutCheckbox(item.tokens) : item.tokens, width - indent, tones)
+    if (rows.length === 0) return [[lead]]
+    const space = span(' '.repeat(indent))
     return rows.map((row, at): Line => {
-      if (at === 0) return [...lead, ...row]
-      return row.length === 0 ? [] : [span(' '.repeat(indent)), ...row]
+      if (at === 0) return [lead, ...row]
+      return row.length === 0 ? [] : [space, ...row]
     })
   })
 }
+
+const BULLET = span('• ', 'dim')
+const CHECKED = span('[x] ', 'dim')
+const UNCHECKED = span('[ ] ', 'dim')
 
 /** Removes the checkbox, which is drawn as the item's bullet. In a loose item it is inside the first paragraph. */
 function withoutCheckbox(tokens: Inside): Inside {
@@ -164,7 +176,9 @@ function cellsOf(cells: Of<'table'>['header'], header: boolean): readonly Line[]
 }
 
 function inline(tokens: Inside, tones: readonly Tone[]): Span[] {
-  return knownTokens(tokens).flatMap((token) => inlineToken(token, tones))
+  const known = knownTokens(tokens)
+  const only = known.length === 1 ? known[0] : undefined
+  return only ? inlineToken(only, tones) : known.flatMap((token) => inlineToken(token, tones))
 }
 
 function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
@@ -215,5 +229,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 function plainEntities(text: string): string {
+  if (!text.includes('&')) return text
   return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity)
 }

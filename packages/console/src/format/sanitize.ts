@@ -15,12 +15,16 @@ const CONTROL =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
+/** Text without anything that the patterns above find. */
+const CLEAN = /^[\t\n -~\u00a0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\uffff]*$/
+
 /**
  * Removes escape sequences and control characters except line feed and tab; other line breaks become line feeds.
  *
  * A sequence without an end takes the rest of its line with it. Idempotent.
  */
 export function clean(text: string): string {
+  if (CLEAN.test(text)) return text
   return text.replace(BREAK, '\n').replace(SEQUENCE, '').replace(CONTROL, '')
 }
 

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import stringWidth from 'string-width'
+import { charactersOf, columnsOf, widthOfCharacter } from './columns.ts'
 import { clean } from './sanitize.ts'
 
 /** The styles of a span. A span's text cannot contain any others. */
@@ -26,7 +26,8 @@ export interface Span {
 export type Line = readonly Span[]
 
 export function span(text: string, ...tones: readonly Tone[]): Span {
-  return { text: clean(text).replace(/\t/g, '    '), tones }
+  const cleaned = clean(text)
+  return { text: cleaned.includes('\t') ? cleaned.replaceAll('\t', '    ') : cleaned, tones }
 }
 
 export function line(text: string, ...tones: readonly Tone[]): Line {
@@ -51,10 +52,24 @@ export function ansi(spans: Line): string {
   for (const { text, tones } of spans) {
     const row = oneRow(text)
     if (row === '') continue
-    // The caller decides about colour. Without `validateStream: false`, Node would check process.stdout instead.
-    out += tones.length === 0 ? row : styleText([...tones], row, { validateStream: false })
+    out += tones.length === 0 ? row : styled(row, tones)
   }
   return out
+}
+
+/** The escapes before and after a text in these tones. */
+const escapes = new Map<string, readonly [string, string]>()
+
+function styled(text: string, tones: readonly Tone[]): string {
+  const key = tones.join()
+  let around = escapes.get(key)
+  if (around === undefined) {
+    // The caller decides about colour. Without `validateStream: false`, Node would check process.stdout instead.
+    const [before = '', after = ''] = styleText([...tones], '|', { validateStream: false }).split('|')
+    around = [before, after]
+    escapes.set(key, around)
+  }
+  return around[0] + text + around[1]
 }
 
 /** Cuts to the width, with an ellipsis in the last column. Never splits a character. */
@@ -99,6 +114,8 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
   }
   return rows
 }
+
+const PRINTABLE = /^[ -~]*$/
 
 /** A line of ASCII text that fits the width, without trailing spaces. Undefined for all other lines. */
 function wholeRow(spans: Line, width: number): Line | undefined {
@@ -145,44 +162,11 @@ interface Cell {
   readonly tones: readonly Tone[]
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-const ASCII = /^[ -~\n]*$/
-const PRINTABLE = /^[ -~]*$/
-
-function columnsOf(text: string): number {
-  if (ASCII.test(text)) return text.length
-  let columns = 0
-  // A line feed before `wrap` has no width.
-  for (const { segment } of graphemes.segment(text)) columns += segment === '\n' ? 0 : widthOfCharacter(segment)
-  return columns
-}
-
-/** The most characters with a cached width: finding it takes longer than the rest of a row's layout. */
-const mostCharacters = 4000
-/** The longest cached character, in UTF-16 units. A letter may carry any number of accents. */
-const longestCharacter = 16
-const characterWidths = new Map<string, number>()
-
-function widthOfCharacter(character: string): number {
-  if (ASCII.test(character)) return character.length
-  if (character.length > longestCharacter) return stringWidth(character)
-  const known = characterWidths.get(character)
-  if (known !== undefined) return known
-  const width = stringWidth(character)
-  if (characterWidths.size >= mostCharacters) characterWidths.clear()
-  characterWidths.set(character, width)
-  return width
-}
-
 function cellsOf(spans: Line): Cell[] {
   const cells: Cell[] = []
   for (const { text, tones } of spans) {
-    if (ASCII.test(text)) {
-      for (const character of text) cells.push({ text: character, width: 1, tones })
-      continue
-    }
-    for (const { segment } of graphemes.segment(text)) {
-      cells.push({ text: segment, width: widthOfCharacter(segment), tones })
+    for (const character of charactersOf(text)) {
+      cells.push({ text: character, width: widthOfCharacter(character), tones })
     }
   }
   return cells

@@ -48,7 +48,7 @@ export const signMs = 300
 export const discordLimits: Limits = {
   maxLength: contentLength,
   // Literal marks get a backslash, and mentions an invisible character.
-  swells: /[\\*_~|`[<:#>@-]/g,
+  swells: /[\\*_~|`[<:#>@-]+/g,
   edits: true,
   // Discord refuses edits after an hour (30046); this leaves ten minutes for delayed ones.
   // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json

@@ -37,7 +37,7 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   return {
     maxLength: rich ? richLength : textLength,
     // Each @ before a name gets an invisible character, so that it doesn't mention.
-    swells: /@/g,
+    swells: /@+/g,
     // The bot's own messages, without a time limit. https://core.telegram.org/bots/api#editmessagetext
     edits: true,
     editIntervalMs: kind === 'private' ? 1100 : 3100,

@@ -43,7 +43,8 @@ export function writeMarks(given: readonly Piece[]): { readonly text: string; re
 /** Disables every character in a plain text that WhatsApp could read as a mark. */
 export function literal(words: string, before = '', after = ''): string {
   if (!/[*_~`>]/.test(words)) return words
-  return words.replace(/[*_~`]|(?<=^|\n)>/g, (sign, at: number) => {
+  return words.replace(/`+|[*_~]|(?<=^|\n)>/g, (sign, at: number) => {
+    if (sign.startsWith('`')) return sign.replaceAll('`', `\`${joiner}`)
     const previous = at === 0 ? before : words.slice(Math.max(0, at - 2), at)
     const next = at + 1 === words.length ? after : words.slice(at + 1, at + 3)
     return isMark(sign, previous, next) ? `${sign}${joiner}` : sign
@@ -52,7 +53,7 @@ export function literal(words: string, before = '', after = ''): string {
 
 function isMark(sign: string, before: string, after: string): boolean {
   const isFirst = before === '' || before.endsWith('\n')
-  if (sign === '`' || sign === '>') return sign === '`' || isFirst
+  if (sign === '>') return isFirst
   if (sign === '*' && isFirst && after.startsWith(' ')) return true
   const opens = !endsInLetter(before) && after !== '' && !/^\s/.test(after)
   const closes = before !== '' && !/\s$/.test(before) && !beginsWithLetter(after)

@@ -93,14 +93,16 @@ function isLetterStart(text: string, at: number): boolean {
 
 function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) => boolean): number | undefined {
   const text = isHigh(seen.charCodeAt(last)) ? seen.slice(0, last) : seen
-  for (let at = Math.min(last, text.length - 1); at > first && isBetweenAscii(text, at); at--) {
+  let at = Math.min(last, text.length - 1)
+  for (; at > first && isBetweenAscii(text, at); at--) {
     if (isGood(at)) return at
   }
+  if (at <= first) return undefined
   const start = safeStart(text, first, last)
   let best: number | undefined
   for (const { index } of graphemes.segment(text.slice(start))) {
-    const at = start + index
-    if (at > first && at <= last && isGood(at)) best = at
+    const place = start + index
+    if (place > first && place <= last && isGood(place)) best = place
   }
   return best
 }

@@ -149,9 +149,11 @@ function isMarked(line: string): boolean {
   return MARKS.has(line.charAt(0))
 }
 
-/** How many characters rendering may double. */
+/** How many UTF-16 units rendering may double. */
 function swelling(text: string, swells: RegExp | undefined): number {
-  return swells ? (text.match(swells)?.length ?? 0) : 0
+  let units = 0
+  for (const run of (swells && text.match(swells)) ?? []) units += run.length
+  return units
 }
 
 /** Extra room that a line may need if `swollen` of its characters double. Never less for a longer part of it. */

@@ -23,7 +23,7 @@ export interface SplitOptions {
    * the like (see `estimate`): then sealed slices stay as they are. If it does measure more, slices still fit.
    */
   readonly measure: (source: string) => number
-  /** Characters that rendering may double, as a pattern with `g`. Default: none. */
+  /** Finds runs of the characters that rendering may double: a pattern with `g`. Default: none. */
   readonly swells?: RegExp | undefined
   /** Where to begin. Default: at the beginning. */
   readonly from?: number | undefined

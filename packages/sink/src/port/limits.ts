@@ -8,7 +8,8 @@ export interface Limits {
   /** The most that one message takes, in the unit that `Render` measures: mostly UTF-16 units after rendering. */
   readonly maxLength: number
   /**
-   * Characters that `Render` may double, as a pattern with `g`. Counting them keeps cut points stable. Default: none.
+   * Finds runs of the characters that `Render` may double: a pattern with `g`. Counting them keeps cut points stable.
+   * Default: none.
    */
   readonly swells?: RegExp | undefined
   /** Whether messages can be edited. Without edits, text is shown only when it is complete, and posted text stays. */

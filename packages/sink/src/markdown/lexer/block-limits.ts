@@ -31,12 +31,29 @@ const ENDING_LINE = /^ {0,3}(?:`{3}|~{3}|#{1,6}[ \t])/
 /** An item nested so deep that it is text. marked reads it again for each list around it. */
 const DEEP_ITEM = /^[ \t]{32,}(?:[-*+]|\d{1,9}[.)])[ \t]/
 
-/**
- * The end of the lists and quotes at the beginning of a text, and whether too many lazy lines continue them: for each
- * of those, marked reads the list or quote so far again.
- */
-export function lazyStretch(src: string): { readonly end: number; readonly isTooLazy: boolean } {
-  let [start, lazy] = [0, 0]
+/** The marks at the beginning of a line, each of a quote or list in the one before. */
+const MARKS = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/
+const MARK = />|[-*+]|\d+[.)]/g
+
+/** The least that marked reads of a line for the quotes and lists that its marks nest in each other. */
+function leastReads(line: string, mostDepth: number): number {
+  const marks = MARKS.exec(line)?.[0]
+  if (marks === undefined) return 0
+  const depth = Math.min(mostDepth, marks.match(MARK)?.length ?? 0)
+  return Math.max(0, line.length - depth) * depth
+}
+
+/** The lists and quotes at the beginning of a text. */
+interface Stretch {
+  readonly end: number
+  /** Too many lazy lines continue them: for each of those, marked reads the list or quote so far again. */
+  readonly isTooLazy: boolean
+  /** The least UTF-16 units that marked reads of them, each time that it reads a line. */
+  readonly reads: number
+}
+
+export function containersAt(src: string, mostDepth: number): Stretch {
+  let [start, lazy, reads] = [0, 0, 0]
   let isBlank = false
   while (start < src.length && lazy <= mostLazyLines) {
     const end = src.indexOf('\n', start) + 1 || src.length
@@ -46,9 +63,10 @@ export function lazyStretch(src: string): { readonly end: number; readonly isToo
     else if (/^[ \t]/.test(line) || MARKED_LINE.test(line)) isBlank = false
     else if (isBlank || ENDING_LINE.test(line)) break
     else lazy++
+    reads += leastReads(line, mostDepth)
     start = end
   }
-  return { end: start, isTooLazy: lazy > mostLazyLines }
+  return { end: start, isTooLazy: lazy > mostLazyLines, reads }
 }
 
 /** Table cells allowed per UTF-16 unit of the table: marked pads every row to the length of the head. */

@@ -1,9 +1,9 @@
 import { Lexer, type Token as MarkedOrOther, Tokenizer, type Tokens } from 'marked'
 import {
+  containersAt,
   createHeadingLimit,
   createTableLimit,
   createUnderlineSearch,
-  lazyStretch,
   MARKED_LINE,
 } from './block-limits.ts'
 import { readFlatTable } from './flat-table.ts'
@@ -95,9 +95,9 @@ function limitContainers(
   function outermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!MARKED_LINE.test(src)) return undefined
     if (src.length <= unseen) {
-      const { end, isTooLazy } = lazyStretch(src)
-      unseen = src.length - end
-      if (isTooLazy) rest.makePlain()
+      const found = containersAt(src, mostDepth)
+      unseen = src.length - found.end
+      if (found.isTooLazy || reads + found.reads > mostReads) rest.makePlain()
     }
     const queued = lexer.inlineQueue.length
     const { top, lastToken } = lexer.state

@@ -31,7 +31,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   '@opencode-ai/sdk': /^packages\/reply\/src\/source\/opencode1\/rest\.ts$/,
   '@noble/hashes': /^packages\/sink\/src\/asks\/permission\.ts$/,
   marked: /^packages\/sink\/src\/markdown\/lexer\//,
-  'string-width': /^packages\/console\/src\/format\/styled-line\.ts$/,
+  'string-width': /^packages\/console\/src\/format\/columns\.ts$/,
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/bench\/src\/delivery\/telegram\.ts$/,
   ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,

@@ -4,7 +4,7 @@ import { textSpan } from './span-limits.ts'
 /** Whether something in a line may be an escape, a tag, a reference, a link or an address, or struck out. */
 const OTHER = /[\\<&~[\]@\n]|:\/\/|www\./i
 
-/** The text up to the next mark, or a span without others in it, neither of which is inside a word. */
+/** The text up to the next mark, or a span without others in it. A span does not begin or end inside a word. */
 const PIECE =
   /([^*_`]+)|(?<=^|[\s(])(?:(\*\*?|_)([\p{L}\p{N}](?:[^*_`]*[\p{L}\p{N}])?)\2|`([^\s`](?:[^`]*[^\s`])?)`)(?=$|[\s.,;:)!?])/uy
 

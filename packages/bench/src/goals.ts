@@ -8,6 +8,7 @@ import { historyGoals } from './goals/history.ts'
 import { hostileGoals } from './goals/hostile.ts'
 import { liveGoals } from './goals/live.ts'
 import { peerGoals } from './goals/peer.ts'
+import { pieceGoals } from './goals/pieces.ts'
 import { resyncGoals } from './goals/resync.ts'
 import { sessionGoals } from './goals/sessions.ts'
 import { sizeGoals } from './goals/size.ts'
@@ -17,6 +18,7 @@ export const goals: readonly Goal[] = [
   ...byteGoals,
   ...growthGoals,
   ...peerGoals,
+  ...pieceGoals,
   ...sessionGoals,
   ...liveGoals,
   ...resyncGoals,

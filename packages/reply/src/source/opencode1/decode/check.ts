@@ -7,13 +7,25 @@ export type Check = (value: unknown) => boolean
  * Compiles a schema to a predicate. Zod copies everything it parses, which is most of the work on a stream where every
  * event is read once; this builds nothing, and a matching value is used as is. Returns true only if the schema would
  * accept the value and return it unchanged, so an unsupported kind of schema never matches.
+ *
+ * The description of a schema is a private field of zod, which another version may move or change. Without a
+ * description in the known form nothing matches, and zod parses every value: slower, with the same result.
  */
 export function checkOf(schema: z.core.$ZodType): Check {
+  try {
+    return compiled(schema)
+  } catch {
+    return never
+  }
+}
+
+/** Throws if a description is missing or of another form, at any depth. */
+function compiled(schema: z.core.$ZodType): Check {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'object':
       // Unknown keys survive only if the schema is loose.
-      return def.catchall?._zod.def.type === 'unknown' ? objectCheck(def.shape) : never
+      return def.catchall?._zod.def.type === 'unknown' && isObject(def.shape) ? objectCheck(def.shape) : never
     case 'string':
       return stringCheck(def.checks ?? [])
     case 'number':
@@ -23,19 +35,19 @@ export function checkOf(schema: z.core.$ZodType): Check {
     case 'unknown':
       return () => true
     case 'optional':
-      return either((value) => value === undefined, checkOf(def.innerType))
+      return either((value) => value === undefined, compiled(def.innerType))
     case 'nullable':
-      return either((value) => value === null, checkOf(def.innerType))
+      return either((value) => value === null, compiled(def.innerType))
     case 'literal':
-      return oneOf(def.values)
+      return Array.isArray(def.values) ? oneOf(def.values) : never
     case 'enum':
       return oneOf(Object.values(def.entries))
     case 'array':
-      return def.checks?.length ? never : arrayCheck(checkOf(def.element))
+      return def.checks?.length ? never : arrayCheck(compiled(def.element))
     case 'record':
       return def.valueType._zod.def.type === 'unknown' && def.keyType._zod.def.type === 'string' ? isObject : never
     case 'union':
-      return def.options.map(checkOf).reduce(either)
+      return def.options.map(compiled).reduce(either)
     default:
       return never
   }
@@ -69,7 +81,7 @@ function arrayCheck(check: Check): Check {
 function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
   const fields = new Map(
     Object.entries(shape).map(([key, schema]) => {
-      const check = checkOf(schema)
+      const check = compiled(schema)
       // An `unknown` field accepts any value but must be present.
       const isOptional = check(undefined) && schema._zod.def.type !== 'unknown'
       return [key, { check, needed: isOptional ? 0 : 1 }]

@@ -1,0 +1,45 @@
+import { createEventReader } from '@reply/core'
+import { eventSchemas, partSchemas } from '@reply/core/internal'
+import { recordedStreams } from './recorded.ts'
+
+/** A value from a recording, and the schema that it has to fit. */
+export interface Shaped {
+  readonly value: unknown
+  readonly schema: Schema
+}
+
+export type Schema = (typeof schemas)[keyof typeof schemas]
+
+const schemas = { ...eventSchemas, ...partSchemas }
+const byType = new Map<string, Schema>(Object.entries(schemas))
+
+/** The properties of each recorded event that has a schema, and each part in them. */
+export function recordedShapes(): readonly Shaped[] {
+  const shapes: Shaped[] = []
+  const reader = createEventReader({ onFrame: (data) => note(JSON.parse(data)) })
+  for (const chunks of recordedStreams(16384)) {
+    for (const chunk of chunks) reader.push(chunk, 0)
+    reader.reset()
+  }
+  return shapes
+
+  function note(frame: unknown): void {
+    const { type, properties } = isFields(frame) && isFields(frame.payload) ? frame.payload : fieldsOf(frame)
+    add(type, properties)
+    const { part } = fieldsOf(properties)
+    if (type === 'message.part.updated') add(fieldsOf(part).type, part)
+  }
+
+  function add(type: unknown, value: unknown): void {
+    const schema = typeof type === 'string' ? byType.get(type) : undefined
+    if (schema) shapes.push({ value, schema })
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isFields(value) ? value : {}
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

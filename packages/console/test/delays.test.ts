@@ -9,7 +9,7 @@ test.each([true, false])(
     const retrying = (attempt: number) =>
       replyOf([], { phase: 'retrying', retry: { attempt, message: 'Rate limited', nextAt: START + 12_000 } })
     for (const reply of [retrying(1), retrying(1), retrying(2), settledOf([text('a', 'Done.')])]) tell(sink, reply)
-    const kept = terminal.written().match(/↻ Rate limited: retrying in 12 s \(attempt \d\)/g)
+    const kept = terminal.written().match(/↻ Rate limited: retrying in 12s \(attempt \d\)/g)
     expect(kept?.map((row) => row.at(-2))).toEqual(['1', '2'])
   },
 )
@@ -33,7 +33,7 @@ test('a lost connection is shown while it lasts, and its return is kept', async 
   show(replyOf([], { connection: 'lost' }), 4_000)
   expect((await terminal.screen()).at(-1)).toContain('! connection lost, reconnecting …')
   show(replyOf([]), 200)
-  expect((await terminal.screen()).at(-1)).toContain('working')
+  expect((await terminal.screen()).at(-1)).toContain('Working')
   clock.advance(4_000)
   expect((await terminal.screen())[0]).toBe('✓ connection restored after 4.0s, nothing missed')
 })

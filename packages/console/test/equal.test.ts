@@ -36,7 +36,7 @@ test('a terminal asks once, and not again while the answer is on its way to both
   show(blocked(pair()))
   const asked = (await terminal.screen()).filter((row) => row.startsWith('! Allow bash?'))
   expect(asked).toHaveLength(1)
-  expect((await terminal.screen()).at(-1)).toContain('waiting for an answer')
+  expect((await terminal.screen()).at(-1)).toContain('Waiting for an answer')
   await type('1\r')
   show(blocked(pair(answered)))
   expect((await terminal.screen()).join('\n')).not.toContain('Allow bash?')

@@ -22,7 +22,7 @@ test('a permission shows the whole command, not the patterns that the server der
     '  3. reject — add a reason if you like; the agent continues with it in mind',
     '  type 1, 2 or 3; you can add a reason after the 3',
     '  › █',
-    '? waiting for an answer · 0s',
+    '? Waiting for an answer · 0s',
   ])
 })
 
@@ -48,7 +48,7 @@ test('an edit shows all of its lines, however many', async () => {
   expect(rows.slice(-3)).toEqual([
     '  type 1, 2 or 3; you can add a reason after the 3',
     '  › █',
-    '? waiting for an answer · 0s',
+    '? Waiting for an answer · 0s',
   ])
 })
 

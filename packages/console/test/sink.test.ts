@@ -7,7 +7,7 @@ import { setup } from './fixture/sink.ts'
 test('finished blocks stay, the open one and the status are repainted, and the end removes them', async () => {
   const { terminal, show, sink } = setup()
   show(replyOf([text('a', 'One.\n\nTw', 'open')]))
-  expect(await terminal.screen()).toEqual(['One.', '', 'Tw', '', '⠋ writing · 0s'])
+  expect(await terminal.screen()).toEqual(['One.', '', 'Tw', '', '⠋ Writing · 0s'])
   show(replyOf([text('a', 'One.\n\nTwo, and **more**', 'open')]))
   show(settledOf([text('a', 'One.\n\nTwo, and **more**.')]))
   expect(await terminal.rows()).toEqual(['One.', '', 'Two, and more.', '', '✓ completed · 12s'])
@@ -27,7 +27,7 @@ test('the status line counts down to the next try', async () => {
   const { terminal, show, clock } = setup()
   show(replyOf([], { phase: 'retrying', retry: { attempt: 2, message: 'Rate limited', nextAt: START + 15_000 } }))
   clock.advance(3_000)
-  expect((await terminal.screen()).at(-1)).toMatch(/^. Rate limited: retrying in 12 s \(attempt 2\) · 3s$/)
+  expect((await terminal.screen()).at(-1)).toMatch(/^. Rate limited: retrying in 12s \(attempt 2\) · 3s$/)
 })
 
 test('parallel calls keep their order, whichever ends first', async () => {
@@ -71,7 +71,7 @@ test('a question is answered from the keyboard', async () => {
     '  or answer in your own words',
     '  type 1 to 3, or your own answer',
     '  › █',
-    '? waiting for an answer · 0s',
+    '? Waiting for an answer · 0s',
   ])
   await type('2')
   expect(await terminal.screen()).toContain('❯ 2. SQLite — a file')
@@ -116,7 +116,7 @@ test('a question taller than the screen scrolls away once, and the input stays',
   await type('1')
   const rows = await terminal.rows()
   expect(rows.filter((row) => row.includes('Option 1')).length).toBe(2)
-  expect(rows.slice(-4)).toEqual(['', '  type 1 to 10, or your own answer', '  › 1█', '? waiting for an answer · 0s'])
+  expect(rows.slice(-4)).toEqual(['', '  type 1 to 10, or your own answer', '  › 1█', '? Waiting for an answer · 0s'])
 })
 
 test('two replies share the screen and the keyboard', async () => {

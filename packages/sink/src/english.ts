@@ -1,3 +1,4 @@
+import { counted, elapsed } from './view/numbers.ts'
 import type { Words } from './words.ts'
 
 const by = (name: string | undefined): string => (name === undefined ? '' : ` · ${name}`)
@@ -10,20 +11,20 @@ export const words: Words = {
   waiting: 'Starting',
   compacting: (tokens) => (tokens === undefined ? 'Compacting the context' : `Compacting ${tokens} tokens`),
   step: (count) => `step ${count}`,
-  context: (percent) => `context ${percent} %`,
+  context: (percent) => `context ${percent}%`,
   stalled: 'no progress for a while',
-  lostConnection: 'connection lost, reconnecting',
-  retrying: ({ message, inSeconds, attempt }) => {
-    const when = inSeconds === undefined ? 'retrying' : `retrying in ${inSeconds} s`
-    return `${message}, ${when}${attempt === undefined ? '' : ` (attempt ${attempt})`}`
+  lostConnection: 'connection lost, reconnecting …',
+  retrying: ({ message, wait, attempt }) => {
+    const when = wait === undefined ? 'retrying' : `retrying in ${wait}`
+    return `${message || 'the model failed'}: ${when}${attempt === undefined ? '' : ` (attempt ${attempt})`}`
   },
   toolFailed: (error) => `failed: ${error}`,
   toolDenied: 'denied',
   heartbeat: (activity, elapsed) => `Still working: ${activity} (${elapsed})`,
   compacted: ({ tokens, duration }) =>
     ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),
-  contextWarning: (percent) => `The context is ${percent} % full: consider compacting it.`,
-  contextUrgent: (percent) => `The context is ${percent} % full: it will be compacted soon.`,
+  contextWarning: (percent) => `The context is ${percent}% full: consider compacting it.`,
+  contextUrgent: (percent) => `The context is ${percent}% full: it will be compacted soon.`,
   todos: 'To do',
   todo: ({ content, status }) => {
     if (status === 'completed') return `✅ ${content}`
@@ -54,7 +55,7 @@ export const words: Words = {
   },
   cutOff: "It was cut off at the model's output limit.",
   noText: ({ tools, thought, compacted, agents }) => {
-    if (tools > 0) return `Done, without text: ${tools} tool ${tools === 1 ? 'call' : 'calls'} ran.`
+    if (tools > 0) return `Done, without text: ${counted(tools, 'tool call')} ran.`
     if (compacted) return 'Done, without text: the context was compacted.'
     if (agents > 0) return 'Done, without text: sub-agents ran.'
     return thought ? 'No answer: the model only reasoned. Try again.' : 'No answer. Try again.'
@@ -104,11 +105,5 @@ export const words: Words = {
   rejectOnly: 'This cannot be allowed here. You can only reject it.',
   waitingForInput: 'Waiting for details of what it would run. Until then, you can only reject it.',
   notAllShown: 'This could not be shown in full here, so you can only reject it. To allow it, answer in the terminal.',
-  elapsed: (ms) => {
-    const seconds = Math.floor(ms / 1000)
-    if (seconds < 60) return `${seconds} s`
-    const minutes = Math.floor(seconds / 60)
-    if (minutes < 60) return `${minutes} min ${seconds % 60} s`
-    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-  },
+  elapsed,
 }

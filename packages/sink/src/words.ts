@@ -12,7 +12,7 @@ export interface Words {
   working: string
   /** Status: the prompt was sent, and nothing has come yet. */
   waiting: string
-  /** Status: the server compacts the context. `tokens` is its size in short: `195k`; undefined if unknown. */
+  /** Status: the server compacts the context. `tokens` is its size in short: `195.3k`; undefined if unknown. */
   compacting: (tokens: string | undefined) => string
   /** Status: which call of the model this is, from 2. */
   step: (count: number) => string
@@ -22,8 +22,11 @@ export interface Words {
   stalled: string
   /** Status: the driver lost the event stream and connects again. */
   lostConnection: string
-  /** Status: the provider failed with `message` (one line), and the server tries again. `attempt` counts from 1. */
-  retrying: (retry: { message: string; inSeconds: number | undefined; attempt: number | undefined }) => string
+  /**
+   * Status: the provider failed with `message` (one line, may be empty), and the server tries again. `wait`: how long
+   * until then; undefined if it is now, or unknown. `attempt` counts from 1.
+   */
+  retrying: (retry: { message: string; wait: string | undefined; attempt: number | undefined }) => string
   /** After the name of a failed tool call, as Markdown. `error` is one line, already escaped. */
   toolFailed: (error: string) => string
   /** After the name of a tool call that a person or a rule rejected, as Markdown. */
@@ -34,7 +37,7 @@ export interface Words {
    */
   heartbeat: (activity: string, elapsed: string) => string
   /**
-   * A message: the context was compacted. `tokens` is its size before, in short: `195k`; undefined if unknown.
+   * A message: the context was compacted. `tokens` is its size before, in short: `195.3k`; undefined if unknown.
    * `duration` is undefined below a second.
    */
   compacted: (facts: { tokens: string | undefined; duration: string | undefined }) => string

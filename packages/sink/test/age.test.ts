@@ -25,7 +25,7 @@ test('a status that is too old to edit makes room for a new one', async () => {
   scene.show(replyWith([]))
   await scene.pass(200_000)
   const [status, ...more] = scene.fake.screen()
-  expect([status?.text, more]).toEqual([expect.stringContaining('3 min'), []])
+  expect([status?.text, more]).toEqual([expect.stringContaining('3m 20s'), []])
   scene.show(whole('Here.', 200_000))
   await scene.end()
   expect(textsOf(scene)).toEqual(['Here.'])

@@ -21,7 +21,7 @@ const said = (source: string, more: { key?: string; isOpen?: boolean } = {}): Ca
 const status: Card = { type: 'status', key: 'status', source: 'Working' }
 const ask: Card = { type: 'ask', key: 'ask:1:0', source: '❓ Which?', buttons: [], isPending: true }
 const note: Card = { type: 'note', key: 'compaction:1', source: '*Context compacted*' }
-const done: Card = { type: 'ending', key: 'done', source: 'Done in 40 s.', isFailure: false }
+const done: Card = { type: 'ending', key: 'done', source: 'Done in 40s.', isFailure: false }
 
 function slotsOf(cards: readonly Card[], { ledger = emptyLedger, mode = 'live' as Mode, limits = {} } = {}) {
   return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger, now: 0 })
@@ -254,7 +254,7 @@ describe('the message that notifies', () => {
   })
 
   test('is the answer, and not a note on the time or context after it', () => {
-    const context: Card = { type: 'note', key: 'context', source: '*The context is 61 % full.*' }
+    const context: Card = { type: 'note', key: 'context', source: '*The context is 61% full.*' }
     for (const after of [done, context]) {
       expect(next(emptyLedger, [said('One.', { isOpen: false }), after], settled)).toEqual(['post answer#0 loud'])
     }

@@ -80,7 +80,7 @@ describe('growing text', () => {
     const scene = createScene()
     scene.show(growing('It begins.'))
     await scene.pass(5000)
-    expect(textsOf(scene)).toEqual(['It begins.\n\n*Writing · 5 s*'])
+    expect(textsOf(scene)).toEqual(['It begins.\n\n*Writing · 5s*'])
     scene.show(whole('It begins.'))
     await scene.end()
     expect(textsOf(scene)).toEqual(['It begins.'])
@@ -190,7 +190,7 @@ describe('the message that notifies', () => {
     await scene.pass(40_000)
     scene.show(whole('It is done.', 40_000))
     await scene.end()
-    expect(textsOf(scene)).toEqual(['It is done.', 'Done in 40 s.'])
+    expect(textsOf(scene)).toEqual(['It is done.', 'Done in 40s.'])
     expect(scene.fake.screen().map(({ replyTo, isSilent }) => [replyTo, isSilent])).toEqual([
       ['asked', true],
       ['1', false],

@@ -32,17 +32,17 @@ describe('the status', () => {
     ['a text', replyWith([text('It', { status: 'open' })]), 'Writing'],
     ['a tool', replyWith([running]), 'bash: npm test'],
     ['a tool of a server', replyWith([call('mcp__my_files__read', { title: 'a.txt' })]), 'read: a.txt'],
-    ['a lost connection', replyWith([running], { connection: 'lost' }), 'connection lost, reconnecting'],
+    ['a lost connection', replyWith([running], { connection: 'lost' }), 'connection lost, reconnecting …'],
     ['a silence', replyWith([running], { stalled: true }), 'no progress for a while'],
     [
       'another try',
       replyWith([], { phase: 'retrying', retry: { message: 'Rate limited', attempt: 2, nextAt: beginning + 15_000 } }),
-      'Rate limited, retrying in 15 s (attempt 2)',
+      'Rate limited: retrying in 15s (attempt 2)',
     ],
     [
       'a compaction',
       replyWith([], { compaction: { state: 'running', auto: true, startedAt: beginning, tokensBefore: 81_400 } }),
-      'Compacting 81k tokens',
+      'Compacting 81.4k tokens',
     ],
     [
       'a sub-agent',
@@ -59,9 +59,9 @@ describe('the status', () => {
       undefined,
       'bash: npm test',
       'bash: npm test',
-      'bash: npm test · 5 s',
-      'bash: npm test · 5 s',
-      'bash: npm test · 1 min 5 s',
+      'bash: npm test · 5s',
+      'bash: npm test · 5s',
+      'bash: npm test · 1m 05s',
     ])
   })
 
@@ -72,7 +72,7 @@ describe('the status', () => {
 
   test('shows the step after the first, and how full the context is from 60 % on', () => {
     expect(statusOf(replyWith([running], using(59_000)))).toBe('bash: npm test · step 2')
-    expect(statusOf(replyWith([running], using(60_000)))).toBe('bash: npm test · step 2 · context 60 %')
+    expect(statusOf(replyWith([running], using(60_000)))).toBe('bash: npm test · step 2 · context 60%')
   })
 
   test.each<[string, Reply, Viewing]>([
@@ -168,7 +168,7 @@ describe('a heartbeat', () => {
   test('comes after a minute of silence without edits', () => {
     expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 59_999 })).toEqual([])
     expect(beatOf(replyWith([running]), { mode: 'sealed', atMs: 60_000 })).toEqual([
-      'Still working: bash: npm test \\(1 min 0 s\\)',
+      'Still working: bash: npm test \\(1m 00s\\)',
     ])
     expect(beatOf(replyWith([running]), { mode: 'live', atMs: 60_000 })).toEqual([])
   })
@@ -184,7 +184,7 @@ describe('a note', () => {
 
   test('of a compaction says how long it took and how many tokens there were', () => {
     expect(notesOf(replyWith([], { compaction: { ...compaction, tokensBefore: 8140 } }))).toEqual([
-      '*Context compacted · 8.1k tokens · 12 s*',
+      '*Context compacted · 8.1k tokens · 12s*',
     ])
     expect(notesOf(replyWith([], { compaction: { ...compaction, endedAt: undefined } }))).toEqual([
       '*Context compacted*',
@@ -193,9 +193,9 @@ describe('a note', () => {
 
   test.each<[number, readonly string[]]>([
     [59_000, []],
-    [60_000, ['*The context is 60 % full: consider compacting it.*']],
-    [79_000, ['*The context is 79 % full: consider compacting it.*']],
-    [80_000, ['*The context is 80 % full: it will be compacted soon.*']],
+    [60_000, ['*The context is 60% full: consider compacting it.*']],
+    [79_000, ['*The context is 79% full: consider compacting it.*']],
+    [80_000, ['*The context is 80% full: it will be compacted soon.*']],
   ])('of a context of %i tokens of 100,000', (tokens, notes) => {
     expect(notesOf(settledWith([text('Done.')], using(tokens)))).toEqual(notes)
   })
@@ -261,7 +261,7 @@ describe('an ending', () => {
 
   test('notifies after half a minute, unless something else did by then', () => {
     const reply = settledWith([text('Done.')], {}, 30_001)
-    expect(endingsOf(reply)).toEqual(['Done in 30 s.'])
+    expect(endingsOf(reply)).toEqual(['Done in 30s.'])
     expect(endingsOf(settledWith([text('Done.')], {}, 30_000))).toEqual([])
     const entry = shownEntry('answer#0', { at: beginning + 30_002, isLoud: true })
     expect(endingsOf(reply, { ledger: { ...emptyLedger, entries: [entry] } })).toEqual([])

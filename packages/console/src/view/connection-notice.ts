@@ -1,6 +1,6 @@
 import type { Clock, ReplyError } from '@reply/core'
-import { duration } from '../format/numbers.ts'
-import { RECONNECTING } from './status.ts'
+import { words } from '@reply/sink'
+import { duration } from '@reply/sink/channel'
 
 export interface ConnectionNoticeOptions {
   readonly clock: Clock
@@ -38,7 +38,7 @@ export function createConnectionNotice({
     const isMine = !isShowing()
     stop()
     lost = { at: clock.now(), isMine }
-    if (isMine) remark(RECONNECTING)
+    if (isMine) remark(words.lostConnection)
   }
 
   function restore(): void {

@@ -1,8 +1,9 @@
 import { type Part, partsOf, type Reply } from '@reply/core'
-import { duration } from '../format/numbers.ts'
+import { words } from '@reply/sink'
+import { duration, retryText } from '@reply/sink/channel'
+import { cleanLine } from '../format/sanitize.ts'
 import { line } from '../format/styled-line.ts'
 import type { Block } from './committed.ts'
-import { RECONNECTING, retryText } from './status.ts'
 
 /** Something that delayed the reply for a while. */
 export interface Delay {
@@ -48,16 +49,16 @@ export function createDelays(): Delays {
     if (reply.retry !== undefined) {
       const { attempt, message, nextAt } = reply.retry
       const key = `retry:${after ?? ''}:${attempt ?? nextAt ?? message}`
-      add({ ...added, key, text: `↻ ${retryText(reply, now)}`, passing: false })
+      add({ ...added, key, text: `↻ ${cleanLine(retryText(reply.retry, { now, words }))}`, passing: false })
     }
     if (reply.stalled) {
-      add({ ...added, key: `stalled:${reply.messages.length}`, text: '! no progress for a while', passing: true })
+      add({ ...added, key: `stalled:${reply.messages.length}`, text: `! ${words.stalled}`, passing: true })
     }
     if (reply.connection === 'lost' && lostAt === undefined && reply.phase !== 'settled') {
       restored('')
       lostAt = now
       outages++
-      add({ ...added, key: `lost:${outages}`, text: `! ${RECONNECTING}`, passing: true })
+      add({ ...added, key: `lost:${outages}`, text: `! ${words.lostConnection}`, passing: true })
     } else if (lostAt !== undefined && isBack(reply)) {
       back = { at: now, lasted: duration(now - lostAt), after }
       lostAt = undefined

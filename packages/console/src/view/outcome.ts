@@ -1,5 +1,5 @@
 import { type LostReason, partsOf, type Reply, textOf, toolsOf, totalUsage } from '@reply/core'
-import { amount, contextUse, counted, duration } from '../format/numbers.ts'
+import { amount, contextPercent, counted, dollars, duration } from '@reply/sink/channel'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 import { cureOf, errorText } from './failure.ts'
@@ -101,13 +101,13 @@ function factsOf(reply: Reply): string {
   const { startedAt, settledAt } = reply
   const usage = totalUsage(reply)
   const tokens = usage.input + usage.output + usage.reasoning + usage.cacheRead + usage.cacheWrite
-  const context = contextUse(reply.usage)
+  const context = contextPercent(reply)
   const facts = [
     // A recording without times begins at 0.
     startedAt && settledAt && reply.outcome !== 'timed-out' ? duration(settledAt - startedAt) : undefined,
     reply.messages.length > 1 ? counted(reply.messages.length, 'step') : undefined,
     tokens > 0 ? `${amount(tokens)} tokens` : undefined,
-    usage.cost > 0 ? `$${usage.cost < 0.01 ? usage.cost.toFixed(4) : usage.cost.toFixed(2)}` : undefined,
+    usage.cost > 0 ? dollars(usage.cost) : undefined,
     context === undefined ? undefined : `context ${context}%`,
   ]
   return facts

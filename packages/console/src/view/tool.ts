@@ -1,5 +1,5 @@
 import type { Ask, Reply, ToolPart } from '@reply/core'
-import { duration, ticking } from '../format/numbers.ts'
+import { duration, elapsed } from '@reply/sink/channel'
 import { patchCount } from '../format/patch.ts'
 import { cleanLine, visibleLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span } from '../format/styled-line.ts'
@@ -100,7 +100,7 @@ function feedbackOf(error: string | undefined): string {
 function timeOf(part: ToolPart, reply: Reply, now: number): Line {
   const { startedAt, endedAt } = part.state
   if (startedAt === undefined) return []
-  if (endedAt === undefined) return part.status === 'open' ? line(` ${ticking(now - startedAt)}`, 'dim') : []
+  if (endedAt === undefined) return part.status === 'open' ? line(` ${elapsed(now - startedAt)}`, 'dim') : []
   // Servers up to 1.2 measure a rejected call from its end, without the wait for the person.
   const { askedAt = 0, closedAt = askedAt } = refusalOf(part, reply) ?? {}
   const ms = Math.max(endedAt - startedAt, askedAt === 0 ? 0 : closedAt - askedAt)

@@ -1,7 +1,7 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
+import { counted, duration, elapsed } from '@reply/sink/channel'
 import { contentOf, twinOf } from '../asks/ask.ts'
 import { askLines, closedLines } from '../asks/panel.ts'
-import { counted, duration, ticking } from '../format/numbers.ts'
 import { givenTitle } from '../format/reply-label.ts'
 import { visibleLine } from '../format/sanitize.ts'
 import { fit, type Line, line, span } from '../format/styled-line.ts'
@@ -148,7 +148,7 @@ function endText(child: Child, part: ToolPart | undefined): string {
 
 function timeText(reply: Reply, now: number | undefined): readonly string[] {
   if (reply.startedAt === undefined) return []
-  if (now !== undefined) return [ticking(now - reply.startedAt)]
+  if (now !== undefined) return [elapsed(now - reply.startedAt)]
   return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
 }
 

@@ -1,7 +1,8 @@
 import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
-import { clip, contextPercent, literal } from './format.ts'
+import { clip, literal } from './format.ts'
+import { contextPercent } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
 /** How the reply ended. Nothing if the answer already says it. */

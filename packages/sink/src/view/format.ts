@@ -1,19 +1,4 @@
-import { type Reply, visible } from '@reply/core'
-
-/** A rounded number, such as "12.3k". */
-export function amount(count: number | undefined): string | undefined {
-  if (count === undefined) return undefined
-  if (count < 1000) return String(count)
-  const thousands = count / 1000
-  return `${thousands < 10 ? thousands.toFixed(1).replace(/\.0$/, '') : Math.round(thousands)}k`
-}
-
-/** How full the model's context is, in percent. Undefined if unknown. */
-export function contextPercent({ usage }: Reply): number | undefined {
-  const { contextTokens, contextLimit } = usage
-  if (contextTokens === undefined || contextLimit === undefined || contextLimit <= 0) return undefined
-  return Math.min(100, Math.round((contextTokens / contextLimit) * 100))
-}
+import { visible } from '@reply/core'
 
 /** A tool's name without its server's: "mcp__files__read" becomes "read". */
 export function toolLabel(name: string): string {

@@ -1,7 +1,8 @@
 import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
-import { amount, literal } from './format.ts'
+import { literal } from './format.ts'
+import { amount } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
 /** Stays in the chat: from here on the agent knows only a summary of what came before. */
@@ -10,7 +11,8 @@ export function compactionCard({ compaction }: Reply, { words }: ViewOptions): C
   const { startedAt, endedAt, tokensBefore } = compaction
   const took = endedAt === undefined ? 0 : endedAt - startedAt
   const duration = took < 1000 ? undefined : words.elapsed(took)
-  const source = `*${literal(words.compacted({ tokens: amount(tokensBefore), duration }))}*`
+  const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
+  const source = `*${literal(words.compacted({ tokens, duration }))}*`
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 

@@ -1,17 +1,17 @@
+import type { Reply } from '@reply/core'
+
 /** `0.4s`, `42s`, `3m 05s`, `1h 02m`. Negative times count as 0: clocks of two machines may disagree. */
 export function duration(ms: number): string {
-  if (ms < 9_950) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`
-  const seconds = Math.round(ms / 1000)
+  return ms < 9_950 ? `${(Math.max(0, ms) / 1000).toFixed(1)}s` : elapsed(Math.round(ms / 1000) * 1000)
+}
+
+/** The same in whole seconds that have passed, for running times: `0s`, `42s`, `3m 05s`. */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 60) return `${seconds}s`
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return `${minutes}m ${twoDigits(seconds % 60)}s`
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`
-}
-
-/** Whole seconds, for running times. */
-export function ticking(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000))
-  return seconds < 60 ? `${seconds}s` : duration(seconds * 1000)
 }
 
 /** `950`, `12.3k`, `1.2M`. */
@@ -21,19 +21,22 @@ export function amount(count: number): string {
   return `${trimZero((count / 1_000_000).toFixed(1))}M`
 }
 
+/** `$0.0012`, `$1.20`. */
+export function dollars(cost: number): string {
+  return `$${cost.toFixed(cost < 0.01 ? 4 : 2)}`
+}
+
 /** `1 step`, `3 steps`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** How full the context is, in whole per cent. Undefined below one, or while either number is unknown. */
-export function contextUse(usage: {
-  contextTokens?: number | undefined
-  contextLimit?: number | undefined
-}): number | undefined {
-  if (usage.contextTokens === undefined || usage.contextLimit === undefined || usage.contextLimit <= 0) return undefined
-  const use = Math.round((usage.contextTokens / usage.contextLimit) * 100)
-  return use < 1 ? undefined : use
+/** How full the model's context is, in whole percent up to 100. Undefined below one, or if it is unknown. */
+export function contextPercent({ usage }: Pick<Reply, 'usage'>): number | undefined {
+  const { contextTokens, contextLimit } = usage
+  if (contextTokens === undefined || contextLimit === undefined || contextLimit <= 0) return undefined
+  const percent = Math.min(100, Math.round((contextTokens / contextLimit) * 100))
+  return percent < 1 ? undefined : percent
 }
 
 function twoDigits(value: number): string {

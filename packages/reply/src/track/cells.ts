@@ -15,7 +15,9 @@ export interface Cells<T extends Identified> {
   readonly rows: readonly Row<T>[]
 }
 
+/** A value that contains its own id. */
 interface Identified {
+  /** Its key in the map. */
   readonly id: string
 }
 
@@ -32,6 +34,7 @@ const width = 32
 const emptyRow: Row<never> = { hashes: [], values: [] }
 const emptyRows: readonly Row<never>[] = Array.from({ length: width }, () => emptyRow)
 
+/** A map without values. */
 export function emptyCells<T extends Identified>(): Cells<T> {
   return { size: 0, newest: undefined, rows: emptyRows }
 }
@@ -43,6 +46,7 @@ export function cellOf<T extends Identified>({ newest, rows }: Cells<T>, id: str
   return row.values[placeIn(row, hash, id)]
 }
 
+/** The map with a value added, or replaced. */
 export function withCell<T extends Identified>(cells: Cells<T>, value: T): Cells<T> {
   const { size, rows } = cells.newest?.id === value.id ? cells : settled(cells)
   return { size, newest: value, rows }

@@ -96,6 +96,7 @@ export function clipped(text: string, most: number): string {
 
 function marked(kind: Mark, content: string): string {
   const [open, close] = mark[kind]
+  if (!content.includes('\n')) return content === '' ? '' : `${open}${content}${close}`
   // Marks can't span lines.
   const lines = content.split('\n').map((line) => (line === '' ? '' : `${open}${line}${close}`))
   return lines.join('\n')
@@ -105,8 +106,12 @@ function linked(content: string, href: string): string {
   if (!LINKS.test(href)) return content
   const address = href.replace(/^mailto:/i, '')
   // Unescaped, these characters would be marks.
-  const target = `${link}${address.replaceAll('*', '%2A').replaceAll('~', '%7E').replaceAll('`', '%60')}${endOfSign}`
+  const target = `${link}${address.replace(/[*~`]/g, encoded)}${endOfSign}`
   return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
+}
+
+function encoded(sign: string): string {
+  return `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
 }
 
 /** Changes each line outside of code blocks. */

@@ -81,14 +81,14 @@ export function renderMarkdown(source: string, dialect: Dialect): string {
 const written = new WeakMap<Dialect, WeakMap<Token, string>>()
 
 function remembering(token: Token, inside: Inside): string {
-  return once(token, inside, () => block(token, inside))
+  // To look up a short one takes as long as to write it.
+  return token.raw.length < 16 ? block(token, inside) : once(token, inside, () => block(token, inside))
 }
 
 function once(token: Token, { dialect }: Inside, write: () => string): string {
   const ours = written.get(dialect) ?? new WeakMap<Token, string>()
-  written.set(dialect, ours)
   const text = ours.get(token) ?? write()
-  ours.set(token, text)
+  if (!ours.has(token)) written.set(dialect, ours.set(token, text))
   return text
 }
 
@@ -218,8 +218,7 @@ function span(token: Token, inside: Inside): string {
     case 'html':
       if (/^<br\s*\/?>$/i.test(token.raw)) return dialect.br()
       return dialect.html?.(token.raw) ?? dialect.text(token.raw)
-    default:
-      // Blocks don't occur inside a line. If the lexer ever says so, show their source.
+    default: // Blocks don't occur inside a line. If the lexer ever says so, show their source.
       return dialect.text(token.raw)
   }
 }

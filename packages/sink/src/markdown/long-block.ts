@@ -75,8 +75,8 @@ function forcedEnd(block: string, start: number): number {
   if (block.length - start <= mostPiece) return block.length
   const room = block.slice(start, start + mostPiece)
   for (const place of [/\n[ \t\r]*\n(?=\S)/g, /\n(?=[^\s=-])/g, /\n/g]) {
-    const found = [...room.matchAll(place)].at(-1)
-    const end = found === undefined ? 0 : found.index + found[0].length
+    let end = 0
+    for (const { index, 0: found } of room.matchAll(place)) end = index + found.length
     if (end >= leastPiece) return start + end
   }
   const isPair = /[\ud800-\udbff]/.test(block.charAt(start + mostPiece - 1))
@@ -105,13 +105,13 @@ function append(
   found: readonly Token[],
   { isCut, ...joint }: { readonly head: string; readonly isMidLine: boolean; readonly isCut: boolean },
 ): void {
-  const [first, ...rest] = found
   const at = tokens.findLastIndex(({ type }) => type !== 'space')
   const last = tokens[at]
-  const between = tokens.slice(at + 1)
-  const joined = first && last && !isCut ? joinedOf(last, first, { ...joint, between }) : undefined
-  if (joined) tokens.splice(at, tokens.length, joined, ...rest)
-  else for (const token of found) tokens.push(token)
+  const first = found[0]
+  const joined =
+    first && last && !isCut ? joinedOf(last, first, { ...joint, between: tokens.slice(at + 1) }) : undefined
+  if (joined) tokens.splice(at, tokens.length, joined)
+  for (const token of joined ? found.slice(1) : found) tokens.push(token)
 }
 
 function joinedOf(

@@ -65,28 +65,33 @@ interface SliceOptions {
 }
 
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
-  const { maxLength, measure, swells } = options
+  const { maxLength, measure } = options
   const rest = source.slice(from, from + SHRINKS * maxLength + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
   const whole = reopening(rest, options.open, midLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
+  const swells = options.swells && text.search(options.swells) >= 0 ? options.swells : undefined
   const placeOf = (at: number): number => from + skip + at - prefix.length
-  const complete = new Map<number, MeasuredText>()
-  const completeAt = (at: number): MeasuredText => {
-    const known = complete.get(at)
-    if (known) return known
-    const found = finished(text.slice(0, at))
-    const all = { ...found, length: measure(found.source) }
-    complete.set(at, all)
-    return all
+  const complete = new Map<number, CompleteText>()
+  const completeAt = (at: number): CompleteText => {
+    const found = complete.get(at) ?? finished(text.slice(0, at))
+    complete.set(at, found)
+    return found
   }
-  const measureAt = (at: number): number => completeAt(at).length
-  const slice = (at: number, to: number): Slice => {
-    const { source: complete, open } = completeAt(at)
-    return { from, to, source: complete, open }
+  const measured = new Map<number, number>()
+  const measureAt = (at: number): number => {
+    const known = measured.get(at)
+    if (known !== undefined) return known
+    const unclosed = text.slice(0, at).trimEnd()
+    let length = measure(unclosed)
+    // What is too long by itself need not be closed.
+    if (length <= maxLength && completeAt(at).source !== unclosed) length = measure(completeAt(at).source)
+    measured.set(at, length)
+    return length
   }
+  const slice = (at: number, to: number): Slice => ({ from, to, ...completeAt(at) })
 
   const inked = text.trimEnd().length
   const isWhole = from + rest.length === source.length
@@ -102,7 +107,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
     if (length <= maxLength) return slice(at, placeOf(at))
     const least = cutOf(text, { first: prefix.length, last: prefix.length + 1 })
     if (at <= least) return bare(source, from, placeOf(at))
-    const share = Math.min(0.9, maxLength / length)
+    const share = Math.min(0.9, (0.98 * maxLength) / length)
     last = Math.max(least, prefix.length + Math.floor((at - prefix.length) * share))
   }
 }
@@ -144,10 +149,6 @@ function furthest(
 interface CompleteText {
   readonly source: string
   readonly open: OpenBlocks | undefined
-}
-
-interface MeasuredText extends CompleteText {
-  readonly length: number
 }
 
 function finished(text: string): CompleteText {

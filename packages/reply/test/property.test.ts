@@ -8,10 +8,12 @@ import {
   type Reply,
   replay,
   repliesOf,
+  type TrackState,
   track,
 } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { cellValues } from '../src/track/cells.ts'
 import { type Block, blocksOf, doubled, joined, spareDeltas } from './mutate.ts'
 import { observing } from './observing.ts'
 import { type Picture, pictureOf, withChange } from './picture.ts'
@@ -299,7 +301,41 @@ describe('track', () => {
       { numRuns: 40 },
     )
   })
+
+  test('never changes a state that was kept, from whichever state it goes on', () => {
+    fc.assert(
+      fc.property(lives, fc.array(fc.nat()), ({ events }, branches) => {
+        const kept = [{ state: emptyTrack(), content: contentOf(emptyTrack()) }]
+        const keep = (state: TrackState): void => void kept.push({ state, content: contentOf(state) })
+        for (const event of events) keep(track(kept.at(-1)?.state ?? expect.fail(), event).state)
+        for (const seed of branches) {
+          const at = seed % kept.length
+          const tracked = events.slice(at, at + 5).reduce((state, event) => {
+            const next = track(state, event).state
+            keep(next)
+            return next
+          }, kept[at]?.state ?? expect.fail())
+          // Going on from an old state leads where it led before.
+          const before = at + 5 <= events.length ? kept[at + 5] : undefined
+          if (before && at < events.length) expect(contentOf(tracked)).toEqual(before.content)
+        }
+        for (const { state, content } of kept) {
+          const now = contentOf(state)
+          expect(now.cells.length).toBe(content.cells.length)
+          for (const [place, cell] of now.cells.entries()) expect(cell).toBe(content.cells[place])
+          expect({ ...now, cells: [] }).toEqual({ ...content, cells: [] })
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
 })
+
+/** All that a state holds. Its sessions are immutable themselves, so a list of them is enough. */
+function contentOf(state: TrackState): Omit<TrackState, 'cells'> & { readonly cells: readonly { id: string }[] } {
+  const cells = frozen(cellValues(state.cells)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  return { ...state, cells }
+}
 
 /** Deep-freezes a value, maps included. Skips what is frozen already. */
 function frozen<T>(value: T): T {

@@ -1,98 +1,125 @@
-import { replaceAt } from '../reduce/shape.ts'
-
-/**
- * A persistent map from ids to values that contain them: `withCell` returns a new map and leaves the old one unchanged.
- * Copying a plain `Map` on every event would make a thousand sessions a thousand times as slow as one.
- *
- * The last written value is kept on top and moves to its row when another is written: events come in runs of one
- * session, and during a run nothing is copied.
- */
-export interface Cells<T extends Identified> {
-  /** The number of values; excludes a newest one that isn't in a row yet. */
-  readonly size: number
-  readonly newest: T | undefined
-  /** May contain an older value of the newest one. */
-  readonly rows: readonly Row<T>[]
-}
-
 /** A value that contains its own id. */
 interface Identified {
   /** Its key in the map. */
   readonly id: string
 }
 
-/**
- * Hashes are stored apart from the values: a lookup reads only the value that it finds, which matters with a thousand
- * of them.
- */
-interface Row<T> {
-  readonly hashes: readonly number[]
-  readonly values: readonly T[]
+/** A write, as seen from the version before it. */
+interface Write<T extends Identified> {
+  readonly id: string
+  /** The value before the write. */
+  readonly before: T | undefined
+  /** The version after the write. */
+  readonly next: Cells<T>
 }
 
-const width = 32
-const emptyRow: Row<never> = { hashes: [], values: [] }
-const emptyRows: readonly Row<never>[] = Array.from({ length: width }, () => emptyRow)
+/**
+ * A persistent map from ids to values that contain them: `with` and `without` return a new version and leave the old
+ * one unchanged.
+ *
+ * The newest version owns a `Map`. A write changes it in place, hands it to the new version, and leaves the old one with
+ * what the write replaced. Reading an old version follows the writes since then; writing to it makes a copy. So going
+ * from each version to the next costs as much as a plain `Map`, however many sessions take turns.
+ *
+ * A class because of its private fields: a frozen state can still hand on its `Map`.
+ */
+export class Cells<T extends Identified> {
+  /** The number of values. */
+  readonly size: number
+  /** Set while this version is the newest. */
+  #map: Map<string, T> | undefined
+  /** Set once it is not. */
+  #write: Write<T> | undefined
+  /** How many more writes may change the `Map`: an old version that is kept holds on to all of them. */
+  readonly #writesLeft: number
+
+  constructor(map: Map<string, T>, writesLeft = Math.max(fewestWrites, map.size)) {
+    this.size = map.size
+    this.#map = map
+    this.#writesLeft = writesLeft
+  }
+
+  get(id: string): T | undefined {
+    let version: Cells<T> = this
+    while (version.#write) {
+      if (version.#write.id === id) return version.#write.before
+      version = version.#write.next
+    }
+    return version.#map?.get(id)
+  }
+
+  with(value: T): Cells<T> {
+    const { id } = value
+    const map = this.#owned()
+    const before = map.get(id)
+    map.set(id, value)
+    return this.#handOn(map, id, before)
+  }
+
+  without(id: string): Cells<T> {
+    const before = this.get(id)
+    if (before === undefined) return this
+    const map = this.#owned()
+    map.delete(id)
+    return this.#handOn(map, id, before)
+  }
+
+  values(): readonly T[] {
+    return [...(this.#map ?? this.#copy()).values()]
+  }
+
+  /** A `Map` with this version's values that may be changed. */
+  #owned(): Map<string, T> {
+    return this.#map && this.#writesLeft > 0 ? this.#map : this.#copy()
+  }
+
+  #handOn(map: Map<string, T>, id: string, before: T | undefined): Cells<T> {
+    if (map !== this.#map) return new Cells(map)
+    const next = new Cells(map, this.#writesLeft - 1)
+    this.#write = { id, before, next }
+    this.#map = undefined
+    return next
+  }
+
+  /** As it was at this version. */
+  #copy(): Map<string, T> {
+    const replaced = new Map<string, T | undefined>()
+    let version: Cells<T> = this
+    while (version.#write) {
+      const { id, before, next } = version.#write
+      if (!replaced.has(id)) replaced.set(id, before)
+      version = next
+    }
+    const map = new Map(version.#map)
+    for (const [id, before] of replaced) {
+      if (before === undefined) map.delete(id)
+      else map.set(id, before)
+    }
+    return map
+  }
+}
+
+/** Enough that the copy after so many writes costs next to nothing. */
+const fewestWrites = 1024
 
 /** A map without values. */
 export function emptyCells<T extends Identified>(): Cells<T> {
-  return { size: 0, newest: undefined, rows: emptyRows }
+  return new Cells<T>(new Map())
 }
 
-export function cellOf<T extends Identified>({ newest, rows }: Cells<T>, id: string): T | undefined {
-  if (newest !== undefined && newest.id === id) return newest
-  const hash = hashOf(id)
-  const row = rowOf(rows, hash)
-  return row.values[placeIn(row, hash, id)]
+export function cellOf<T extends Identified>(cells: Cells<T>, id: string): T | undefined {
+  return cells.get(id)
 }
 
 /** The map with a value added, or replaced. */
 export function withCell<T extends Identified>(cells: Cells<T>, value: T): Cells<T> {
-  const { size, rows } = cells.newest?.id === value.id ? cells : settled(cells)
-  return { size, newest: value, rows }
+  return cells.with(value)
 }
 
 export function withoutCell<T extends Identified>(cells: Cells<T>, id: string): Cells<T> {
-  const { size, rows } = settled(cells)
-  const hash = hashOf(id)
-  const row = rowOf(rows, hash)
-  const at = placeIn(row, hash, id)
-  if (at === -1) return cells
-  const rest = { hashes: row.hashes.toSpliced(at, 1), values: row.values.toSpliced(at, 1) }
-  return { size: size - 1, newest: undefined, rows: replaceAt(rows, hash % width, rest) }
+  return cells.without(id)
 }
 
 export function cellValues<T extends Identified>(cells: Cells<T>): readonly T[] {
-  return settled(cells).rows.flatMap((row) => row.values)
-}
-
-/** Moves the newest value to its row. */
-function settled<T extends Identified>(cells: Cells<T>): Pick<Cells<T>, 'size' | 'rows'> {
-  const { size, newest, rows } = cells
-  if (newest === undefined) return cells
-  const hash = hashOf(newest.id)
-  const row = rowOf(rows, hash)
-  const at = placeIn(row, hash, newest.id)
-  if (at !== -1) {
-    const next = { hashes: row.hashes, values: replaceAt(row.values, at, newest) }
-    return { size, rows: replaceAt(rows, hash % width, next) }
-  }
-  const next = { hashes: [...row.hashes, hash], values: [...row.values, newest] }
-  return { size: size + 1, rows: replaceAt(rows, hash % width, next) }
-}
-
-function rowOf<T>(rows: readonly Row<T>[], hash: number): Row<T> {
-  return rows[hash % width] ?? emptyRow
-}
-
-function placeIn<T extends Identified>({ hashes, values }: Row<T>, hash: number, id: string): number {
-  for (let at = 0; at < hashes.length; at++) if (hashes[at] === hash && values[at]?.id === id) return at
-  return -1
-}
-
-/** Hashes the end of the id, where OpenCode's ids are random. */
-function hashOf(id: string): number {
-  let hash = 0
-  for (let at = Math.max(0, id.length - 6); at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0
-  return (hash ^ (hash >>> 15)) & 0x3fffffff
+  return cells.values()
 }

@@ -1,4 +1,5 @@
 export { systemClock, visible } from '@reply/core'
+export { isAskToken } from './asks/token.ts'
 export type { Priority } from './deliver/operation.ts'
 export { type ChatPace, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
 export { type TurnLimits, waitForPause, waitForTurn } from './deliver/wait-for-turn.ts'

@@ -1,4 +1,5 @@
 import type { Actor, Chat, Inbound, MessageRef } from '@reply/sink'
+import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
 import { refOf } from './api.ts'
 import { chatOf } from './limits.ts'
@@ -100,6 +101,7 @@ function receivedIn({
     chat: placeOf(at),
     actor: { ...actorOf(from), ...(from.id === anonymousAdmin && { isAnonymous: true }) },
     token: data,
+    ...(!isAskToken(data) && { isForeign: true }),
     messageRef: refOf(at),
     queryID: id,
   }

@@ -1,6 +1,6 @@
 import { Api, Bot } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Inbound, type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
+import { answerWith, type Inbound, type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
 import { ending, type Started, start, token, until } from './bot.ts'
 
 interface Receiver extends Started {
@@ -112,11 +112,11 @@ describe('inbound', () => {
       await inbound.answer('Taken.')
       await inbound.answer('Twice.')
     })
-    const reply_markup = { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] }
+    const reply_markup = { inline_keyboard: [[{ text: 'Yes', callback_data: 'r~tok' }]] }
     await api.sendMessage(7, '?', { reply_markup })
     const press = await telegram.press(7, 1, 'Yes').settled
     expect([press.status, press.text]).toEqual(['answered', 'Taken.'])
-    expect(received).toMatchObject([{ type: 'press', token: 'tok', chat: { id: '7' }, messageRef: { id: '1' } }])
+    expect(received).toMatchObject([{ type: 'press', token: 'r~tok', chat: { id: '7' }, messageRef: { id: '1' } }])
     expect(telegram.count('answerCallbackQuery')).toBe(1)
   })
 
@@ -132,7 +132,7 @@ describe('inbound', () => {
 })
 
 describe('a press', () => {
-  const buttons = { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } }
+  const buttons = { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'r~tok' }]] } }
 
   test('is answered and reported if the host fails', async () => {
     const { telegram, api, errors } = await receive({}, () => Promise.reject(new Error('broken')))
@@ -154,11 +154,48 @@ describe('a press', () => {
     const { telegram, api, errors, channel } = await receive({ updates: 'own' })
     await api.sendMessage(7, '?', buttons)
     const { message } = await api.getUpdates().then(() => ({ message: { message_id: 1, chat: { id: 7 } } }))
-    const query = { id: 'old', from: { id: 5, first_name: 'Ada' }, data: 'tok', message }
+    const query = { id: 'old', from: { id: 5, first_name: 'Ada' }, data: 'r~tok', message }
     await channel.handleUpdate({ update_id: 1, callback_query: query })
     expect(errors).toMatchObject([{ type: 'answer' }])
     expect(telegram.count('answerCallbackQuery')).toBe(1)
   })
+})
+
+describe("the host's own button", () => {
+  const buttons = { reply_markup: { inline_keyboard: [[{ text: 'Next page', callback_data: 'page:2' }]] } }
+
+  test('reaches the host, which alone answers it', async () => {
+    const { telegram, api, received, errors } = await receive({}, (inbound) =>
+      inbound.type === 'press' ? inbound.answer('Page 2.') : undefined,
+    )
+    await api.sendMessage(7, 'Page 1.', buttons)
+    expect(await telegram.press(7, 1, 'Next page').settled).toMatchObject({ status: 'answered', text: 'Page 2.' })
+    expect([received, errors]).toMatchObject([[{ type: 'press', token: 'page:2', isForeign: true }], []])
+  })
+
+  test('is never answered by the channel or by answerWith', async () => {
+    const refuse = (): never => {
+      throw new Error('not asked')
+    }
+    const answer = answerWith({ opencode: { answer: refuse, reject: refuse, abort: refuse }, running: refuse })
+    const results: boolean[] = []
+    const { telegram, api, clock } = await receive({}, async (inbound) => results.push(await answer(inbound)))
+    await api.sendMessage(7, 'Page 1.', buttons)
+    const press = telegram.press(7, 1, 'Next page')
+    await until(() => results.length === 1)
+    await clock.advance(14_999)
+    expect([press.status, results, telegram.count('answerCallbackQuery')]).toEqual(['waiting', [false], 0])
+  })
+})
+
+test("a button of an earlier version's ask is still an ask's", async () => {
+  const { telegram, api, received } = await receive()
+  const old = ['AbCd-_0123456789.0.12', 'AbCd-_0123456789.0.d', 'AbCd-_0123456789.always']
+  await api.sendMessage(7, '?', {
+    reply_markup: { inline_keyboard: [old.map((data) => ({ text: data, callback_data: data }))] },
+  })
+  for (const data of old) expect((await telegram.press(7, 1, data).settled).status).toBe('answered')
+  expect(received.map((one) => 'isForeign' in one)).toEqual([false, false, false])
 })
 
 test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i', async (length) => {
@@ -166,7 +203,7 @@ test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i',
   const { telegram, api, errors } = await receive({}, (inbound) =>
     inbound.type === 'stop' ? {} : inbound.answer(words),
   )
-  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } })
+  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'r~tok' }]] } })
   expect((await telegram.press(7, 1, 'Yes').settled).text).toMatch(/^x?👍{98,99}…$/u)
   telegram.say(7, 'Hi')
   await until(() => telegram.screen(7).length === 3)

@@ -21,7 +21,7 @@ async function setup(): Promise<InboundStage> {
   const telegram = await startTelegram({ token, clock })
   const api = new Api(token, { apiRoot: telegram.url })
   const inFlight = createInFlight(() => stalledIn(telegram.calls))
-  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'tok' }]] } })
+  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'r~tok' }]] } })
   const begun = telegram.calls.length
   // A poll is in flight all the time.
   api.config.use(async (call, method, payload, signal) => {

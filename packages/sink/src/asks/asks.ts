@@ -14,6 +14,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 import type { Words } from '../words.ts'
 import { digestOf, isInputKnown } from './permission.ts'
+import { askSecret } from './token.ts'
 
 /** A person's input: text, or a press of a button with its token, and a form's values if it had one. */
 export type AskInput = AskText | AskPress
@@ -64,9 +65,6 @@ export const tokens = {
   permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
 }
 
-/** Characters of a secret. */
-const secretLength = 16
-
 export interface SecretOptions {
   readonly secret: (length: number) => string
   /** In ms since the epoch. */
@@ -85,14 +83,14 @@ export function withSecrets(ledger: Ledger, reply: Reply, options: SecretOptions
 }
 
 function stateOf(ask: Ask, before: AskState | undefined, { secret, now }: SecretOptions): AskState {
-  if (ask.type === 'question') return before ?? { secret: secret(secretLength), answers: [], picked: [], seenAt: now }
+  if (ask.type === 'question') return before ?? { secret: askSecret(secret), answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
   const isKnown = isInputKnown(ask)
   // After a restart the input becomes known a little later than the ask, and the screen may already show all of it.
   if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before
   const seenAt = before?.seenAt ?? now
   const kept = { guard: before?.guard, isExplained: before?.isExplained }
-  return { secret: secret(secretLength), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
+  return { secret: askSecret(secret), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
 /** Reads an input as an answer to an ask. Undefined if the token belongs to another ask. Pure. */

@@ -28,7 +28,7 @@ export interface AnswerOptions {
 
 /**
  * Passes a person's press or text on as an answer to what the agent asked, and aborts on the Stop button. Resolves with
- * false for anything else, such as another prompt or a command. The host must check first who may use it. A person
+ * false for anything else, such as another prompt, a command, or a press of the host's own button. The host must check first who may use it. A person
  * whose answer failed gets a notice. Only a Stop rejects, with `not-stopped`, if the server was not seen to stop; the
  * sink shows that, too.
  */
@@ -45,6 +45,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       if (failed) throw failed.reason
       return targets.length > 0
     }
+    if (inbound.type === 'press' && inbound.isForeign) return false
     const input = inputOf(inbound)
     const found = await Promise.all(running(inbound).map(({ sink }) => sink.find(input, inbound.actor)))
     const taken = pick(found.flat(), words)

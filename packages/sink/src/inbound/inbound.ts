@@ -36,6 +36,8 @@ export type Inbound =
       readonly actor: Actor
       /** The `data` of the button, or the `token` of the form. */
       readonly token: string
+      /** The button is the host's own, not one of an ask. The channel doesn't answer the press: the host does. */
+      readonly isForeign?: true | undefined
       /** Set for a form: for each of its questions, what was picked or written. */
       readonly values?: readonly (readonly string[])[] | undefined
       /** The message with the button. */

@@ -96,7 +96,7 @@ export function createInboundReceiver<Failure extends Error>(
   async function deliver(make: Parameters<InboundReceiver['receive']>[1]): Promise<void> {
     const inbound = await make()
     if (!inbound) return
-    const answer = inbound.type === 'press' ? inbound.answer : async () => {}
+    const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
       await onInbound(inbound)

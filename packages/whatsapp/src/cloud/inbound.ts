@@ -1,5 +1,5 @@
 import type { Actor, Inbound } from '@reply/sink'
-import { jsonOf } from '@reply/sink/channel'
+import { isAskToken, jsonOf } from '@reply/sink/channel'
 import * as z from 'zod'
 
 /** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
@@ -132,7 +132,8 @@ function receivedIn(
   const token = (interactive?.button_reply ?? interactive?.list_reply)?.id ?? button?.payload
   if (token !== undefined) {
     // A press also shows as the person's message in the chat.
-    return { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, said: id, isMessage: true }
+    const press = { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, said: id } as const
+    return { ...press, isMessage: true, ...(!isAskToken(token) && { isForeign: true }) }
   }
   const text = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
   if (text === undefined) return undefined

@@ -81,6 +81,8 @@ export interface TelegramApi {
 export interface TelegramInboundApi extends TelegramApi {
   /** Waits for updates and returns them, oldest first. https://core.telegram.org/bots/api#getupdates */
   getUpdates(other?: TelegramFields, signal?: TelegramSignal): Promise<readonly unknown[]>
+  /** The bot itself. Called once, for its name in commands. https://core.telegram.org/bots/api#getme */
+  getMe(signal?: TelegramSignal): Promise<{ readonly username?: string | undefined }>
   /** Answers a press of a button. https://core.telegram.org/bots/api#answercallbackquery */
   answerCallbackQuery(queryId: string, other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
 }

@@ -66,7 +66,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs }
   const { receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, receive })
-  const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, maxBytes })
+  const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, onError, maxBytes })
   return {
     sinkFor,
     start: () => {

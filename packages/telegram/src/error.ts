@@ -12,3 +12,8 @@ export type TelegramErrorType = ChannelErrorType | 'conflict' | 'unauthorized' |
 export class TelegramError extends ChannelError<TelegramErrorType> {
   override readonly name = 'TelegramError'
 }
+
+/** The error for an update that can't be read. */
+export function unreadableUpdate(id: number | undefined): TelegramError {
+  return new TelegramError('malformed', `Skipped update ${id ?? 'without an id'}, which can't be read.`)
+}

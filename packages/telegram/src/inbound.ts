@@ -6,7 +6,10 @@ import { chatOf } from './limits.ts'
 
 /** A parsed update, without the `answer` function yet. */
 export type Received =
-  | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
+  | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
+      /** The name of the bot that the command is for, if the person gave one. */
+      readonly commandFor?: string | undefined
+    })
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
   | Extract<Inbound, { type: 'stop' }>
 
@@ -50,7 +53,7 @@ const message = place.extend({
   reply_to_story: z.unknown().optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
-  entities: z.array(z.object({ type: z.string(), offset: z.number() })).optional(),
+  entities: z.array(z.object({ type: z.string(), offset: z.number(), length: z.number() })).optional(),
   reply_to_message: z.object({ message_id: z.number() }).optional(),
 })
 
@@ -113,6 +116,8 @@ function textIn(said: z.infer<typeof message>): Received | undefined {
   if (text === undefined || !actor) return undefined
   const { entities = [] } = said
   const replyTo = repliedIn(said)
+  const command = entities.find(({ type, offset }) => type === 'bot_command' && offset === 0)
+  const commandFor = command && text.slice(0, command.length).split('@')[1]
   return {
     type: 'text',
     chat: placeOf(said),
@@ -121,7 +126,8 @@ function textIn(said: z.infer<typeof message>): Received | undefined {
     messageRef: refOf(said),
     ...(replyTo && { replyTo }),
     ...(isPassedOn(said) && { isForwarded: true }),
-    isCommand: entities.some(({ type, offset }) => type === 'bot_command' && offset === 0),
+    isCommand: command !== undefined,
+    ...(commandFor !== undefined && { commandFor }),
   }
 }
 

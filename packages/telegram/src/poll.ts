@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import { backOffMs, callPlatform, PortError, pause } from '@reply/sink/channel'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
-import { TelegramError } from './error.ts'
+import { TelegramError, unreadableUpdate } from './error.ts'
 import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
 import { toUpdate, updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
@@ -77,8 +77,7 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
   async function take(value: unknown): Promise<void> {
     const update = toUpdate(value)
     if (update) return await receive(update)
-    const id = updateIdOf(value) ?? 'without an id'
-    onError(new TelegramError('malformed', `Skipped update ${id}, which can't be read.`))
+    onError(unreadableUpdate(updateIdOf(value)))
   }
 
   /** Unconfirmed updates would come again after a restart. */

@@ -6,6 +6,7 @@ import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Received, Update } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
+import { createUsername } from './username.ts'
 
 export interface ReceiverOptions {
   readonly api: TelegramInboundApi
@@ -30,19 +31,34 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     ...{ ...options, client: api, toPortError, Failure: TelegramError, pressMs },
     limitsOf: ({ id }) => telegramLimits(kindOf(toChatId(id)), false),
   })
-  return { receive: async ({ id, received }) => await receive(String(id), () => received && inboundOf(received)), rest }
+  const isOwnName = createUsername(options)
+  let lookup: Promise<boolean> | undefined
+  return { receive: async ({ id, received }) => await receive(String(id), () => received && passedOn(received)), rest }
+
+  /** Leaves out a command for another bot. While its name is looked up, later updates wait, to keep their order. */
+  function passedOn(received: Received): Inbound | Promise<Inbound | undefined> {
+    const named = received.type === 'text' ? received.commandFor : undefined
+    if (named === undefined && !lookup) return inboundOf(received)
+    const own = Promise.resolve(lookup).then(() => named === undefined || isOwnName(named))
+    lookup = own
+    return own.then((isOwn) => {
+      if (lookup === own) lookup = undefined
+      return isOwn ? inboundOf(received) : undefined
+    })
+  }
 
   function inboundOf(received: Received): Inbound {
     if (received.type === 'stop') return received
     if (received.type === 'text') {
-      const { chat, messageRef } = received
+      const { commandFor: _, ...text } = received
+      const { chat, messageRef } = text
       const replying = {
         ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
-      const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
-        await api.sendMessage(toChatId(chat.id), shortened(text, textLength), replying, signal)
-      return { ...received, answer: answering(received, { say, isMessage: true }) }
+      const say = async (words: string, signal: AbortSignal): Promise<unknown> =>
+        await api.sendMessage(toChatId(chat.id), shortened(words, textLength), replying, signal)
+      return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
     const { queryID, ...press } = received
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)

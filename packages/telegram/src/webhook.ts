@@ -7,12 +7,14 @@ import {
   type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
-import { toUpdate } from './inbound.ts'
+import { type TelegramError, unreadableUpdate } from './error.ts'
+import { toUpdate, updateIdOf } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
 export interface TelegramWebhookOptions {
   readonly secretToken: string
   readonly receive: Receiver['receive']
+  readonly onError: (error: TelegramError) => void
   /** Largest body, in bytes. */
   readonly maxBytes: number
 }
@@ -20,7 +22,7 @@ export interface TelegramWebhookOptions {
 /** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
-export function createTelegramWebhook({ secretToken, receive, maxBytes }: TelegramWebhookOptions): Webhook {
+export function createTelegramWebhook({ secretToken, receive, onError, maxBytes }: TelegramWebhookOptions): Webhook {
   const secret = digest(secretToken)
   return createWebhook({ refuse, take, maxBytes })
 
@@ -33,9 +35,13 @@ export function createTelegramWebhook({ secretToken, receive, maxBytes }: Telegr
   }
 
   async function take({ body }: WebhookRequest): Promise<WebhookAnswer> {
-    const update = toUpdate(jsonOf(body))
-    if (!update) return { status: 400 }
-    await receive(update)
+    const value = jsonOf(body)
+    const update = toUpdate(value)
+    const id = updateIdOf(value)
+    if (id === undefined) return { status: 400 }
+    // Telegram repeats an update that it gets no 200 for, and holds back the later ones.
+    if (update) await receive(update)
+    else onError(unreadableUpdate(id))
     return { status: 200 }
   }
 }

@@ -21,6 +21,8 @@ export interface Person {
   say(chatId: number, text: string, options?: TelegramSay): number
   /** Presses the button with this text or data; the bot receives it and has 15 s to answer. */
   press(chatId: number, messageId: number, button: string, options?: TelegramFrom): TelegramPress
+  /** Sends the bot an update of that type with that content, whatever it is. */
+  push(type: string, content: unknown): void
   /** Deletes a message; the bot gets no update. */
   remove(chatId: number, messageId: number): void
   /** Presses the Stop button of the draft; the bot receives it. */
@@ -84,6 +86,7 @@ export function createPerson(state: TelegramState): Person {
       })
       return press
     },
+    push: (type, content) => state.updates.push(type, content),
     remove: (chatId, messageId) => {
       const chat = chatIn(state, chatId)
       chat.posts.delete(postIn(chat, messageId).messageId)

@@ -1,0 +1,72 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { listen } from '../../testing/test/listen.ts'
+import { type Inbound, type TelegramChannel, telegramChannel } from '../src/index.ts'
+import { start, until } from './bot.ts'
+
+const secretToken = 'a-secret_1'
+
+const stops: (() => unknown)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+async function open(updates: 'polling' | 'webhook', options: Parameters<typeof start>[0] = {}) {
+  const started = await start(options)
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  const channel: TelegramChannel = telegramChannel({
+    ...{ api: started.api, clock: started.clock, updates, secretToken },
+    onInbound: (inbound) => received.push(inbound),
+    onError: (error) => errors.push(error),
+  })
+  stops.push(() => channel.stop())
+  channel.start()
+  return { ...started, channel, received, errors }
+}
+
+const textsIn = (received: readonly Inbound[]): readonly string[] =>
+  received.map((one) => (one.type === 'text' ? one.text : one.type))
+
+describe('an unreadable update', () => {
+  // https://core.telegram.org/bots/api#setwebhook: "In case of an unsuccessful request […], we will repeat the request".
+  test('is reported and acknowledged, so that the webhook goes on', async () => {
+    const { telegram, api, channel, received, errors } = await open('webhook')
+    const hook = await listen(channel.listener)
+    stops.push(hook.stop)
+    await api.setWebhook(`${hook.url}/`, { secret_token: secretToken })
+    telegram.push('message', { message_id: 'one', chat: { id: 7 }, text: 'unreadable' })
+    telegram.say(7, 'two')
+    await until(() => received.length === 1)
+    expect(textsIn(received)).toEqual(['two'])
+    expect(errors).toMatchObject([{ type: 'malformed', message: "Skipped update 100000001, which can't be read." }])
+    expect((await api.getWebhookInfo()).last_error_message).toBeUndefined()
+  })
+})
+
+describe('a command', () => {
+  const chats = [{ id: -7 }]
+
+  // https://core.telegram.org/bots/features#commands: in groups, `/command@this_bot` is for that bot only.
+  test('for another bot is ignored', async () => {
+    const { telegram, api, received } = await open('polling', { chats })
+    const { username } = await api.getMe()
+    telegram.say(-7, '/stop@other_bot now')
+    telegram.say(-7, `/stop@${username.toUpperCase()} now`)
+    telegram.say(-7, '/stop now')
+    telegram.say(-7, 'Ask /stop@other_bot')
+    await until(() => received.length === 3)
+    expect(textsIn(received)).toEqual([`/stop@${username.toUpperCase()} now`, '/stop now', 'Ask /stop@other_bot'])
+  })
+
+  test('that names a bot is passed on if the own name is unknown', async () => {
+    const faults = [{ method: 'getMe', type: 'status', code: 502, times: 1 }] as const
+    const { telegram, received, errors } = await open('polling', { chats, faults })
+    telegram.say(-7, '/one@other_bot')
+    await until(() => received.length === 1)
+    telegram.say(-7, '/two@other_bot')
+    telegram.say(-7, '/three')
+    await until(() => received.length === 2)
+    expect(textsIn(received)).toEqual(['/one@other_bot', '/three'])
+    expect(errors).toMatchObject([{ type: 'updates' }])
+  })
+})

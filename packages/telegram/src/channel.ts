@@ -66,7 +66,8 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs }
   const { receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, receive })
-  const webhook = secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, onError, maxBytes })
+  const webhook =
+    secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, onError, maxBytes })
   return {
     sinkFor,
     start: () => {

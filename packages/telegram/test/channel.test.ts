@@ -1,6 +1,12 @@
 import { Api, Bot } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
-import { answerWith, type Inbound, type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
+import {
+  answerWith,
+  type Inbound,
+  type TelegramChannel,
+  type TelegramChannelOptions,
+  telegramChannel,
+} from '../src/index.ts'
 import { ending, type Started, start, token, until } from './bot.ts'
 
 interface Receiver extends Started {

@@ -15,6 +15,7 @@ import { wireEvents, wireParts } from './wire.ts'
 
 const junk = [undefined, null, 0, 'text', [], {}, [null], [{}], { a: 1 }, { a: null }, '<!doctype html>']
 const head = wireEvents['message.updated'].info
+const ignored = () => {}
 const seen = { at: 7, directory: '/project' }
 
 /** The messages read, and the errors. */
@@ -26,12 +27,12 @@ function messages(value: unknown) {
 describe('a REST response', () => {
   test.each([
     ['a session', toReadSession, undefined],
-    ['todos', toReadTodos, []],
-    ['questions', (value: unknown) => toReadQuestions(value, seen), []],
-    ['permissions', (value: unknown) => toReadPermissions(value, seen), []],
+    ['todos', (value: unknown) => toReadTodos(value, ignored), []],
+    ['questions', (value: unknown) => toReadQuestions(value, seen, ignored), []],
+    ['permissions', (value: unknown) => toReadPermissions(value, seen, ignored), []],
     ['statuses', toReadStatuses, new Map()],
     ['a version', toReadVersion, undefined],
-    ['models', toReadModels, []],
+    ['models', (value: unknown) => toReadModels(value, ignored), []],
     ['messages', (value: unknown) => messages(value).read, []],
   ])('is empty if %s are something else', (_, read, nothing) => {
     for (const value of junk) expect(read(value)).toEqual(nothing)
@@ -64,19 +65,33 @@ describe('a REST response', () => {
   })
 
   test('with models gives their names, variants and context windows', () => {
+    const errors: ReplyError[] = []
+    const report = (error: ReplyError) => errors.push(error)
     const one = { name: 'One', limit: { context: 1000 }, variants: { high: {} } }
     const models = { one, two: {}, three: { limit: { context: 0 } } }
-    expect(toReadModels({ providers: [{ id: 'p', models }] })).toEqual([
+    expect(toReadModels({ providers: [{ id: 'p', models }, { id: 5 }] }, report)).toEqual([
       { providerID: 'p', modelID: 'one', name: 'One', contextLimit: 1000, variants: ['high'] },
       { providerID: 'p', modelID: 'two', name: 'two', contextLimit: undefined, variants: [] },
       { providerID: 'p', modelID: 'three', name: 'three', contextLimit: undefined, variants: [] },
     ])
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('malformed provider read over REST: id'),
+    ])
   })
 
   test("with asks equals the stream's", () => {
+    const errors: ReplyError[] = []
+    const report = (error: ReplyError) => errors.push(error)
     const told = { askedAt: 7, directory: '/project' }
-    expect(toReadQuestions([wireEvents['question.asked']], seen)).toMatchObject([{ requestID: 'que_1', ...told }])
-    expect(toReadPermissions([wireEvents['permission.asked']], seen)).toMatchObject([{ requestID: 'per_1', ...told }])
+    expect(toReadQuestions([wireEvents['question.asked']], seen, report)).toMatchObject([
+      { requestID: 'que_1', ...told },
+    ])
+    expect(toReadPermissions([wireEvents['permission.asked'], {}], seen, report)).toMatchObject([
+      { requestID: 'per_1', ...told },
+    ])
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('malformed permission read over REST'),
+    ])
   })
 
   test('is valid in every recording', () => {
@@ -86,7 +101,7 @@ describe('a REST response', () => {
         expect(errors).toEqual([])
         expect(read.map((message) => message.parts.length)).toEqual(told.messages.map(({ parts }) => parts.length))
         expect(toReadSession(told.info)?.sessionID).toBe(told.id)
-        expect(toReadTodos(told.todos)).toHaveLength(told.todos.length)
+        expect(toReadTodos(told.todos, (error) => expect.fail(error.message))).toHaveLength(told.todos.length)
       }
     }
   })

@@ -51,7 +51,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
   const info = createServerInfo(source)
   const reader = createSessionReader({ source, info, clock, retained: engine.retained })
   const shared = { engine, source, info, reader, clock, onError }
-  const liveness = createLiveness(settings)
+  const liveness = createLiveness({ ...settings, name: source.name })
   const { isLive } = liveness
   const sessions = createSessions({ ...shared, directory })
   const baseline = createBaseline(shared)
@@ -66,7 +66,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
   })
   engine.onStep(stallTimer.note)
   trackContextLimits(shared)
-  const stopUnseen = readUnseenInputs({ ...shared, isLive })
+  const stopUnseen = readUnseenInputs({ ...shared, isLive: () => isLive() && info.current().canRead })
   const idleCheck = createIdleCheck({ ...settings, ...shared })
   const parentOf = createParents(source)
   const stopping = createStopping({ parentOf })
@@ -88,7 +88,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
       return () => closedListeners.delete(listener)
     },
   }
-  const queries = createQueries({ ...shared, sessions, directory })
+  const queries = createQueries({ ...shared, sessions, directory, whenLive: liveness.whenLive })
   return { ready: liveness.ready, prompt, command, watch: watching.watch, answer, reject, abort, close, ...queries }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {

@@ -47,8 +47,8 @@ export interface DriveOptions {
   /** How long a prompt waits for the stream to come up before it fails, in ms. Default 10,000. */
   readonly connectTimeoutMs?: number | undefined
   /**
-   * After this long without a frame, in ms, the connection is dead. Default 25,000 (servers send a heartbeat every
-   * 10,000), 75,000 for servers before 1.2 (every 30,000).
+   * After this long without a sign of life, in ms, the connection is dead. Default: what the source says; for OpenCode
+   * 25,000 (servers send a heartbeat every 10,000), 75,000 for servers before 1.2 (every 30,000).
    */
   readonly silenceMs?: number | undefined
   /**

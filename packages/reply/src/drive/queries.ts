@@ -1,4 +1,5 @@
 import { ReplyError } from '../error.ts'
+import type { Place } from '../place.ts'
 import type { Model, Reply } from '../reply.ts'
 import type { AgentInfo, CommandInfo, ModelInfo, SessionInfo, SessionQuery, Source } from '../source/port.ts'
 import type { Sessions } from './run/sessions.ts'
@@ -13,6 +14,8 @@ export interface QueriesOptions {
   readonly info: ServerInfo
   readonly reader: SessionReader
   readonly sessions: Pick<Sessions, 'find'>
+  /** Resolves when the connection is up; rejects if that takes too long. */
+  readonly whenLive: () => Promise<void>
   /** The connection's own directory. */
   readonly directory: string | undefined
 }
@@ -20,9 +23,10 @@ export interface QueriesOptions {
 /** What people look up and change outside of a run. */
 export interface Queries {
   /**
-   * The newest run of a root session: the open reply as it is now, or the run read from the server, such as one that
-   * ended while this program was down. Its times are the server's. Undefined if the session has no run. Rejects with
-   * `gone` if the server doesn't know the session.
+   * The newest run of a root session: the reply as it was received here, or the run read from the server, such as one
+   * that ended while this program was down. A run that was read has the server's times, lacks its asks and its context
+   * limit, and an end that the server did not store is `lost`. Undefined if nothing ran in the session. Rejects with
+   * `gone` if the server doesn't know it.
    */
   reply(sessionID: string): Promise<Reply | undefined>
   /**
@@ -43,7 +47,7 @@ export interface Queries {
    * makes it final.
    */
   revert(sessionID: string, messageID: string): Promise<void>
-  /** Takes a revert back, until the next prompt. */
+  /** Undoes a revert, until the next prompt. */
   unrevert(sessionID: string): Promise<void>
   /** Replaces the session's history by a summary. The model writes it; default: the one that answered last. */
   compact(sessionID: string, model?: Model): Promise<void>
@@ -55,18 +59,26 @@ export function createQueries(options: QueriesOptions): Queries {
     reply,
     sessions,
     models: async (directory) => await source.models(await home(directory)),
-    agents: async (directory) => await required('agents')(await home(directory)),
-    commands: async (directory) => await required('commands')(await home(directory)),
-    fork: async (sessionID, messageID) => await required('fork')(await options.sessions.find(sessionID), messageID),
-    revert: async (sessionID, messageID) => await required('revert')(await options.sessions.find(sessionID), messageID),
-    unrevert: async (sessionID) => await required('unrevert')(await options.sessions.find(sessionID)),
+    agents: async (directory) => (await source.agents?.(await home(directory))) ?? lacks('agents'),
+    commands: async (directory) => (await source.commands?.(await home(directory))) ?? lacks('commands'),
+    fork: async (sessionID, messageID) =>
+      (await source.fork?.(await find('fork', sessionID), messageID)) ?? lacks('fork'),
+    revert: async (sessionID, messageID) => {
+      const place = await find('revert', sessionID)
+      await source.revert?.(place, messageID)
+    },
+    unrevert: async (sessionID) => {
+      const place = await find('unrevert', sessionID)
+      await source.unrevert?.(place)
+    },
     compact,
   }
 
   async function reply(sessionID: string): Promise<Reply | undefined> {
-    const open = engine.openReply(sessionID)
-    if (open) return open
-    if (!info.current().canRead) return engine.newestReply(sessionID)
+    await options.whenLive()
+    const known = engine.newestReply(sessionID)
+    if (known && (known.phase !== 'settled' || !info.current().canRead)) return known
+    if (!info.current().canRead) return undefined
     const read = await reader.read({ ...engine.place(sessionID), gap: true })
     const { parentID } = read.session
     if (parentID !== undefined) {
@@ -74,7 +86,10 @@ export function createQueries(options: QueriesOptions): Queries {
       throw new ReplyError('invalid', words)
     }
     // It may have begun to run in the meantime, and then its events are newer than the read.
-    return engine.openReply(sessionID) ?? replyOfRead(read)
+    const open = engine.openReply(sessionID)
+    if (open) return open
+    const found = replyOfRead(read)
+    return known && (!found || isSameRun(known, found)) ? known : found
   }
 
   async function sessions(query: Pick<SessionQuery, 'directory' | 'since'> = {}): Promise<readonly SessionInfo[]> {
@@ -87,8 +102,8 @@ export function createQueries(options: QueriesOptions): Queries {
   }
 
   async function compact(sessionID: string, model?: Model): Promise<void> {
-    const place = await options.sessions.find(sessionID)
-    await required('compact')(place, model ?? (await lastModel(sessionID)))
+    const place = await find('compact', sessionID)
+    await source.compact?.(place, model ?? (await lastModel(sessionID)))
   }
 
   async function lastModel(sessionID: string): Promise<Model> {
@@ -101,11 +116,20 @@ export function createQueries(options: QueriesOptions): Queries {
     return directory === undefined ? undefined : await source.spelled(directory)
   }
 
-  function required<K extends OptionalCall>(name: K): NonNullable<Source[K]> {
-    const call = source[name]
-    if (call) return call
-    throw new ReplyError('unsupported', `${source.name} has no "${name}": its agent or version doesn't offer it.`)
+  /** Finds the session if the source offers the call. */
+  async function find(call: OptionalCall, sessionID: string): Promise<Place> {
+    if (!source[call]) lacks(call)
+    return await options.sessions.find(sessionID)
+  }
+
+  function lacks(call: OptionalCall): never {
+    throw new ReplyError('unsupported', `${source.name} has no "${call}": its agent or version doesn't offer it.`)
   }
 }
 
 type OptionalCall = 'agents' | 'commands' | 'fork' | 'revert' | 'unrevert' | 'compact'
+
+/** A run whose first prompt was received here is known better than what can be read of it. */
+function isSameRun(known: Reply, read: Reply): boolean {
+  return read.promptIDs[0] !== undefined && known.promptIDs.includes(read.promptIDs[0])
+}

@@ -1,9 +1,31 @@
 import type { Ask } from '../ask.ts'
-import type { MessageHead, ReplyEvent } from '../event.ts'
-import type { Part } from '../part.ts'
+import type { ReplyEvent } from '../event.ts'
 import type { Place } from '../place.ts'
-import type { Model, Retry, Todo } from '../reply.ts'
+import type { Model } from '../reply.ts'
 import type { CommandInput, PromptInput, SessionInput } from './input.ts'
+import type {
+  AgentInfo,
+  AskList,
+  CommandInfo,
+  MessageRead,
+  ModelInfo,
+  Reach,
+  SessionInfo,
+  SessionRead,
+  WorkStatus,
+} from './server-data.ts'
+
+export type {
+  AgentInfo,
+  AskList,
+  CommandInfo,
+  MessageRead,
+  ModelInfo,
+  Reach,
+  SessionInfo,
+  SessionRead,
+  WorkStatus,
+} from './server-data.ts'
 
 /**
  * An agent's server as the drive sees it. A source only translates: it turns the wire into events and calls into
@@ -11,10 +33,15 @@ import type { CommandInput, PromptInput, SessionInput } from './input.ts'
  *
  * All calls reject with a `ReplyError` that says what failed and the cure, without credentials: `unreachable` if it is
  * unknown whether the server took the call, `gone` if the server doesn't know the session, message or ask, `refused`
- * and `unauthorized` if it answered so. They have a deadline of their own, except `command`.
+ * and `unauthorized` if it answered so. They have a deadline of their own, except `command` and `compact`. Malformed
+ * items of a list are reported and left out.
+ *
+ * Of a prompt that runs, the connection sends the user message and `busy` as soon as the server has it. A source that
+ * shows no state of sessions (`canRead`) still answers `session` and `create`, and says what it knows itself with
+ * `working`, `asks` and `children`: nothing, if that is all.
  */
 export interface Source {
-  /** What people recognize the server by, in errors: its address, without credentials. */
+  /** Shown in errors to identify the server: its address, without credentials. */
   readonly name: string
   /**
    * Opens one connection and yields its events in the order of the wire, beginning with `connected`. Yields an empty
@@ -64,7 +91,7 @@ export interface Source {
   fork?(place: Place, messageID?: string): Promise<SessionInfo>
   /** Hides a message and all that follows, with their changes of files. Absent if the server can't. */
   revert?(place: Place, messageID: string): Promise<void>
-  /** Takes a revert back. Absent if the server can't. */
+  /** Undoes a revert. Absent if the server can't. */
   unrevert?(place: Place): Promise<void>
   /** Replaces the session's history by a summary. Resolves when that has begun or is done. Absent if the server can't. */
   compact?(place: Place, model: Model): Promise<void>
@@ -74,8 +101,6 @@ export interface Source {
 
 /** What a server can do, and what happens without it. */
 export interface Capabilities {
-  /** The server's version. Absent if it doesn't say. */
-  readonly version?: string | undefined
   /**
    * Without a sign of life for this long, in ms, a connection is dead. Absent if the source itself notices, as with a
    * process.
@@ -115,87 +140,17 @@ export interface Reading {
   session(place: Place, reach: Reach): Promise<SessionRead>
 }
 
-/** What a server says of a session. */
-export interface SessionInfo {
-  /** The session's id. */
-  readonly sessionID: string
-  /** In the server's spelling; undefined if the server didn't name it. */
-  readonly directory?: string | undefined
-  /** The session that started it as a sub-agent. Absent for a root. */
-  readonly parentID?: string | undefined
-  /** Its title. Absent if it has none. */
-  readonly title?: string | undefined
-  /** In ms since the epoch by the server's clock. */
-  readonly createdAt?: number | undefined
-  /** In ms since the epoch by the server's clock. */
-  readonly updatedAt?: number | undefined
-  /** The session is reverted to before this message. */
-  readonly revertedTo?: string | undefined
-}
-
-/** A message with its parts. */
-export interface MessageRead {
-  /** The message without its parts. */
-  readonly head: MessageHead
-  /** Its parts, in the server's order. */
-  readonly parts: readonly Part[]
-}
-
-/** Whether a session is at work, or the server waits to call the model again. */
-export interface WorkStatus {
-  /** `retry` while the server waits. */
-  readonly status: 'busy' | 'retry'
-  /** Set with `retry`, if the server says more. */
-  readonly retry?: Retry | undefined
-}
-
-/** How far back a reading goes, so that a long history costs no more than the run needs. */
-export interface Reach {
-  /** Messages from this time on (ms since the epoch, server clock), with the run that contains the first of them. */
-  readonly since?: number | undefined
-  /** These messages, with the run that contains the first of them. */
-  readonly messageIDs: readonly string[]
-}
-
-/** One session as the server holds it. */
-export interface SessionRead {
-  /** The session itself. */
-  readonly info: SessionInfo
-  /** Its messages in the server's order, at least back to the beginning of the last run and as far as `Reach` asks. */
-  readonly messages: readonly MessageRead[]
-  /** Whether `messages` goes back to the session's beginning. */
-  readonly isWhole: boolean
-  /** Whether every item could be read. Malformed ones were reported and left out. */
-  readonly isSound: boolean
-  /** Undefined while the session is idle. Read before the messages: an idle session's messages are final. */
-  readonly working: WorkStatus | undefined
-  /** What is pending in this session. */
-  readonly asks: readonly Ask[]
-  /** The session's checklist. Empty if it has none. */
-  readonly todos: readonly Todo[]
-  /** The sub-agents' sessions that it started. */
-  readonly children: readonly SessionInfo[]
-}
-
-/** Pending asks. */
-export interface AskList {
-  /** Of all sessions that the list covers. */
-  readonly asks: readonly Ask[]
-  /** False if the server can't list all: then what the stream reported may be pending too. */
-  readonly isWhole: boolean
-}
-
 /** Which sessions to list. */
 export interface SessionQuery {
   /** Of this directory. Default: the server's own. */
   readonly directory?: string | undefined
-  /** Of all directories. */
+  /** Of all directories. May cost one request each. */
   readonly everywhere?: boolean | undefined
   /** That changed at this time or later, in ms since the epoch by the server's clock. */
   readonly since?: number | undefined
 }
 
-/** A new session. */
+/** A new session. A source may ignore the agent, model and variant here: prompts carry them too. */
 export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'model' | 'variant'> {
   /** Default: the server's own. */
   readonly directory: string | undefined
@@ -203,7 +158,7 @@ export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'mod
 
 /** A prompt for an existing session. Neither empty nor blank. */
 export interface SourcePrompt extends Omit<PromptInput, 'sessionID' | 'title'> {
-  /** The id of its message, if the server takes one. */
+  /** The id of its message, if the server takes one: `msg_`, 12 hex digits and 14 letters or digits. */
   readonly messageID?: string | undefined
 }
 
@@ -218,31 +173,3 @@ export type AskAddress = Pick<Ask, 'type' | 'requestID' | 'sessionID' | 'directo
 
 /** One list of answers per question, or `once` or `always` for a permission. */
 export type SourceAnswer = readonly (readonly string[])[] | 'once' | 'always'
-
-/** A model that the server can use. */
-export interface ModelInfo extends Model {
-  /** Its name for people. */
-  readonly name: string
-  /** The size of its context window, in tokens. Absent if unknown. */
-  readonly contextLimit?: number | undefined
-  /** The names of its variants, such as `high`. Empty if it has none. */
-  readonly variants: readonly string[]
-}
-
-/** An agent that the server can use. */
-export interface AgentInfo {
-  /** Its name, for `PromptInput.agent`. */
-  readonly name: string
-  /** What it is for. Absent if the server doesn't say. */
-  readonly description?: string | undefined
-  /** Whether people can prompt it; the others are only sub-agents. */
-  readonly isPrimary: boolean
-}
-
-/** A slash command of the server. */
-export interface CommandInfo {
-  /** Its name without the slash. */
-  readonly name: string
-  /** What it does. Absent if the server doesn't say. */
-  readonly description?: string | undefined
-}

@@ -23,7 +23,7 @@ function server(version: string, { sessions = {}, link }: { sessions?: Record<st
       return { id: sessionID, directory: home }
     },
   }
-  return { places: createPlaces(rest), asked }
+  return { places: createPlaces(rest, (error) => expect.fail(error.message)), asked }
 }
 
 describe('a session known only by its id', () => {

@@ -124,3 +124,59 @@ test('what a source does not offer is refused as unsupported', async () => {
   expect(sessionID).toBe('ses_1')
   await opencode.close()
 })
+
+test('a prompt that waits is not posted while the connection is lost', async () => {
+  const { memory, opencode, rest, advance } = await stage()
+  const one = opencode.prompt({ text: 'One.' })
+  await rest()
+  memory.send(user('m1.u', { sessionID: 'ses_1' }), busy('ses_1'))
+  await rest()
+  const two = opencode.prompt({ text: 'Two.', sessionID: 'ses_1' })
+  await rest()
+  memory.cut()
+  expect((await one.result).outcome).toBe('lost')
+  await rest()
+  expect(memory.prompts).toEqual(['One.'])
+  await advance(1000)
+  expect(memory.prompts).toEqual(['One.', 'Two.'])
+  memory.send(...run('ses_1', 'm2', 'Second.'))
+  expect(textOf(await two.result)).toBe('Second.')
+  await opencode.close()
+})
+
+test('a prompt without any event fails after half a minute', async () => {
+  const { opencode, rest, advance } = await stage()
+  const stream = opencode.prompt({ text: 'Hello.' })
+  await rest()
+  await advance(60_000)
+  expect(await stream.result).toMatchObject({ outcome: 'failed', error: { name: 'NeverStarted' } })
+  await opencode.close()
+})
+
+test('an abort counts only once the stream says that the run has ended', async () => {
+  const { memory, opencode, rest, advance } = await stage()
+  const stream = opencode.prompt({ text: 'Hello.' })
+  await rest()
+  memory.send(user('m1.u', { sessionID: 'ses_1' }), busy('ses_1'))
+  await rest()
+  const aborted = opencode.abort('ses_1')
+  await advance(2000)
+  expect(stream.reply?.phase).not.toBe('settled')
+  memory.send(ended('m1.a', { sessionID: 'ses_1' }), idle('ses_1'))
+  await rest()
+  await advance(2000)
+  await aborted
+  expect(await stream.result).toMatchObject({ outcome: 'aborted' })
+  await opencode.close()
+})
+
+test('a late answer about an earlier connection changes nothing', async () => {
+  const answers: ((found: Capabilities) => void)[] = []
+  const { createServerInfo } = await import('../../src/drive/sync/server-info.ts')
+  const info = createServerInfo({ learn: () => new Promise((resolve) => answers.push(resolve)) })
+  const [old, fresh] = [info.learn(), info.learn()]
+  const found = { canRead: true, takesMessageIDs: true, takesPromptsWhileBusy: true, listsEverywhere: true }
+  answers[1]?.({ ...found, silenceMs: 2 })
+  answers[0]?.({ ...found, silenceMs: 1 })
+  expect([await old, (await fresh)?.silenceMs, info.current().silenceMs]).toEqual([undefined, 2, 2])
+})

@@ -27,10 +27,16 @@ export function testQueries(stage: () => Stage): void {
       await stream.abort()
     })
 
-    test('no reply in an empty session, and gone for an unknown one', async () => {
+    test('no reply in a session with only a note, and gone for an unknown one', async () => {
       const { sessionID } = await prompt('plain', { noReply: true }).result
-      const note = await stage().opencode.reply(sessionID)
-      expect(note?.messages ?? []).toEqual([])
+      const later = stage().open()
+      expect(await later.reply(sessionID)).toBeUndefined()
+      const { promptIDs } = await prompt('plain', { sessionID }).result
+      await prompt('plain', { sessionID, noReply: true }).result
+      const last = await stage().open().reply(sessionID)
+      expect(textOf(last ?? expect.fail('A run is there.'))).toBe('Hello there.')
+      await later.revert(sessionID, promptIDs[0] ?? '')
+      expect(await stage().open().reply(sessionID)).toBeUndefined()
       const unknown = stage().opencode.reply('ses_0000000000000000000000000')
       await expect(unknown).rejects.toMatchObject({ type: 'gone' })
     })
@@ -45,6 +51,13 @@ export function testQueries(stage: () => Stage): void {
       expect(listed.every((session) => session.parentID === undefined)).toBe(true)
       const ids = (await stage().opencode.sessions()).map((session) => session.sessionID)
       expect(ids).toEqual(expect.arrayContaining([first.sessionID, second.sessionID]))
+    })
+
+    test('a failed run as it failed here', async () => {
+      const model = { providerID: 'fake', modelID: 'none' }
+      const failed = await prompt('plain', { model }).result
+      expect([failed.outcome, (await stage().opencode.reply(failed.sessionID))?.outcome]).toEqual(['failed', 'failed'])
+      expect(await failed.error?.message).not.toBe('')
     })
 
     test('models, agents and commands', async () => {

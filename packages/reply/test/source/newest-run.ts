@@ -8,11 +8,18 @@ const unread: Readonly<Record<string, { readonly until: string; readonly reason:
   'abort-child': { until: '1.14', reason: 'Servers before 1.14 store no text that was broken off.' },
   'abort-text': { until: '1.14', reason: 'Servers before 1.14 store no text that was broken off.' },
   disposed: { until: '1.17', reason: 'Servers before 1.17 store no text that the end of an instance broke off.' },
+  'no-reply': { until: 'never', reason: 'A note is no run, and cannot be told from a prompt that failed at once.' },
+  'unknown-model': { until: 'never', reason: 'The server does not store the failure of a run before its first step.' },
   killed: { until: 'never', reason: 'A server that is killed stores nothing any more.' },
   'part-removed': {
     until: 'never',
     reason: 'Without the deleted answer, its prompt seems to have joined the next run.',
   },
+}
+
+/** How a run was ended from outside is not stored everywhere: what was not seen to end is lost. */
+function outcomeOf({ outcome }: Reply): string | undefined {
+  return outcome === 'aborted' || outcome === 'timed-out' ? 'lost' : outcome
 }
 
 function isShown({ scenario, version, name }: (typeof recorded)[number]): boolean {
@@ -35,6 +42,7 @@ function picture(reply: Reply | undefined) {
     tools: toolsOf(reply).map(({ tool, state }) => [tool, state.status]),
     messages: reply.messages.map(({ id, finish, error }) => [id, finish, error?.name]),
     steps: reply.usage.steps,
+    outcome: outcomeOf(reply),
     children: reply.children.map((child) => [child.reply.sessionID, textOf(child.reply), child.reply.phase]),
   }
 }

@@ -9,6 +9,8 @@ import { isAtEnd } from '../../reduce.ts'
 import type { Reply } from '../../reply.ts'
 import type { Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
+import { openBelow } from '../sync/newest-run.ts'
+import type { ServerInfo } from '../sync/server-info.ts'
 import { createTree, type Tree } from './session-tree.ts'
 import type { Aborted } from './stop-target.ts'
 import type { Stopping } from './stopping.ts'
@@ -16,6 +18,7 @@ import type { Stopping } from './stopping.ts'
 export interface AbortingOptions {
   readonly engine: Engine
   readonly source: Source
+  readonly info: ServerInfo
   readonly clock: Clock
   readonly onError: OnError
   readonly graceMs: number
@@ -55,7 +58,7 @@ const lookMs = 100
  * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
  */
 export function createAborting(options: AbortingOptions): Aborting {
-  const { engine, source, clock, onError, graceMs, stopping, parentOf, find } = options
+  const { engine, source, info, clock, onError, graceMs, stopping, parentOf, find } = options
   const underWay = new Map<string, Promise<Aborted>>()
   const wakes = new Map<() => void, string>()
   engine.onTurned((sessionID) => {
@@ -99,7 +102,8 @@ export function createAborting(options: AbortingOptions): Aborting {
           await resting(place, found)
           const isClear = await within(clock, listMs, clear(place, found))
           busy = await atWork(place, found)
-          if (isClear && busy.length === 0 && (hasBegun() || attempt === maxTries)) return { type: 'stopped' }
+          const isIdle = busy.length === 0 && (info.current().canRead || isAtRest())
+          if (isClear && isIdle && (hasBegun() || attempt === maxTries)) return { type: 'stopped' }
         } catch (error) {
           const reported = report(error)
           if (reported.type === 'gone') return { type: 'gone', error: reported }
@@ -224,11 +228,4 @@ export function createAborting(options: AbortingOptions): Aborting {
 
 function idsOf(reply: Reply | undefined): readonly string[] {
   return reply ? [reply.sessionID, ...reply.children.flatMap((child) => idsOf(child.reply))] : []
-}
-
-/** The open replies of sub-agents, deepest first. */
-function openBelow(reply: Reply): readonly string[] {
-  return reply.children.flatMap((child) =>
-    child.reply.phase === 'settled' ? [] : [...openBelow(child.reply), child.reply.sessionID],
-  )
 }

@@ -120,9 +120,17 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
   }
 
   /** The server shows no state of sessions, so only the stream counts. A prompt waits for its events. */
-  function decideUnread(sessionID: string, { reason }: Case): void {
+  function decideUnread(sessionID: string, open: Case): void {
+    if (open.reason === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
     forget(sessionID)
-    if (reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+    if (open.reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+    else if (expected.has(sessionID)) failUnstarted(sessionID)
+  }
+
+  function failUnstarted(sessionID: string): void {
+    const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
+    const error = { name: 'NeverStarted', message, raw: undefined }
+    engine.apply([{ type: 'error', sessionID, at: clock.now(), error }])
   }
 
   /** REST shows the session idle. */
@@ -131,10 +139,7 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     const at = clock.now()
     // A server that has just been started may take seconds before it begins.
     if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
-    if (reply.phase === 'waiting' && expected.has(sessionID)) {
-      const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
-      return engine.apply([{ type: 'error', sessionID, at, error: { name: 'NeverStarted', message, raw: undefined } }])
-    }
+    if (reply.phase === 'waiting' && expected.has(sessionID)) return failUnstarted(sessionID)
     // Requires two checks, a grace period apart: a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
     const by = engine.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'

@@ -21,9 +21,9 @@ export interface ReplyStream extends AsyncIterable<Change> {
   /** Whether the session was busy and the prompt joined the running reply. Undefined until that is known. */
   readonly joined: boolean | undefined
   /**
-   * The answer's text in pieces, for those who want no more: joined, they are `textOf` of the reply, unless the server
-   * takes a text back; then its replacement follows after a blank line. Includes what was said before the first read.
-   * Ends with the reply.
+   * The answer's text in pieces, for callers that need only the text. Joined, they are `textOf` of the reply, unless the
+   * server removed or replaced a text that was already read: then its replacement follows after a blank line. Begins with
+   * the text so far, and ends with the reply.
    */
   readonly text: AsyncIterable<string>
   /**
@@ -127,13 +127,14 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
 
   function iterateText(): AsyncIterableIterator<string, undefined> {
     const pieceOf = createTextPieces()
-    const changes = filter(['partAdded', 'partChanged', 'partFinalized'])
+    const changes = filter(['partAdded', 'partChanged', 'partFinalized', 'partRemoved', 'replySettled'])
     const iterator: AsyncIterableIterator<string, undefined> = {
       next: async () => {
         for (;;) {
-          const { done, value } = await changes.next()
-          if (done) return { done: true, value: undefined }
-          const piece = pieceOf(value)
+          const { done } = await changes.next()
+          // The newest state, which may be ahead of the change.
+          const piece = reply ? pieceOf(reply) : ''
+          if (done && piece === '') return { done: true, value: undefined }
           if (piece !== '') return { done: false, value: piece }
         }
       },

@@ -1,7 +1,7 @@
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reply } from '../../reply.ts'
 
-/** Who observes a run, and when it is to end early. */
+/** Observers of a run, and limits on it. */
 export interface RunOptions {
   /** Called once, when the reply is known; the returned observers receive the reply from its beginning to its end. */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined

@@ -90,8 +90,10 @@ export function createStallTimer(options: StallTimerOptions): StallTimer {
 
   /** One timer per reply, set to the earliest limit; events only update the time. */
   function arm(watch: Watch): void {
-    const dueMs = Math.max(1, nextLimit(watch) - (clock.monotonic() - watch.lastAt))
-    watch.stop = clock.after(dueMs, () => check(watch))
+    const limitMs = nextLimit(watch)
+    const dueMs = limitMs - (clock.monotonic() - watch.lastAt)
+    // A limit that has passed, such as of a reply that waits to retry, is looked at again after as long.
+    watch.stop = clock.after(dueMs > 0 ? dueMs : limitMs, () => check(watch))
   }
 
   function nextLimit(watch: Watch): number {

@@ -67,12 +67,15 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       const place = await server.sessions.prepare(request.input)
       sessionID = place.sessionID
       if (stopRequest) return drop(sessionID)
-      messageID = server.info.current().takesMessageIDs ? server.nextMessageID() : undefined
       // Between the check and the post nothing may run: another prompt may wait for the same end.
       for (let running = runBefore(sessionID); running; running = runBefore(sessionID)) {
         await whenSettled(running, over.signal)
         if (stopRequest || over.signal.aborted) return drop(sessionID)
+        // The run may have ended with the connection, or by a stop that covered this session's asks.
+        await whenReady()
+        if (stopRequest) return drop(sessionID)
       }
+      messageID = server.info.current().takesMessageIDs ? server.nextMessageID() : undefined
       if (kind === 'note') await postNote(place)
       else if (engine.openReply(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)

@@ -23,7 +23,7 @@ export interface Connection {
 /** All settings, with guarded callbacks. */
 type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs' | 'onFrame' | 'onConnection'>
 
-export interface ConnectionOptions {
+export interface ConnectionParts {
   readonly source: Source
   readonly info: ServerInfo
   readonly settings: ConnectionSettings
@@ -45,7 +45,7 @@ export interface ConnectionOptions {
  * 4. `onLost`: the stream broke. The gap begins, and `event-stream.ts` tries again from 1. After `lostAfterMs` without
  * a connection, open replies end as lost.
  */
-export function createConnection(all: ConnectionOptions): Connection {
+export function createConnection(all: ConnectionParts): Connection {
   const { source, info, settings, engine, reader, liveness, baseline, watching } = all
   const { clock, onError, lostAfterMs } = settings
   let silenceMs = settings.silenceMs ?? info.current().silenceMs ?? Number.POSITIVE_INFINITY
@@ -74,8 +74,8 @@ export function createConnection(all: ConnectionOptions): Connection {
 
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learn()
-    if (!info.current().canRead) return []
     await watching.spell()
+    if (!info.current().canRead) return []
     await Promise.all(watching.directories().map(baseline))
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.atWork(gapSince)
@@ -87,7 +87,7 @@ export function createConnection(all: ConnectionOptions): Connection {
 
   async function learn(): Promise<void> {
     const found = await info.learn()
-    if (settings.silenceMs !== undefined) return
+    if (!found || settings.silenceMs !== undefined) return
     silenceMs = found.silenceMs ?? Number.POSITIVE_INFINITY
     eventStream.rearm()
   }

@@ -4,6 +4,8 @@ import type { StreamLoss } from './event-stream.ts'
 
 export interface LivenessOptions {
   readonly clock: Clock
+  /** The source, in errors. */
+  readonly name: string
   /** How long a caller waits for the connection, and `ready` for a stream that keeps breaking off, in ms. */
   readonly connectTimeoutMs: number
 }
@@ -25,7 +27,7 @@ interface Waiter {
   readonly reject: (error: ReplyError) => void
 }
 
-export function createLiveness({ clock, connectTimeoutMs }: LivenessOptions): Liveness {
+export function createLiveness({ clock, name, connectTimeoutMs }: LivenessOptions): Liveness {
   const first = promiseWithResolvers()
   let isUp = false
   let isClosed = false
@@ -68,7 +70,7 @@ export function createLiveness({ clock, connectTimeoutMs }: LivenessOptions): Li
     const { promise, resolve, reject } = promiseWithResolvers()
     const stop = clock.after(connectTimeoutMs, () => {
       waiters = waiters.filter((other) => other !== waiter)
-      reject(lastReason ?? noStream(connectTimeoutMs))
+      reject(lastReason ?? noStream(name, connectTimeoutMs))
     })
     const waiter: Waiter = {
       resolve: () => {
@@ -101,8 +103,8 @@ function promiseWithResolvers(): Waiter & { readonly promise: Promise<void> } {
   return { promise, resolve, reject }
 }
 
-function noStream(limitMs: number): ReplyError {
-  return new ReplyError('unreachable', `No event stream within ${limitMs} ms: is an OpenCode server running there?`)
+function noStream(name: string, limitMs: number): ReplyError {
+  return new ReplyError('unreachable', `No event stream from ${name} within ${limitMs} ms: is it running?`)
 }
 
 function closedError(): ReplyError {

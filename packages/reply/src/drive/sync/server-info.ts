@@ -4,8 +4,8 @@ import type { Capabilities, Source } from '../../source/port.ts'
 export interface ServerInfo {
   /** As of the last connection. */
   current(): Capabilities
-  /** Asks the server. Never rejects. */
-  learn(): Promise<Capabilities>
+  /** Asks the server. Never rejects. Undefined if it was asked again in the meantime: only the newest answer counts. */
+  learn(): Promise<Capabilities | undefined>
 }
 
 /** Before the first connection only what every server can do is assumed, and the longest silence of any. */
@@ -19,11 +19,16 @@ const unknown: Capabilities = {
 
 export function createServerInfo(source: Pick<Source, 'learn'>): ServerInfo {
   let current = unknown
+  let asked = 0
   return {
     current: () => current,
     learn: async () => {
-      current = await source.learn()
-      return current
+      asked += 1
+      const mine = asked
+      const found = await source.learn()
+      if (mine !== asked) return undefined
+      current = found
+      return found
     },
   }
 }

@@ -10,7 +10,7 @@ export interface FetcherOptions {
   readonly deadlineMs: number
   /** The largest body of an answer, in bytes. */
   readonly maxAnswerBytes: number
-  /** Whether a call may take as long as it likes. */
+  /** Whether the call has no deadline. */
   readonly isLong: (request: Request) => boolean
 }
 
@@ -57,8 +57,8 @@ export function createFetcher(options: FetcherOptions): Fetcher {
 
   async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
     if (closed) throw closed
-    // A retry would be just as large.
-    if (isTooLarge(failure)) throw failure
+    // A retry would be just as large, or as slow.
+    if (failure instanceof ReplyError) throw failure
     const abort = new AbortController()
     const late = new ReplyError('unreachable', `no response within ${deadlineMs} ms`)
     // Canceled before it was sent: it must not be sent any more.
@@ -79,6 +79,10 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       request.signal.removeEventListener('abort', takeBack)
     }
   }
+}
+
+export function isClosed(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'closed'
 }
 
 export function isTooLarge(error: unknown): boolean {

@@ -12,7 +12,7 @@ export async function readNewestTime(
 ): Promise<number | undefined> {
   const isOrdered = !(await places.keepsProjectsApart())
   const listed = await (isOrdered ? rest.newestSession(directory) : rest.sessions(undefined, directory))
-  const newest = newestOf(toReadSessions(listed))
+  const newest = newestOf(toReadSessions(listed, onError))
   const ids = [newest?.sessionID, newest?.parentID].filter((id) => id !== undefined)
   const home = newest?.directory ?? directory
   const read = ids.map((sessionID) => rest.newestMessage({ sessionID, directory: home }).catch(() => []))

@@ -1,4 +1,4 @@
-import { ReplyError } from '../../error.ts'
+import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { SessionInfo } from '../port.ts'
 import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
@@ -22,7 +22,7 @@ type PlacesRest = Pick<Rest, 'session' | 'path' | 'projects' | 'health' | 'sessi
  * Finds out where sessions live and how the server spells directories. Servers before 1.2 keep the sessions of each
  * project apart.
  */
-export function createPlaces(rest: PlacesRest): Places {
+export function createPlaces(rest: PlacesRest, onError: OnError): Places {
   const spellings = new Map<string, string>()
   return { session, sessionsEverywhere, keepsProjectsApart, spelled }
 
@@ -42,10 +42,10 @@ export function createPlaces(rest: PlacesRest): Places {
 
   async function sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]> {
     // They forward unknown routes to a website.
-    if (!(await keepsProjectsApart())) return toReadSessions(await rest.sessionsEverywhere(since))
+    if (!(await keepsProjectsApart())) return toReadSessions(await rest.sessionsEverywhere(since), onError)
     const directories = toReadWorktrees(await rest.projects())
     const lists = await Promise.all(directories.map((directory) => rest.sessions(since, directory)))
-    const found = lists.flatMap(toReadSessions)
+    const found = lists.flatMap((list) => toReadSessions(list, onError))
     return [...new Map(found.map((info) => [info.sessionID, info])).values()]
   }
 

@@ -19,7 +19,14 @@ type Directory = string | undefined
 /** The lists that cover all sessions of a directory are requested once per reading, no matter how many are read. */
 export function startReading({ rest, places, clock, onError }: ReadingOptions): Reading {
   const working = once((directory: Directory) => readWorking(rest, directory))
-  const asks = once((directory: Directory) => readAsks({ rest, clock }, directory))
+  const asks = once(async (directory: Directory) => {
+    let isSound = true
+    const note: OnError = (error) => {
+      isSound = false
+      onError(error)
+    }
+    return { ...(await readAsks({ rest, clock, onError: note }, directory)), isSound }
+  })
   return { working, session }
 
   async function session(place: Place, reach: Reach): Promise<SessionRead> {
@@ -43,12 +50,13 @@ export function startReading({ rest, places, clock, onError }: ReadingOptions): 
     return {
       info,
       ...history,
-      isSound,
       working: status,
       // An aborted run leaves its asks behind, on servers up to 1.2 forever; so an idle session has no pending asks.
       asks: status ? pending.asks.filter((ask) => ask.sessionID === sessionID) : [],
-      todos: toReadTodos(todos),
-      children: toReadSessions(children),
+      todos: toReadTodos(todos, note),
+      children: toReadSessions(children, note),
+      // Last: the lines above report too.
+      isSound: isSound && pending.isSound,
     }
   }
 }
@@ -61,7 +69,7 @@ export async function readWorking(
 }
 
 export async function readAsks(
-  { rest, clock }: Pick<ReadingOptions, 'rest' | 'clock'>,
+  { rest, clock, onError }: Pick<ReadingOptions, 'rest' | 'clock' | 'onError'>,
   directory: Directory,
 ): Promise<AskList> {
   const [questions, permissions] = await Promise.all([
@@ -70,7 +78,7 @@ export async function readAsks(
   ])
   const seen = { at: clock.now(), directory }
   return {
-    asks: [...toReadQuestions(questions, seen), ...toReadPermissions(permissions, seen)],
+    asks: [...toReadQuestions(questions, seen, onError), ...toReadPermissions(permissions, seen, onError)],
     isWhole: questions !== undefined && permissions !== undefined,
   }
 }

@@ -1,11 +1,12 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { Ask, PermissionReply } from '../../ask.ts'
+import type { PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Model } from '../../reply.ts'
 import { type Address, unauthorized } from '../http/address.ts'
 import { reasonOf } from '../http/error-reason.ts'
-import { createFetcher, type FetcherOptions, isTooLarge } from '../http/fetcher.ts'
+import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
+import type { AskAddress } from '../port.ts'
 
 export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address
@@ -33,8 +34,7 @@ interface PermitOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The fields of an ask that its calls need. */
-type AskPlace = Pick<Ask, 'requestID' | 'sessionID' | 'directory'>
+type AskPlace = Omit<AskAddress, 'type'>
 
 /** The calls to the server; their errors say what failed and the cure. Responses are not validated here. */
 export type Rest = ReturnType<typeof createRest>
@@ -141,6 +141,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   ): Promise<{ readonly data: unknown; readonly response: Response }> {
     const { data, error, response } = await request.catch((cause: unknown): Result => ({ error: cause }))
     if (!response && isTooLarge(error)) throw tooLarge(route)
+    if (!response && isClosed(error)) throw error
     if (!response) throw unanswered(route, error)
     if (response.headers.get('content-type')?.startsWith('text/html')) throw notOpencode(route)
     if (error === undefined && response.ok) return { data, response }
@@ -178,8 +179,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
 }
 
 /** These answer when their run is over. */
-function isLong({ url }: Request): boolean {
-  return /\/(command|summarize)$/.test(new URL(url).pathname)
+function isLong({ method, url }: Request): boolean {
+  return method === 'POST' && /\/(command|summarize)$/.test(new URL(url).pathname)
 }
 
 function roots(since: number | undefined): { roots: true; limit: number; start?: number } {

@@ -35,7 +35,7 @@ export interface OpenCode1Options {
 export function createOpenCode1(options: OpenCode1Options): Source {
   const { address, clock, onError } = options
   const rest = createRest(options)
-  const places = createPlaces(rest)
+  const places = createPlaces(rest, onError)
   const reading = { rest, places, clock, onError }
   return {
     name: address.url,
@@ -44,7 +44,7 @@ export function createOpenCode1(options: OpenCode1Options): Source {
     startReading: () => startReading(reading),
     session: places.session,
     message: async (place, messageID) => toReadMessages([await rest.message(place, messageID)], onError)[0],
-    children: async (place) => toReadSessions(await rest.children(place)),
+    children: async (place) => toReadSessions(await rest.children(place), onError),
     working: (directory) => readWorking(rest, directory),
     asks: (directory) => readAsks(reading, directory),
     sessions,
@@ -56,9 +56,9 @@ export function createOpenCode1(options: OpenCode1Options): Source {
     answer,
     reject,
     abort: async (place) => void (await rest.abort(place)),
-    models: async (directory) => toReadModels(await rest.providers(directory)),
-    agents: async (directory) => toReadAgents(await rest.agents(directory)),
-    commands: async (directory) => toReadCommands(await rest.commands(directory)),
+    models: async (directory) => toReadModels(await rest.providers(directory), onError),
+    agents: async (directory) => toReadAgents(await rest.agents(directory), onError),
+    commands: async (directory) => toReadCommands(await rest.commands(directory), onError),
     fork: async (place, messageID) => created('fork', await rest.fork(place, messageID), place.directory),
     revert: async (place, messageID) => void (await rest.revert(place, messageID)),
     unrevert: async (place) => void (await rest.unrevert(place)),
@@ -76,7 +76,7 @@ export function createOpenCode1(options: OpenCode1Options): Source {
   }
 
   async function readSessions(since: number | undefined, directory: string | undefined) {
-    return toReadSessions(await rest.sessions(since, directory))
+    return toReadSessions(await rest.sessions(since, directory), onError)
   }
 
   async function create(input: CreateInput): Promise<SessionInfo> {

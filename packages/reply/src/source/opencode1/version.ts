@@ -6,14 +6,13 @@ export function capabilitiesOf(health: unknown): Capabilities {
   const version = toReadVersion(health)
   const isOld = version === undefined || isBeforeOneTwo(version)
   return {
-    version,
     // Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s.
     silenceMs: isOld ? 75_000 : 25_000,
     canRead: true,
     takesMessageIDs: takesMessageIDs(version),
     takesPromptsWhileBusy: true,
-    // The route is experimental; servers before 1.2 forward unknown routes to a website.
-    listsEverywhere: !isOld,
+    // The route is experimental; servers before 1.2 forward unknown routes to a website. It may fail.
+    listsEverywhere: version === undefined || !isBeforeOneTwo(version),
   }
 }
 

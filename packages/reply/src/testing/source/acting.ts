@@ -1,3 +1,4 @@
+import type { Ask } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import { type Place, placeOf } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
@@ -111,6 +112,7 @@ export const asking = [
       const { asks, isWhole } = await stage.source.asks(stage.directory)
       check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is not listed.')
       check(ask.sessionID === place.sessionID, `It is of ${ask.sessionID}.`)
+      await listener.until((heard) => heard.reply(place.sessionID)?.asks.find(hasCall))
       await stage.source.answer(ask, 'once')
       const reply = await settled(listener, place)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
@@ -202,6 +204,7 @@ export const managing = [
     ...acting(async (stage, listener, place) => {
       await stage.source.command(place, { command: promptsOf(stage).command ?? '', arguments: 'all of it' })
       const reply = await settled(listener, place)
+      check(reply.prompt?.text.includes('all of it') === true, `It was asked ${JSON.stringify(reply.prompt?.text)}.`)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
     }),
     needs: (stage) => stage.prompts?.command !== undefined,
@@ -235,6 +238,10 @@ export const managing = [
     },
   },
 ] as const satisfies readonly SourceDemand[]
+
+function hasCall(ask: Ask): boolean {
+  return ask.type === 'permission' && ask.call !== undefined
+}
 
 function hasText(reply: Reply | undefined): true | undefined {
   return reply && textOf(reply) !== '' ? true : undefined

@@ -56,7 +56,13 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
   function until<T>(find: (heard: Heard) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
-        const found = find(heard)
+        let found: T | undefined
+        try {
+          found = find(heard)
+        } catch (error) {
+          looks.delete(look)
+          return reject(error)
+        }
         if (found === undefined && !failure) return
         looks.delete(look)
         if (found !== undefined) resolve(found)
@@ -83,5 +89,9 @@ export async function settled(listener: Listener, { sessionID }: Place): Promise
 
 /** The first pending ask of a session or of its sub-agents. */
 export async function asked(listener: Listener, { sessionID }: Place): Promise<Ask> {
-  return await listener.until((heard) => heard.reply(sessionID)?.asks.find((ask) => ask.status === 'pending'))
+  return await listener.until((heard) => {
+    const reply = heard.reply(sessionID)
+    if (reply?.phase === 'settled') throw new Error(`The run ended as ${reply.outcome}, without an ask.`)
+    return reply?.asks.find((ask) => ask.status === 'pending')
+  })
 }

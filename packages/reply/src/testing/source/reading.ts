@@ -54,7 +54,7 @@ export const connecting = [
     run: async ({ source, directory }) => {
       source.close()
       const error = await rejection(source.session({ sessionID: unknownID, directory }))
-      check(error instanceof ReplyError && /clos/.test(error.message), `It failed as ${String(error)}.`)
+      check(error instanceof ReplyError && error.type === 'closed', `It failed as ${String(error)}.`)
     },
   },
 ] as const satisfies readonly SourceDemand[]
@@ -121,7 +121,7 @@ export const reading = [
       const message = await stage.source.message(place, wanted)
       check(message?.head.id === wanted, `It read ${message?.head.id}.`)
       const error = await rejection(stage.source.message(place, 'msg_0000000000000000000000000'))
-      check(error instanceof ReplyError, `An unknown message failed as ${String(error)}.`)
+      check(error instanceof ReplyError && error.type === 'gone', `An unknown message failed as ${String(error)}.`)
     },
   },
   {

@@ -7,7 +7,7 @@ import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkS
 import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { toHead, toSession } from './message.ts'
 import { toPart } from './part.ts'
-import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todosSchema } from './schema.ts'
+import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todoSchema } from './schema.ts'
 
 /** Converts REST responses to the model. Reports and drops a list's malformed items; keeps the rest. */
 
@@ -40,28 +40,28 @@ export function toReadSession(value: unknown): SessionInfo | undefined {
   return { sessionID: session.data.id, ...toSession(session.data), updatedAt: session.data.time?.updated }
 }
 
-/** Leaves out what isn't a session. */
-export function toReadSessions(value: unknown): readonly SessionInfo[] {
-  return listOf(value).flatMap((item) => toReadSession(item) ?? [])
+export function toReadSessions(value: unknown, onError: OnError): readonly SessionInfo[] {
+  return validIn(value, sessionSchema, 'session', onError).map((session) => ({
+    sessionID: session.id,
+    ...toSession(session),
+    updatedAt: session.time?.updated,
+  }))
 }
 
-export function toReadTodos(value: unknown): readonly Todo[] {
-  const todos = todosSchema.safeParse(value)
-  return todos.success ? todos.data.map(({ content, status, priority }) => ({ content, status, priority })) : []
+export function toReadTodos(value: unknown, onError: OnError): readonly Todo[] {
+  return validIn(value, todoSchema, 'checklist item', onError).map(({ content, status, priority }) => ({
+    content,
+    status,
+    priority,
+  }))
 }
 
-export function toReadQuestions(value: unknown, seen: Seen): readonly QuestionAsk[] {
-  return listOf(value).flatMap((item) => {
-    const question = questionSchema.safeParse(item)
-    return question.success ? [toQuestion(question.data, seen)] : []
-  })
+export function toReadQuestions(value: unknown, seen: Seen, onError: OnError): readonly QuestionAsk[] {
+  return validIn(value, questionSchema, 'question', onError).map((question) => toQuestion(question, seen))
 }
 
-export function toReadPermissions(value: unknown, seen: Seen): readonly PermissionAsk[] {
-  return listOf(value).flatMap((item) => {
-    const permission = permissionSchema.safeParse(item)
-    return permission.success ? [toPermission(permission.data, seen)] : []
-  })
+export function toReadPermissions(value: unknown, seen: Seen, onError: OnError): readonly PermissionAsk[] {
+  return validIn(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
 }
 
 /** The sessions that are not idle. Absent means idle. */
@@ -103,34 +103,28 @@ export function toReadVersion(value: unknown): string | undefined {
   return health.success ? health.data.version : undefined
 }
 
-const providersSchema = z.looseObject({
-  providers: z.array(
-    z.looseObject({
-      id: z.string(),
-      models: z.record(
-        z.string(),
-        z.looseObject({
-          name: z.string().optional(),
-          limit: z.looseObject({ context: z.number() }).optional(),
-          variants: z.record(z.string(), z.unknown()).optional(),
-        }),
-      ),
-    }),
-  ),
+const providerSchema = z.looseObject({ id: z.string(), models: z.record(z.string(), z.unknown()) })
+const providersSchema = z.looseObject({ providers: z.array(z.unknown()) })
+const modelSchema = z.looseObject({
+  name: z.string().optional(),
+  limit: z.looseObject({ context: z.number() }).optional(),
+  variants: z.record(z.string(), z.unknown()).optional(),
 })
 
 /** The models of all providers. */
-export function toReadModels(value: unknown): readonly ModelInfo[] {
+export function toReadModels(value: unknown, onError: OnError): readonly ModelInfo[] {
   const read = providersSchema.safeParse(value)
-  if (!read.success) return []
-  return read.data.providers.flatMap(({ id: providerID, models }) =>
-    Object.entries(models).map(([modelID, { name = modelID, limit, variants = {} }]) => ({
-      providerID,
-      modelID,
-      name,
-      contextLimit: limit && limit.context > 0 ? limit.context : undefined,
-      variants: Object.keys(variants),
-    })),
+  const providers = validIn(read.data?.providers, providerSchema, 'provider', onError)
+  return providers.flatMap(({ id: providerID, models }) =>
+    Object.entries(models).flatMap(([modelID, wire]) =>
+      validIn([wire], modelSchema, 'model', onError).map(({ name = modelID, limit, variants = {} }) => ({
+        providerID,
+        modelID,
+        name,
+        contextLimit: limit && limit.context > 0 ? limit.context : undefined,
+        variants: Object.keys(variants),
+      })),
+    ),
   )
 }
 
@@ -142,21 +136,30 @@ const agentSchema = z.looseObject({
 })
 
 /** The agents that people may choose or that other agents start; not the server's own helpers. */
-export function toReadAgents(value: unknown): readonly AgentInfo[] {
-  return listOf(value).flatMap((item) => {
-    const agent = agentSchema.safeParse(item)
-    if (!agent.success || agent.data.hidden === true) return []
-    const { name, description, mode } = agent.data
-    return [{ name, description, isPrimary: mode !== 'subagent' }]
-  })
+export function toReadAgents(value: unknown, onError: OnError): readonly AgentInfo[] {
+  return validIn(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
+    hidden === true ? [] : [{ name, description, isPrimary: mode !== 'subagent' }],
+  )
 }
 
 const commandSchema = z.looseObject({ name: z.string(), description: z.string().optional() })
 
-export function toReadCommands(value: unknown): readonly CommandInfo[] {
+export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
+  return validIn(value, commandSchema, 'command', onError).map(({ name, description }) => ({ name, description }))
+}
+
+/** The valid items of a list; reports the others. */
+function validIn<S extends z.ZodType>(
+  value: unknown,
+  schema: S,
+  what: string,
+  onError: OnError,
+): readonly z.infer<S>[] {
   return listOf(value).flatMap((item) => {
-    const command = commandSchema.safeParse(item)
-    return command.success ? [{ name: command.data.name, description: command.data.description }] : []
+    const read = schema.safeParse(item)
+    if (read.success) return [read.data]
+    complain(what, read.error, onError)
+    return []
   })
 }
 

@@ -143,9 +143,13 @@ export const statusSchema = z.discriminatedUnion('type', [
   }),
 ])
 
-export const todosSchema = z.array(
-  z.looseObject({ content: z.string(), status: z.string(), priority: z.string().optional() }),
-)
+export const todoSchema = z.looseObject({
+  content: z.string(),
+  status: z.string(),
+  priority: z.string().optional(),
+})
+
+const todosSchema = z.array(todoSchema)
 
 export const permissionReplySchema = z.enum(['once', 'always', 'reject'])
 

@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { main } from '../src/cli/main.ts'
 import { fakeProcess } from './fixture/io.ts'
 
+/** The built command. */
+const bin = new URL('../bin/reply.mjs', import.meta.url)
 const FULL = 'no space left on the device. Make room, or write elsewhere.'
 
 /** A minimal server that sends a heartbeat to each new client. */
@@ -73,12 +76,7 @@ test('a reader that leaves a pipe does not count as a failure', async () => {
 })
 
 onFull('a process whose standard output is full says so and ends with 1', async () => {
-  const script = `
-    const { main, processIO } = await import('./src/cli/main.ts')
-    process.exit(await main(['--help'], processIO()))`
-  const command = '"$0" --conditions=@reply/source --import tsx --input-type=module -e "$1" > /dev/full'
-  const ended = promisify(execFile)('sh', ['-c', command, process.execPath, script], {
-    cwd: new URL('..', import.meta.url),
-  })
+  const command = '"$0" "$1" --help > /dev/full'
+  const ended = promisify(execFile)('sh', ['-c', command, process.execPath, fileURLToPath(bin)])
   await expect(ended).rejects.toMatchObject({ code: 1, stderr: `reply: Standard output can't be written: ${FULL}\n` })
 })

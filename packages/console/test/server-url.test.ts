@@ -3,22 +3,27 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launchOpencode, promptFor, scenarios, startModel, startProxy } from '@reply/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { main } from '../src/cli/main.ts'
+import { testExitSignals } from './exit-signals.ts'
 import { fakeProcess } from './fixture/io.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
+import { testReadme } from './readme.ts'
 
-/** The commands on a real OpenCode server with a scripted model. */
+/** The commands on a real OpenCode server that requires a password, with a scripted model. */
 let model: Awaited<ReturnType<typeof startModel>>
 let opencode: Awaited<ReturnType<typeof launchOpencode>>
 const PASSWORD = 'not-to-be-seen'
+const AUTHORIZATION = `Basic ${Buffer.from(`opencode:${PASSWORD}`).toString('base64')}`
 
 beforeAll(async () => {
   model = await startModel({ scripts: Object.assign({}, ...scenarios.map(({ scripts }) => scripts)) })
   opencode = await launchOpencode({
     model,
-    config: { permission: { bash: { '*': 'allow', 'echo forbidden': 'ask' } } },
+    password: PASSWORD,
+    // No test reverts changes, and the server's snapshots of the files are a third of its work.
+    config: { permission: { bash: { '*': 'allow', 'echo forbidden': 'ask' } }, extra: { snapshot: false } },
     files: { 'notes.txt': 'one\ntwo\nthree\n' },
   })
 })
@@ -29,8 +34,12 @@ afterAll(async () => {
 })
 
 function start(...args: string[]) {
+  return startAt(opencode.url, ...args)
+}
+
+function startAt(url: string, ...args: string[]) {
   const fake = fakeProcess({ env: { OPENCODE_SERVER_PASSWORD: PASSWORD } })
-  const done = main([...args, '--url', opencode.url, '--directory', opencode.directory], fake.io)
+  const done = main([...args, '--url', url, '--directory', opencode.directory], fake.io)
   return { ...fake, done }
 }
 
@@ -49,7 +58,7 @@ test('prompt shows the reply as it comes and ends with its outcome', async () =>
 test('on a terminal, prompt says how to continue the session', async () => {
   const terminal = fakeTerminal(100, 30)
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
-  const { io } = fakeProcess()
+  const { io } = fakeProcess({ env: { OPENCODE_SERVER_PASSWORD: PASSWORD } })
   const where = ['--url', opencode.url, '--directory', opencode.directory]
   expect(await main(['prompt', promptFor('plain'), ...where], { ...io, stdin, stdout: terminal.stdout })).toBe(0)
   expect((await terminal.rows()).at(-1)).toMatch(/^To continue: reply prompt --session ses_\w+ "…"$/)
@@ -161,21 +170,27 @@ test('a session that the server does not know ends the command, with how to list
 test('a watch outlives its server and says so', async () => {
   // Uses its own session, as other tests may have left one running.
   const [, id = ''] = /"id":"(ses_\w+)"/.exec(await (await request('/session', {})).text()) ?? []
-  const { done, stdout, stderr, signal } = start('watch', '--session', id)
+  const proxy = await startProxy({ target: opencode.url })
+  const { done, stdout, stderr, signal } = startAt(proxy.url, 'watch', '--session', id)
   await until(() => stdout().includes(`watching ${id}`))
-  await opencode.kill()
+  await proxy.refuse()
   await until(() => stdout().includes('connection lost, reconnecting …\n'))
-  await opencode.restart()
+  await proxy.resume()
   await until(() => /connection restored after \S+, nothing missed\n/.test(stdout()))
   signal('SIGINT')
   expect(await done).toBe(0)
   expect(stdout().trimEnd().split('\n')).toHaveLength(3)
   expect(stderr()).toBe('')
+  await proxy.close()
 })
+
+describe('a command that is interrupted', () => testExitSignals(() => opencode, PASSWORD))
+
+describe('the README', () => testReadme(() => opencode, PASSWORD))
 
 function request(path: string, body?: unknown): Promise<Response> {
   return fetch(`${opencode.url}${path}?directory=${encodeURIComponent(opencode.directory)}`, {
-    headers: { 'content-type': 'application/json' },
+    headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   })
 }

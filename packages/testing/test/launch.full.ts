@@ -1,5 +1,41 @@
-import { test } from 'vitest'
-import { endProcess } from './ended-process.ts'
+import { existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { launchOpencode, scenarioToken, startModel, text } from '../src/index.ts'
+import { endProcess, isUp } from './ended-process.ts'
+
+const words = 'Said by a script.'
+const startScripted = () => startModel({ scripts: { one: { steps: [[text(words)]] } } })
+
+/** Asks for one reply and waits for it, over REST alone. */
+const ask = async (server: { url: string; directory: string }): Promise<string> => {
+  const query = `directory=${encodeURIComponent(server.directory)}`
+  const post = (path: string, body: unknown) =>
+    fetch(`${server.url}${path}?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const { id } = (await (await post('/session', {})).json()) as { id: string }
+  const answer = await post(`/session/${id}/message`, { parts: [{ type: 'text', text: scenarioToken('one') }] })
+  return JSON.stringify(await answer.json())
+}
+
+test('two servers run in isolation, and both clean up', async () => {
+  const model = await startScripted()
+  const both = await Promise.all([launchOpencode({ model, files: { 'a.txt': 'a' } }), launchOpencode({ model })])
+  const [first, second] = both
+  expect([existsSync(`${first.directory}/a.txt`), existsSync(`${second.directory}/a.txt`)]).toEqual([true, false])
+  expect(first.port).not.toBe(second.port)
+  expect(await Promise.all(both.map(ask))).toEqual([expect.stringContaining(words), expect.stringContaining(words)])
+  // What a server would install takes longer than a test.
+  expect(existsSync(`${first.home}/.npm`)).toBe(false)
+  await second.stop()
+  expect(await isUp(first.url)).toBe(true)
+  await first.stop()
+  expect([await isUp(first.url), await isUp(second.url)]).toEqual([false, false])
+  expect([existsSync(first.root), existsSync(second.root)]).toEqual([false, false])
+  await model.close()
+})
 
 test('a process that ends by SIGTERM leaves no server and no folders behind', async () => {
   await endProcess('SIGTERM')

@@ -11,6 +11,7 @@ import {
   textOf,
 } from '../../src/index.ts'
 import { tellSession } from './live-truth.ts'
+import { testPlacesOn } from './matrix/place.ts'
 import { openStage, type Stage } from './server.ts'
 
 let stage: Stage
@@ -225,4 +226,8 @@ describe('watching', () => {
 
 test('nothing went wrong on the way', () => {
   expect(stage.errors.map((error) => error.message)).toEqual([])
+})
+
+describe('a client of another directory', () => {
+  testPlacesOn(() => stage, { version: '1.18.33', spellings: ['link/'] })
 })

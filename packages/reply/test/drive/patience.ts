@@ -18,6 +18,6 @@ export async function eventually<T>(patienceMs: number, look: () => Promise<T | 
     const found = await look()
     if (found !== undefined) return found
     if (Date.now() > until) throw new Error(`Not within ${patienceMs} ms.`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -17,6 +17,7 @@ const scripts: Scripts = {
   pause: { steps: [[text('One '), hold('pause'), text('two.')]] },
   // A released gate stays open.
   watched: { steps: [[text('One '), hold('watched'), text('two.')]] },
+  gap: { steps: [[text('One '), hold('gap'), text('two.')]] },
   forever: { steps: [[text('This never ends, '), hold('forever'), text('never.')]] },
   question: {
     steps: [

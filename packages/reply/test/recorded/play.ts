@@ -28,7 +28,7 @@ export interface Plan {
   /** How many events REST is ahead of the stream. Default 0. */
   readonly ahead?: number
   readonly faults?: readonly Fault[]
-  /** Plays one event at a time, so that `endedAt` is exact. */
+  /** Looks after each event that may end a run, so that `endedAt` is exact. */
   readonly stepwise?: boolean
 }
 
@@ -98,12 +98,24 @@ export async function play(plan: Plan): Promise<Played> {
     while (server.published < end) {
       if (!server.isHeard) await reconnect()
       const before = server.published
-      server.publish(stepwise ? 1 : end - server.published)
+      server.publish(stepwise ? nextStep() : end - server.published)
       await rest()
       if (server.published === before) throw new Error(`${key} stands still at ${before}.`)
       if (!stepwise || (await isBusy())) continue
       for (const index of heard.keys()) endedAt[index] ??= server.published
     }
+  }
+
+  /** How many events until one may end a run: those of parts don't. */
+  function nextStep(): number {
+    const types = server.types.slice(server.published)
+    return (
+      1 +
+      Math.max(
+        0,
+        types.findIndex((type) => !type.startsWith('message.part.')),
+      )
+    )
   }
 
   async function isBusy(): Promise<boolean> {

@@ -23,18 +23,30 @@ export const spellingsOn = (version: string): readonly string[] => [
   ...(version.startsWith('1.1.') ? [] : ['link', 'link/']),
 ]
 
+/** On a server of its own. */
+export function testPlaces(version: string): void {
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await openStage({ version })
+  })
+  afterAll(async () => await stage?.close())
+  testPlacesOn(() => stage, { version, spellings: spellingsOn(version) })
+}
+
 /** A client of another directory than the one that the server was started in, and sessions of either. */
-export function testPlaces(version: string, spellings = spellingsOn(version)): void {
+export function testPlacesOn(
+  stageNow: () => Stage,
+  { version, spellings }: { readonly version: string; readonly spellings: readonly string[] },
+): void {
   let stage: Stage
   let other: string
   const opened: OpenCode[] = []
 
   beforeAll(async () => {
-    stage = await openStage({ version })
+    stage = stageNow()
     other = await makeProject(stage, 'other')
     await symlink(other, join(stage.server.root, 'link'))
   })
-  afterAll(async () => await stage?.close())
   beforeEach(async () => {
     for (const opencode of opened.splice(0)) await opencode.close()
     for (const directory of [stage.server.directory, other]) await rm(join(directory, 'asked-for.txt'), { force: true })
@@ -116,10 +128,10 @@ export function testPlaces(version: string, spellings = spellingsOn(version)): v
 
     test('what a lost connection missed is read again', async () => {
       const proxy = await startProxy({ target: stage.server.url })
-      const stream = open({ url: proxy.url }).prompt({ text: '[scenario:pause]' })
+      const stream = open({ url: proxy.url }).prompt({ text: '[scenario:gap]' })
       await until(stream, (reply) => textOf(reply) === 'One ')
       await proxy.refuse()
-      stage.model.release('pause')
+      stage.model.release('gap')
       await eventually(60_000, async () => ((await statuses(other)).length === 0 ? true : undefined))
       await proxy.resume()
       const reply = await settled(stream)

@@ -1,3 +1,0 @@
-import { testPlaces } from './matrix/place.ts'
-
-testPlaces('1.18.33', ['link/'])

@@ -1,11 +1,17 @@
 // The tests' fast-check. `npm test` tries the same values each time, so that a failure comes from the change under
-// test; `npm run test:nightly` tries new ones each day, from a printed seed.
+// test, and at most 500 of a property; `npm run test:full` tries all that it asks for, `npm run test:nightly` new ones
+// each day, from a printed seed.
 import fc from '../node_modules/fast-check/lib/fast-check.js'
 import { firstSeed } from './first-seed.ts'
 
 const variable = 'REPLY_FAST_CHECK_SEED'
-const isFixed = process.env.REPLY_TESTS !== 'nightly' && process.env[variable] === undefined
+const { REPLY_TESTS: kind = 'test' } = process.env
+const isFixed = kind !== 'nightly' && process.env[variable] === undefined
 fc.configureGlobal({ seed: isFixed ? 1 : firstSeed(variable) })
 
+const mostRuns = kind === 'test' ? 500 : Number.POSITIVE_INFINITY
+const assert: typeof fc.assert = (property, { numRuns = 100, ...parameters } = {}) =>
+  fc.assert(property, { ...parameters, numRuns: Math.min(numRuns, mostRuns) })
+
 export * from '../node_modules/fast-check/lib/fast-check.js'
-export default fc
+export default { ...fc, assert }

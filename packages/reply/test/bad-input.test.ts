@@ -69,10 +69,8 @@ describe('100,000 events, many of them broken,', () => {
           open * 3 + limits.keepSettled * 3 + limits.maxQuiet * 2 + limits.maxHeld / 2048,
         )
         expect(errors.length).toBeGreaterThan(1000)
-        for (const { type, message } of errors) {
-          expect(type).toBe('malformed')
-          expect(message).toMatch(/not an event|Skipped a malformed event ".+": properties/)
-        }
+        const named = /not an event|Skipped a malformed event ".+": properties/
+        expect(errors.filter(({ type, message }) => type !== 'malformed' || !named.test(message))).toEqual([])
       }),
       { numRuns: 1 },
     )
@@ -165,8 +163,8 @@ describe('endless growth', () => {
     ],
   ])('%s: it is bounded', (_, frameOf) => {
     const decoder = createDecoder()
-    let state = emptyTrack()
-    for (let n = 0; n < 30_000; n++) {
+    let state = emptyTrack({ maxHeld: 1_000_000, maxQuiet: 1000 })
+    for (let n = 0; n < 5000; n++) {
       const event = decoder.decodeValue(frameOf(n), n) ?? expect.fail()
       state = track(state, event).state
     }

@@ -122,8 +122,8 @@ test('a chat that blocked the bot is named in the delivery', async () => {
   })
 })
 
-test("a hundred concurrent chats share the bot's rate limits", async () => {
-  const chatIds = Array.from({ length: 100 }, (_, index) => index + 1)
+test("forty concurrent chats share the bot's rate limits", async () => {
+  const chatIds = Array.from({ length: 40 }, (_, index) => index + 1)
   const { delivery, limited: floods } = await show(await timelines('tools-todos'), { chatIds })
   expect([floods, delivery.undelivered]).toEqual([0, []])
 })

@@ -111,7 +111,7 @@ describe('the work for each part does not grow with their number', () => {
       fold([...running, ...counted.events])
       return counted.reads / length
     }
-    expect(readsPer(8000)).toBeLessThan(2 * readsPer(2000))
+    expect(readsPer(4800)).toBeLessThan(2 * readsPer(1200))
   })
 
   test('an event copies one chunk of a long message, and no array of all parts', () => {

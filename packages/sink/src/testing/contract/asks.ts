@@ -128,8 +128,14 @@ async function readable(
           .flatMap(({ text, fileText = '' }) => [text, fileText])
           .join('\n'),
       )
-      for (const line of linesOf(ask))
-        must(seen.includes(compact(line)), `The chat does not show "${line}", only ${seen}.`)
+      let at = 0
+      for (const line of linesOf(ask)) {
+        const due = compact(line)
+        const below = seen.indexOf(due, at)
+        // A search from the beginning takes long for thousands of lines.
+        at = below === -1 ? seen.indexOf(due) : below
+        if (at === -1) must(false, `The chat does not show "${line}", only ${seen}.`)
+      }
       const button = stage
         .screen()
         .slice(from)

@@ -1,3 +1,3 @@
 import { showRecordings } from './recordings.ts'
 
-showRecordings((version) => !['1.1.65', '1.18.33'].includes(version))
+showRecordings((version) => version !== '1.18.33')

@@ -1,3 +1,3 @@
 import { checkLaw } from './law.ts'
 
-checkLaw({ first: 41, count: 160 })
+checkLaw({ first: 21, count: 180 })

@@ -1,3 +1,3 @@
 import { checkLaw } from './law.ts'
 
-checkLaw({ first: 1, count: 40 })
+checkLaw({ first: 1, count: 20 })

@@ -20,7 +20,7 @@ const ask = async (server: { url: string; directory: string }): Promise<string> 
   return JSON.stringify(await answer.json())
 }
 
-test('two servers run in isolation, and both clean up', async () => {
+test('two servers run in isolation, one restarts on its port, and both clean up', async () => {
   const model = await startScripted()
   const both = await Promise.all([launchOpencode({ model, files: { 'a.txt': 'a' } }), launchOpencode({ model })])
   const [first, second] = both
@@ -30,6 +30,9 @@ test('two servers run in isolation, and both clean up', async () => {
   // What a server would install takes longer than a test.
   expect(existsSync(`${first.home}/.npm`)).toBe(false)
   await second.stop()
+  await first.kill()
+  expect(await isUp(first.url)).toBe(false)
+  await first.restart()
   expect(await isUp(first.url)).toBe(true)
   await first.stop()
   expect([await isUp(first.url), await isUp(second.url)]).toEqual([false, false])
@@ -39,4 +42,12 @@ test('two servers run in isolation, and both clean up', async () => {
 
 test('a process that ends by SIGTERM leaves no server and no folders behind', async () => {
   await endProcess('SIGTERM')
+})
+
+test('a launch with a config that the server refuses says what to do', async () => {
+  const broken = { extra: { provider: 'none' } }
+  await expect(launchOpencode({ model: 'http://127.0.0.1:1/v1', config: broken })).rejects.toMatchObject({
+    type: 'launch',
+    message: expect.stringContaining('fix the config'),
+  })
 })

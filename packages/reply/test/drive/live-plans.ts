@@ -2,6 +2,8 @@ import { type Fault, type FaultProxy, type PassedFrame, type Place, randomBy } f
 import type { ReplyStream } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.ts'
 import { judge, timelessPicture } from './live-truth.ts'
+import { eventually } from './patience.ts'
+import { untouch } from './scenes.ts'
 
 export interface SeededPlan extends LivePlan {
   /** A description for the report of a failure. */
@@ -28,6 +30,17 @@ export async function problemsOfPlayed(
   const found = await judge(faulty.server, played)
   if (plan.restarts && played.reply.outcome === 'lost') return [...found, ...lostProblems(played, whole)]
   return [...found, ...unequal(timelessPicture(played.reply), timelessPicture(whole.reply), 'reply')]
+}
+
+/** Plays a plan, and compares it with the server and with the same plan without faults. */
+export async function playBeside(
+  faulty: Faulty,
+  { plan, without }: { readonly plan: LivePlan; readonly without: LivePlan },
+): Promise<{ readonly played: LivePlayed; readonly problems: readonly string[] }> {
+  const whole = await playLive(faulty, without)
+  await untouch(faulty)
+  const played = await playLive(faulty, plan)
+  return { played, problems: await problemsOfPlayed(faulty, { plan, played, whole }) }
 }
 
 /** The first few places where two values of plain data differ. */
@@ -111,6 +124,21 @@ function faultBy(pick: (below: number) => number, from: <T>(list: readonly [T, .
 
 function refuseFor(proxy: FaultProxy, durationMs: number): void {
   void proxy.refuse().then(() => setTimeout(() => void proxy.resume(), durationMs))
+}
+
+/** A stream falls silent after so many events, which the client must notice. */
+export async function problemsOfSilence(faulty: Faulty, whole: LivePlayed, events: number): Promise<readonly string[]> {
+  const plan: LivePlan = {
+    faults: [{ type: 'stall', at: { events }, connection: 1 }],
+    connect: { silenceMs: 10_000 },
+    // The run may be read over REST before the silence is noticed.
+    act: async ({ errors }) =>
+      await eventually(60_000, async () =>
+        errors.find(({ message }) => message.includes('was silent for 10000 ms')),
+      ).then(() => {}),
+  }
+  const played = await playLive(faulty, plan)
+  return await problemsOfPlayed(faulty, { plan, played, whole })
 }
 
 /** Cuts a run after every nth of its events, each in its own run. */

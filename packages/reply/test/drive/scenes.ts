@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Ask, Change, ReplyStream } from '../../src/index.ts'
-import { type Faulty, playLive } from './faulty.ts'
+import { type Faulty, type LivePlan, playLive } from './faulty.ts'
 import { ask, judge } from './live-truth.ts'
 import { eventually } from './patience.ts'
 
@@ -9,6 +10,19 @@ export async function firstAsk(stream: ReplyStream): Promise<Ask> {
   for await (const change of stream.filter(['questionAsked', 'permissionAsked'])) return change.ask
   throw new Error('The reply settled without an ask.')
 }
+
+export const answering: LivePlan = {
+  script: 'question',
+  act: async ({ stream, opencode }) => await opencode.answer(await firstAsk(stream), [['Blue']]),
+}
+
+export const allowing: LivePlan = {
+  script: 'child',
+  act: async ({ stream, opencode }) => await opencode.answer(await firstAsk(stream), 'once'),
+}
+
+/** Whether the command that needs a permission has run. */
+export const isTouched = ({ server }: Faulty): boolean => existsSync(join(server.directory, 'asked-for.txt'))
 
 /** Waits until the stream was lost and is up again. */
 export async function restored(stream: ReplyStream): Promise<void> {
@@ -66,3 +80,7 @@ export async function approveLate(faulty: Faulty, script: 'late' | 'lateChild'):
   if (existsSync(join(server.directory, 'late.txt'))) found.push('the command ran')
   return found
 }
+
+/** Removes what an earlier command has made. */
+export const untouch = async ({ server }: Faulty): Promise<void> =>
+  await rm(join(server.directory, 'asked-for.txt'), { force: true })

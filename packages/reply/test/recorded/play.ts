@@ -182,7 +182,17 @@ export interface Expected {
   readonly endedAt: readonly (number | undefined)[]
 }
 
-export async function expectedOf(recording: RecordingName): Promise<Expected> {
+const expectedBy = new Map<string, Promise<Expected>>()
+
+/** Played once for all tests. */
+export function expectedOf(recording: RecordingName): Promise<Expected> {
+  const key = `${recording.version}/${recording.scenario}`
+  const expected = expectedBy.get(key) ?? playUncut(recording)
+  expectedBy.set(key, expected)
+  return expected
+}
+
+async function playUncut(recording: RecordingName): Promise<Expected> {
   const { replies, endedAt } = await play({ recording, stepwise: true })
   return { pictures: replies.map(comparable), endedAt }
 }

@@ -65,7 +65,7 @@ const scripts: Scripts = {
     ],
   },
   forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
-  long: { steps: [[text(long, 400)]] },
+  long: { steps: [[text(long, 150)]] },
 }
 
 const channels = [1, 2, 3, 4, 5, 6].map((count) => ({ id: `10000000000000000${count}` }))

@@ -57,7 +57,7 @@ const scripts: Scripts = {
   },
   forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
   loud: { steps: [[text('Hey <!channel> and <@U1>, also @here: [all](!channel) `<!here>`.')]] },
-  long: { steps: [[text(long, 400)]] },
+  long: { steps: [[text(long, 150)]] },
 }
 
 let model: Model

@@ -52,7 +52,7 @@ const scripts: Scripts = {
     ],
   },
   forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
-  long: { steps: [[text(long, 400)]] },
+  long: { steps: [[text(long, 150)]] },
 }
 
 let model: Model

@@ -62,7 +62,7 @@ const scripts: Scripts = {
   child: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
   forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
   code: { steps: [[text(`Here it is:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThat is all of it.`, 400)]] },
-  long: { steps: [[text(long, 400)]] },
+  long: { steps: [[text(long, 150)]] },
 }
 
 let model: Model

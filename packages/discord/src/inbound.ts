@@ -57,6 +57,15 @@ const field = z.object({
   values: z.array(z.string()).optional(),
 })
 
+/** Options of subcommands are nested, in groups once more. */
+const option = z.object({
+  name: z.string(),
+  value: z.union([z.string(), z.number(), z.boolean()]).optional(),
+  get options() {
+    return z.array(option).optional()
+  },
+})
+
 const interaction = z.object({
   id: z.string(),
   token: z.string(),
@@ -67,12 +76,12 @@ const interaction = z.object({
   channel: z.object({ id: z.string() }).optional(),
   user: user.optional(),
   member: member.extend({ user }).optional(),
-  message: z.object({ id: z.string() }).optional(),
+  message: z.object({ id: z.string(), channel_id: z.string().optional() }).optional(),
   data: z
     .object({
       custom_id: z.string().optional(),
       name: z.string().optional(),
-      options: z.array(z.object({ value: z.union([z.string(), z.number(), z.boolean()]).optional() })).optional(),
+      options: z.array(option).optional(),
       components: z.array(z.object({ component: field.optional() })).optional(),
     })
     .optional(),
@@ -143,19 +152,16 @@ function textIn(said: z.infer<typeof message>): Received | undefined {
 function receivedIn(given: z.infer<typeof interaction>, { commands }: InboundFilter): Received | undefined {
   const { id, token, application_id: applicationId, member: within, message: on, data } = given
   const who = within?.user ?? given.user
-  // A dialog may name its channel in only one of the two fields.
-  const channelId = given.channel_id ?? given.channel?.id
+  // `channel_id` is deprecated, and a dialog may lack both (`APIBaseInteraction` of discord-api-types): it then has the
+  // message that it was opened from.
+  const channelId = given.channel?.id ?? given.channel_id ?? on?.channel_id
   if (channelId === undefined || !who || isMachine(who) || !data) return undefined
   const chat = chatOf(channelId, kindOfContext(given.context ?? undefined))
   const actor = actorOf(who, within?.nick)
   const answered = { id, token, applicationId, isOnMessage: on !== undefined }
   const pressed = tokenIn(data.custom_id ?? '')
   if (given.type === 2 && data.name !== undefined && commands.has(data.name)) {
-    const words = [
-      `/${data.name}`,
-      ...(data.options ?? []).flatMap(({ value }) => (value === undefined ? [] : [value])),
-    ]
-    const text = words.join(' ')
+    const text = [`/${data.name}`, ...wordsIn(data.options)].join(' ')
     // A command isn't a message, so its answer can't be a reply to one.
     return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: answered }
   }
@@ -163,6 +169,13 @@ function receivedIn(given: z.infer<typeof interaction>, { commands }: InboundFil
   const press = { type: 'press', chat, actor, token: pressed, messageRef: refOf(on?.id ?? id) } as const
   if (given.type === 3) return { ...press, interaction: answered }
   return { ...press, values: valuesIn(data.components ?? []), interaction: answered }
+}
+
+/** Names of the subcommand and its group, and all values, in the order of the command. */
+function wordsIn(options: readonly z.infer<typeof option>[] = []): readonly string[] {
+  return options.flatMap(({ name, value, options: inner }) =>
+    value === undefined ? [name, ...wordsIn(inner)] : [String(value)],
+  )
 }
 
 /** The picked and written values, by question. Fields are named `question.part`. */

@@ -107,6 +107,37 @@ test('messages and presses have the time when Discord accepted the message', asy
   ])
 })
 
+// https://discord.com/developers/docs/interactions/application-commands#subcommands-and-subcommand-groups: the value of a
+// subcommand is in its own `options`.
+test('a subcommand arrives with its name and its values', async () => {
+  const { discord, received } = await receive()
+  discord.command(channelId, 'ask quick', ['Why?', 'now'])
+  discord.command(channelId, 'ask team all', ['Why?'])
+  discord.command(channelId, 'ask help')
+  await until(() => received.length === 3)
+  expect(received.map((one) => one.type === 'text' && [one.text, one.isCommand])).toEqual([
+    ['/ask quick Why? now', true],
+    ['/ask team all Why?', true],
+    ['/ask help', true],
+  ])
+})
+
+// `APIBaseInteraction` of discord-api-types: `channel_id` and `channel` are optional.
+test.each<[string, object]>([
+  ['its channel', { channel: { id: directId, type: 1 } }],
+  ['the message that it was opened from', { message: { id: '1000000000000000009', channel_id: directId } }],
+])('a dialog without `channel_id` is placed by %s', async (_, place) => {
+  const { rest, clock } = await start()
+  const received: Inbound[] = []
+  const onInbound = (inbound: Inbound): unknown => received.push(inbound)
+  const channel = discordChannel({ rest, clock, updates: 'own', onInbound })
+  const fields = [{ type: 18, component: { type: 4, custom_id: '0.w', value: 'Blue' } }]
+  const data = { custom_id: 'reply:tok', components: fields }
+  const given = { id: '1000000000000000000', token: 't', application_id: '7', type: 5, data }
+  await channel.handleEvent({ t: 'INTERACTION_CREATE', d: { ...given, user: { id: '5', username: 'ada' }, ...place } })
+  expect(received).toMatchObject([{ type: 'press', token: 'tok', chat: { id: directId }, values: [['Blue']] }])
+})
+
 test("a forwarded message can't answer, and is not a reply", async () => {
   const { discord, channel, received } = await receive()
   const id = discord.say(channelId, '1')

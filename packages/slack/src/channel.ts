@@ -13,6 +13,7 @@ import {
 } from '@reply/sink/channel'
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
+import { isTs } from './place.ts'
 import { createReceiver } from './receive.ts'
 import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
 import { createListening } from './socket.ts'
@@ -48,8 +49,8 @@ export interface SlackChannel {
   /** Resolves when the received events are handled, at most `handleMs` each. It does not stop sinks: the host does. */
   stop(): Promise<void>
   /**
-   * Handles one request from Slack: an event, an interaction, or the URL verification. 200: accepted, or a repeat; 400:
-   * unreadable; 401: not from Slack, or older than five minutes; 405: not a POST; 413: too large. Throws `invalid`
+   * Handles one request from Slack: an event, an interaction, a slash command, or a check of the URL or its certificate.
+   * 200: accepted, or a repeat; 400: unreadable; 401: not from Slack, or older than five minutes; 405: not a POST; 413: too large. Throws `invalid`
    * without a `signingSecret`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
@@ -93,7 +94,8 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
       ...{ ...options, answerers, onError, clock },
       channelId: chat.id,
       threadTs: chat.thread,
-      replyTo: replyTo?.id,
+      // A slash command is not a message.
+      replyTo: replyTo && isTs(replyTo.id) ? replyTo.id : undefined,
       recipient: threads.recipientIn(chat),
       ...more,
     })

@@ -3,6 +3,7 @@ import { type Form, jsonOf, utf8Of } from '@reply/sink/channel'
 import * as z from 'zod'
 import type { FormState } from './form.ts'
 import { readAction } from './inbound/action.ts'
+import { isCommand, readCommand } from './inbound/command.ts'
 import { readEvent } from './inbound/event.ts'
 
 type Press = Omit<Extract<Inbound, { type: 'press' }>, 'answer'>
@@ -28,22 +29,41 @@ export interface Read {
   readonly received: Received | undefined
 }
 
-/** Reads an event's body or an interaction's payload. Returns undefined for anything else. */
+/** Reads an event's body, an interaction's payload or a slash command. Returns undefined for anything else. */
 export function readBody(body: unknown): Read | undefined {
+  if (isCommand(body)) return readCommand(body)
   const { type } = z.object({ type: z.string() }).safeParse(body).data ?? {}
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
-/** A request's content: the challenge of a URL verification, or an event or interaction. */
-export type RequestBody = { readonly challenge: string } | { readonly body: unknown }
+/** A request's content: the challenge of a URL verification, a check of the certificate, or what a person did. */
+export type RequestBody =
+  | { readonly type: 'challenge'; readonly challenge: string }
+  | { readonly type: 'check' }
+  | { readonly type: 'body'; readonly body: unknown }
 
 const challenge = z.object({ type: z.literal('url_verification'), challenge: z.string() })
 
-/** Events come as JSON, interactions as JSON in a form field. Returns undefined for anything else. */
+/**
+ * Events come as JSON, interactions as JSON in a form field, slash commands as a form. Returns undefined for anything
+ * else.
+ */
 export function readRequest(bytes: Uint8Array): RequestBody | undefined {
   const text = utf8Of(bytes) ?? ''
-  const body = jsonOf(text.startsWith('payload=') ? (new URLSearchParams(text).get('payload') ?? '') : text)
+  const form = new URLSearchParams(/^\s*[[{]/.test(text) ? '' : text)
+  if (isCheck(form)) return { type: 'check' }
+  const command = Object.fromEntries(form)
+  if (isCommand(command)) return { type: 'body', body: command }
+  const body = jsonOf(form.get('payload') ?? text)
   if (typeof body !== 'object' || body === null) return undefined
   const { data } = challenge.safeParse(body)
-  return data ? { challenge: data.challenge } : { body }
+  return data ? { type: 'challenge', challenge: data.challenge } : { type: 'body', body }
+}
+
+/**
+ * Slack checks the certificate of a command's URL by a POST without a person's act, which only wants a 200.
+ * https://docs.slack.dev/interactivity/implementing-slash-commands
+ */
+function isCheck(form: URLSearchParams): boolean {
+  return form.get('ssl_check') === '1' && !form.has('command') && !form.has('payload')
 }

@@ -9,10 +9,15 @@ export function chatOf(channel: string, thread: string | undefined): Chat {
   return { id: channel, kind, ...(thread !== undefined && { thread }) }
 }
 
+/** Whether an id is that of a message, and not, for example, that of a slash command. */
+export function isTs(id: string): boolean {
+  return /^\d+\.\d+$/.test(id)
+}
+
 /**
  * A `ts` is the message's Unix time in seconds, with a counter after the point. `postedAt` is absent for other ids,
  * such as file ids.
  */
 export function refOf(ts: string): MessageRef {
-  return { id: ts, ...(/^\d+\.\d+$/.test(ts) && { postedAt: Math.floor(Number(ts) * 1000) }) }
+  return { id: ts, ...(isTs(ts) && { postedAt: Math.floor(Number(ts) * 1000) }) }
 }

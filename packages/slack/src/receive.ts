@@ -8,6 +8,7 @@ import { featuresOf } from './features.ts'
 import { modalOf, valuesOf } from './form.ts'
 import { type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
+import { isTs } from './place.ts'
 import { escapedTo } from './render.ts'
 import type { Threads } from './threads.ts'
 
@@ -69,18 +70,21 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   async function inboundOf(received: Received): Promise<Inbound | undefined> {
     if (received.type === 'stop') return received
+    const { chat, actor } = received
+    // A message that only that person can see.
+    const whisper = async (words: string): Promise<unknown> =>
+      await api.apiCall('chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(words) })
     if (received.type === 'text') {
       const { isAddressed: _, teamId: __, ...text } = received
-      const { chat, messageRef } = text
+      const { messageRef } = text
+      // A slash command is not a message, and others don't see it.
+      if (!isTs(messageRef.id)) return { ...text, answer: answering(text, { say: whisper, isMessage: false }) }
       const fields = { ...placeOf(chat, messageRef.id), parse: 'none', link_names: false }
       const say = async (words: string): Promise<unknown> =>
         await api.apiCall('chat.postMessage', { ...fields, text: spoken(words) })
       return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
-    const { chat, actor, token } = received
-    // A message that only the person who pressed can see.
-    const whisper = async (words: string): Promise<unknown> =>
-      await api.apiCall('chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(words) })
+    const { token } = received
     const answer = answering({ type: 'press', chat }, { say: whisper, isMessage: false })
     if (received.type === 'press') return { ...received, answer }
     const form = received.form ?? forms.get(token)

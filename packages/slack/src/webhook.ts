@@ -23,6 +23,9 @@ export interface SlackWebhookOptions {
 const signatureHeader = 'x-slack-signature'
 const timeHeader = 'x-slack-request-timestamp'
 
+/** Most bytes of a check of the certificate. */
+const checkBytes = 200
+
 /** Responds at once, because Slack waits only three seconds; the event is handled after the response. */
 export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }: SlackWebhookOptions): Webhook {
   return createWebhook({ refuse, take, maxBytes })
@@ -30,6 +33,7 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
   /** Refuses unsigned, old and future-dated requests without reading their body. */
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
     if (method.toUpperCase() !== 'POST') return { status: 405 }
+    if (isUnsignedForm(headers)) return undefined
     const signature = headers[signatureHeader]
     const time = headers[timeHeader]
     if (typeof signature !== 'string' || !/^v0=[\da-f]{64}$/.test(signature)) return { status: 401 }
@@ -38,6 +42,10 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
   }
 
   async function take({ headers, body }: WebhookRequest): Promise<WebhookAnswer> {
+    if (isUnsignedForm(headers)) {
+      const isCheck = body.length <= checkBytes && readRequest(body)?.type === 'check'
+      return { status: isCheck ? 200 : 401 }
+    }
     const hmac = createHmac('sha256', signingSecret)
       .update(`v0:${String(headers[timeHeader])}:`)
       .update(body)
@@ -45,11 +53,28 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
     // Compares digests, which have equal length, in constant time, so that timing reveals nothing.
     if (!timingSafeEqual(given, digest(`v0=${hmac.digest('hex')}`))) return { status: 401 }
     const read = readRequest(body)
-    if (!read) return { status: 400 }
-    if ('challenge' in read) return { status: 200, body: { type: 'text/plain', text: read.challenge } }
-    receive(read.body)
-    return { status: 200 }
+    switch (read?.type) {
+      case undefined:
+        return { status: 400 }
+      case 'challenge':
+        return { status: 200, body: { type: 'text/plain', text: read.challenge } }
+      case 'check':
+        return { status: 200 }
+      case 'body':
+        receive(read.body)
+        // An empty body: Slack would show any other to the person who gave a command.
+        return { status: 200 }
+      default:
+        return read satisfies never
+    }
   }
+}
+
+/** Checks of the certificate may come unsigned: Bolt's `verifySlackRequest` lets them pass, too. They cause nothing. */
+function isUnsignedForm(headers: WebhookHead['headers']): boolean {
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  const isForm = String(headers['content-type']).startsWith('application/x-www-form-urlencoded')
+  return headers[signatureHeader] === undefined && isForm && length <= checkBytes
 }
 
 function digest(text: string): Buffer {

@@ -58,6 +58,43 @@ test('buttons and dialogs of other apps are ignored', () => {
   expect(readBody({ type: 'shortcut' })?.received).toBeUndefined()
 })
 
+// https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload: a state has the fields of the app.
+test('a dialog of the host is passed over, whatever its fields', () => {
+  const user = { id: 'U1' }
+  const values = {
+    day: { pick: { type: 'datepicker', selected_date: '2026-01-01' } },
+    team: { pick: { type: 'multi_users_select', selected_users: ['U1'] } },
+    age: { pick: { type: 'number_input', value: 7 } },
+    notes: { pick: { type: 'rich_text_input', rich_text_value: { type: 'rich_text', elements: [] } } },
+  }
+  const views = [
+    { id: 'V1', callback_id: 'theirs', private_metadata: '', state: { values } },
+    { id: 'V2', callback_id: 'theirs', state: { values } },
+    { id: 'V3' },
+  ]
+  for (const view of views) {
+    expect(readBody({ type: 'view_submission', user, view })).toEqual({ id: view.id, received: undefined })
+    expect(readBody({ type: 'view_closed', user, view })?.received).toBeUndefined()
+  }
+})
+
+describe('an event without an id', () => {
+  test('is read all the same', () => {
+    const { event_id: _, ...given } = body({})
+    expect(readBody(given)).toEqual(readBody(body({})))
+  })
+
+  test('is a Stop only once', () => {
+    const stop = (event_ts: string) => {
+      const event = { type: 'agent_session_stopped', channel: 'D1', thread_ts: '1.1', user: 'U1', event_ts }
+      return readBody({ type: 'event_callback', event })
+    }
+    expect(stop('2.1')).toMatchObject({ received: { type: 'stop', chat: { id: 'D1', thread: '1.1' } } })
+    const ids = ['2.1', '2.1', '3.1'].map((at) => stop(at)?.id)
+    expect(new Set(ids).size).toBe(2)
+  })
+})
+
 describe('any input', () => {
   const event = fc.record({
     type: fc.constantFrom('message', 'app_mention', 'agent_session_stopped', 'x'),

@@ -26,7 +26,12 @@ const submitted = z.object({
   type: z.literal('view_submission'),
   user,
   trigger_id: z.string().optional(),
-  view: z.object({ id: z.string(), callback_id: z.string(), private_metadata: z.string(), state: stateSchema }),
+  view: z.object({
+    id: z.string(),
+    callback_id: z.literal(ids.form),
+    private_metadata: z.string(),
+    state: stateSchema,
+  }),
 })
 
 /** Reads a control's action or a dialog's submission. Returns undefined if unreadable. */
@@ -62,12 +67,17 @@ function pressOf(
   return read && { type: 'open', ...press, ...read, trigger: data.trigger_id }
 }
 
+/** Any dialog. Those of the host may have fields of any kind. */
+const anyDialog = z.object({ view: z.object({ id: z.string(), callback_id: z.unknown().optional() }) })
+
 function readSubmission(value: unknown): Read | undefined {
+  const dialog = anyDialog.safeParse(value).data?.view
+  if (dialog && dialog.callback_id !== ids.form) return { id: dialog.id, received: undefined }
   const { data } = submitted.safeParse(value)
   if (!data) return undefined
   const { view, user: by } = data
   const id = data.trigger_id ?? view.id
-  const read = view.callback_id === 'reply.form' ? readMetadata(view.private_metadata) : undefined
+  const read = readMetadata(view.private_metadata)
   if (!read) return { id, received: undefined }
   const { token, form, place } = read
   return {

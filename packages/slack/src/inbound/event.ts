@@ -4,7 +4,8 @@ import type { Read } from '../inbound.ts'
 import { chatOf, refOf } from '../place.ts'
 
 const envelope = z.object({
-  event_id: z.string(),
+  /** Absent if another program passes an event on, or an app of Slack's earlier kind sends it. */
+  event_id: z.string().optional(),
   team_id: z.string().optional(),
   authorizations: z.array(z.object({ user_id: z.string().optional() })).optional(),
   event: z.object({ type: z.string() }).loose(),
@@ -28,7 +29,12 @@ const message = z.object({
   attachments: z.array(z.object({ is_share: z.boolean().optional() })).catch([]),
 })
 
-const stop = z.object({ channel: z.string(), thread_ts: z.string().optional(), user: z.string() })
+const stop = z.object({
+  channel: z.string(),
+  thread_ts: z.string().optional(),
+  user: z.string(),
+  event_ts: z.string().optional(),
+})
 
 /** Subtypes of messages that carry a person's text; the rest are edits, joins and the like. */
 const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast'])
@@ -37,14 +43,15 @@ const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share'
 export function readEvent(value: unknown): Read | undefined {
   const { data } = envelope.safeParse(value)
   if (!data) return undefined
-  const { event, event_id: id } = data
+  const { event, event_id: eventId = '' } = data
   if (event.type === 'agent_session_stopped') {
     const stopped = stop.safeParse(event).data
     if (!stopped) return undefined
-    const { channel, thread_ts, user } = stopped
+    const { channel, thread_ts, user, event_ts } = stopped
+    const id = eventId || `${channel}/${thread_ts ?? ''}/stopped/${event_ts ?? ''}`
     return { id, received: { type: 'stop', chat: chatOf(channel, thread_ts), actor: actorOf(user, undefined) } }
   }
-  if (event.type !== 'message' && event.type !== 'app_mention') return { id, received: undefined }
+  if (event.type !== 'message' && event.type !== 'app_mention') return { id: eventId, received: undefined }
   const said = message.safeParse(event).data
   if (!said) return undefined
   const bot = data.authorizations?.[0]?.user_id

@@ -32,7 +32,7 @@ export interface Person {
    * labels.
    */
   submit(opened: DiscordInteraction, values: Readonly<Record<string, string | readonly string[]>>): DiscordInteraction
-  /** Runs one of the bot's commands with these values. */
+  /** Runs one of the bot's commands, or a subcommand as in "task add", with these values. */
   command(channelId: string, name: string, values?: readonly string[], options?: DiscordFrom): DiscordInteraction
   /** Deletes a message; the bot gets no event. */
   remove(channelId: string, messageId: string): void
@@ -94,8 +94,9 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Perso
       return act(channel, from, { type: 5, data: submitted, ...(message && { message }) })
     },
     command: (channelId, name, values = [], { from = defaultPerson } = {}) => {
-      const options = values.map((value, index) => ({ name: `option-${index}`, type: 3, value }))
-      const command = { id: state.nextId(), name, type: 1, options }
+      const given = values.map((value, index) => ({ name: `option-${index}`, type: 3, value }))
+      const [main, ...inner] = name.split(' ')
+      const command = { id: state.nextId(), name: main, type: 1, options: nested(inner, given) }
       return act(channelOr(state, channelId), from, { type: 2, data: command })
     },
     remove: (channelId, messageId) => {
@@ -159,6 +160,17 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Perso
       known.fail(String(error))
     }
   }
+}
+
+/**
+ * Options in their subcommand (type 1), which may be in a group (type 2).
+ * https://discord.com/developers/docs/interactions/application-commands#subcommands-and-subcommand-groups
+ */
+function nested(names: readonly string[], options: readonly Fields[]): readonly Fields[] {
+  return names.reduceRight<readonly Fields[]>(
+    (inside, name, index) => [{ name, type: index === names.length - 1 ? 1 : 2, options: inside }],
+    options,
+  )
 }
 
 function messageIn({ message }: Fields): Fields | undefined {

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { limits } from './limits.ts'
 
-/** The kind of message to the app: an event, or a person's use of a control. */
-export type SlackEnvelope = 'events_api' | 'interactive'
+/** The kind of message to the app: an event, a person's use of a control, or a slash command. */
+export type SlackEnvelope = 'events_api' | 'interactive' | 'slash_commands'
 
 export interface Attempt {
   readonly type: SlackEnvelope

@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
 import { putPost, replacePost, type SlackState } from './state.ts'
 import { isLive } from './stream.ts'
 import { type SlackView, stateOf } from './view.ts'
-import { actionBody, eventBody, submissionBody } from './wire.ts'
+import { actionBody, commandBody, eventBody, submissionBody } from './wire.ts'
 
 /** Which person acts. */
 export interface SlackFrom {
@@ -32,6 +32,8 @@ export interface SlackPeople {
   press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
   /** Picks an option of the message's select. */
   choose(channel: string, ts: string, option: string, options?: SlackFrom): Promise<boolean>
+  /** Gives a slash command, as in `command('C1', '/ask', 'Why?')`. Resolves with whether it was acknowledged in time. */
+  command(channel: string, name: string, text?: string, options?: SlackFrom): Promise<boolean>
   /** The dialog that a person has open. */
   view(user?: string): SlackView | undefined
   /** Fills in the open dialog, field by field, with texts or option labels, and submits it. */
@@ -69,6 +71,11 @@ export function createPeople(state: SlackState): SlackPeople {
       const control = controlIn(id, ts, has, `option "${option}"`)
       const { value = '' } = control.options.find(({ label }) => label === option) ?? {}
       return act({ id, ts, from, control, value })
+    },
+    command: async (id, name, text = '', { from = defaultPerson } = {}) => {
+      const trigger = triggerFor(from)
+      const body = commandBody(state, { channel: channelNamed(state, id), from, name, text: escaped(text), trigger })
+      return await state.delivery.send('slash_commands', body)
     },
     view: (user = defaultPerson.id) => state.views.get(user),
     submit,

@@ -19,13 +19,21 @@ export function slackHeaders(
   return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${signature}` }
 }
 
-/** Sends to a request URL: events as JSON, interactions as a form. */
+/** https://docs.slack.dev/interactivity/implementing-slash-commands: a command's fields are those of the form. */
+function textOf(type: Attempt['type'], body: Attempt['body']): string {
+  const json = JSON.stringify(body)
+  if (type === 'events_api') return json
+  if (type === 'interactive') return new URLSearchParams({ payload: json }).toString()
+  const fields = Object.entries(body).map(([name, value]): [string, string] => [name, String(value)])
+  return new URLSearchParams(fields).toString()
+}
+
+/** Sends to a request URL: events as JSON, interactions and commands as a form. */
 export function createRequests({ url, ...signing }: RequestOptions): Receiver {
   return { take, isThere: () => true }
 
   async function take({ type, body, retry, signal }: Attempt): Promise<boolean> {
-    const json = JSON.stringify(body)
-    const text = type === 'events_api' ? json : new URLSearchParams({ payload: json }).toString()
+    const text = textOf(type, body)
     const headers = {
       'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
       ...slackHeaders(text, signing),

@@ -71,7 +71,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       waiting.set(envelope_id, () => end(true))
       signal.addEventListener('abort', () => end(false), { once: true })
       const retried = retry > 0 ? { retry_attempt: retry, retry_reason: 'timeout' } : { retry_attempt: 0 }
-      write(socket, { envelope_id, type, payload: body, accepts_response_payload: type === 'interactive', ...retried })
+      write(socket, { envelope_id, type, payload: body, accepts_response_payload: type !== 'events_api', ...retried })
     })
   }
 

@@ -65,7 +65,27 @@ export function submissionBody({ team }: SlackState, { view, from, values, trigg
     team: { id: team },
     user: userOf(from, team),
     trigger_id: trigger,
-    view: { ...view.source, id: view.id, state: { values } },
+    view: { private_metadata: '', callback_id: '', ...view.source, id: view.id, state: { values } },
+  }
+}
+
+interface Command {
+  readonly channel: Channel
+  readonly from: SlackPerson
+  /** With the slash. */
+  readonly name: string
+  readonly text: string
+  readonly trigger: string
+}
+
+/** https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling */
+export function commandBody({ team }: SlackState, { channel, from, name, text, trigger }: Command): Fields {
+  const { id, name: user } = userOf(from, team)
+  return {
+    ...{ token: 'verification-token', team_id: team, team_domain: 'example', channel_id: channel.id },
+    ...{ channel_name: channel.isDirect ? 'directmessage' : 'general', user_id: id, user_name: user },
+    ...{ command: name, text, api_app_id: 'A0FAKE', is_enterprise_install: 'false' },
+    ...{ response_url: 'https://hooks.slack.com/commands/T/1/x', trigger_id: trigger },
   }
 }
 

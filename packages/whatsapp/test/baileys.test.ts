@@ -187,18 +187,47 @@ describe('the channel', () => {
     expect(received).toMatchObject([{ text: '1', replyTo: { id: ref.id } }])
   })
 
-  test('receives disappearing messages, but not its own, history, stories or channels', async () => {
+  test('receives no messages of its own, stories or channels', async () => {
     const { baileys, received, channel, errors } = listen()
-    baileys.say(jid, 'Soon gone', { isEphemeral: true })
     baileys.say(jid, 'Mine', { isMine: true })
     baileys.say('status@broadcast', 'A story', { from: jid })
     baileys.say('1@newsletter', 'News')
     baileys.drop()
-    baileys.say(jid, 'While disconnected')
+    baileys.say(jid, 'Mine, while disconnected', { isMine: true })
     channel.setSocket(baileys.connect())
     await rest()
-    expect(received.map((one) => one.type === 'text' && one.text)).toEqual(['Soon gone'])
-    expect(errors).toEqual([])
+    expect([received, errors]).toEqual([[], []])
+  })
+
+  // `handleMessage` of Baileys 7.0.0-rc14: `upsertMessage(msg, node.attrs.offline ? 'append' : 'notify')`.
+  test('receives what was written while the socket was away, once and up to an age', async () => {
+    const { clock, baileys, received, channel, errors } = listen()
+    const said = () => received.map((one) => one.type === 'text' && one.text)
+    baileys.drop()
+    baileys.say(jid, 'Long ago')
+    await clock.advance(3_600_001)
+    baileys.say(jid, 'While disconnected')
+    baileys.say(group, 'In the group', { from: '222@lid' })
+    channel.setSocket(baileys.connect())
+    await rest()
+    expect(said()).toEqual(['While disconnected', 'In the group'])
+    expect(errors).toMatchObject([{ type: 'stale', message: expect.stringMatching(/older than 3600000 ms/) }])
+    baileys.say(jid, 'And now')
+    await rest()
+    expect(said()).toEqual(['While disconnected', 'In the group', 'And now'])
+  })
+
+  // `processMessage` of Baileys emits every REVOKE with the id that it names, without a check of the author.
+  test('a revoke counts only if the author sends it in the chat of the message', async () => {
+    const { baileys, port, connect } = open()
+    connect()
+    const ref = await port.post(bubble('Mine.'), posting)
+    baileys.revoke(jid, ref.id, { by: jid })
+    baileys.revoke(jid, ref.id, { by: '4917000000666@s.whatsapp.net' })
+    await port.edit?.(ref, bubble('Still mine.'), editing)
+    expect(baileys.screen(jid)).toMatchObject([{ text: 'Still mine.' }])
+    baileys.revoke(jid, ref.id)
+    expect(await ending(port.edit?.(ref, bubble('Late.'), editing))).toMatchObject({ type: 'gone' })
   })
 
   test('receives each message once, and none over a replaced or closed socket', async () => {

@@ -1,5 +1,5 @@
-import { createFakeBaileys, createHandClock } from '@reply/testing'
-import { generateWAMessage, type WAMessage } from 'baileys'
+import { createFakeBaileys, createHandClock, until } from '@reply/testing'
+import { generateWAMessage, normalizeMessageContent, type WAMessage } from 'baileys'
 import { expect, test } from 'vitest'
 import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
 
@@ -88,8 +88,48 @@ test("a channel reads messages in Baileys' own form", async () => {
   )
   const arrived = { ...made, key: { ...made.key, fromMe: false, participant: '222@lid' }, pushName: 'Ada' }
   listeners[0]?.({ messages: [arrived], type: 'notify' })
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  await until(() => received.length === 1)
   expect(received).toMatchObject([
     { chat: { id: group }, actor: { id: '222@lid', name: 'Ada' }, text: 'The first', replyTo: { id: '3EB01' } },
   ])
+})
+
+// `proto.IMessage` of Baileys 7.0.0-rc14: the fields that are a `FutureProofMessage`, and that its
+// `normalizeMessageContent` takes off.
+test.each([
+  ['ephemeralMessage'],
+  ['viewOnceMessage'],
+  ['viewOnceMessageV2'],
+  ['viewOnceMessageV2Extension'],
+  ['documentWithCaptionMessage'],
+  ['associatedChildMessage'],
+  ['ephemeralMessage', 'viewOnceMessageV2'],
+])('a channel reads messages wrapped in %s %s', async (...wrappers) => {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock })
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  const onError = (error: Error): unknown => errors.push(error)
+  const channel = baileysChannel({ clock, onInbound: (inbound) => received.push(inbound), onError })
+  channel.setSocket(baileys.connect())
+  const first = baileys.say(jid, 'One', { wrappers })
+  baileys.say(jid, 'Two', { wrappers, replyTo: first })
+  baileys.say(jid, 'Three')
+  await until(() => received.length === 3)
+  expect(received).toMatchObject([
+    { text: 'One' },
+    { text: 'Two', replyTo: { id: `${first}/${jid}` } },
+    { text: 'Three' },
+  ])
+  expect(errors).toEqual([])
+})
+
+test("a host can pass Baileys' own function", async () => {
+  const baileys = createFakeBaileys({ clock: createHandClock() })
+  const received: Inbound[] = []
+  const channel = baileysChannel({ normalizeMessageContent, onInbound: (inbound) => received.push(inbound) })
+  channel.setSocket(baileys.connect())
+  baileys.say(jid, 'Once', { wrappers: ['viewOnceMessageV2'] })
+  await until(() => received.length === 1)
+  expect(received).toMatchObject([{ text: 'Once' }])
 })

@@ -23,7 +23,7 @@ export interface BaileysSendOptions {
 
 /** The socket events that are used. */
 export interface BaileysEvents {
-  /** `notify`: new messages. `append`: older ones, or the account's own. */
+  /** `notify`: new messages. `append`: those from while the socket was away, and the account's own. */
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: string }
   /** Messages that changed: edited, revoked, or refused by WhatsApp. */
   'messages.update': readonly unknown[]

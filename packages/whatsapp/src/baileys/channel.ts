@@ -6,7 +6,15 @@ import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 
 /** Both directions. `onError` also gets the messages that WhatsApp refused after sending. */
-export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'words'> {}
+export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'words'> {
+  /**
+   * Skips messages that were written while the socket was away and are older than this, in ms. Default 1 h: an answer
+   * to an older one would surprise people.
+   */
+  readonly maxAgeMs?: number | undefined
+  /** Takes a message out of wrappers such as that of disappearing messages. Default: that of `import('baileys')`. */
+  normalizeMessageContent?(content: object | null | undefined): object | undefined
+}
 
 /**
  * Both directions over the current socket: sinks for the agent's replies, inbound for what people write. Sinks survive
@@ -29,11 +37,13 @@ export interface BaileysChannel {
 
 /** WhatsApp through a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
-  const { onInbound, clock = systemClock, handleMs = 5000 } = options
+  const { onInbound, clock = systemClock, handleMs = 5000, maxAgeMs = 3_600_000, normalizeMessageContent } = options
   const onError = safeOnError(options.onError)
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
-  const receiver = createBaileysReceiver({ source, onInbound, onError, clock, handleMs })
+  const receiver = createBaileysReceiver({
+    ...{ source, onInbound, onError, clock, handleMs, maxAgeMs, normalizeMessageContent },
+  })
   const upsert = (payload: BaileysEvents['messages.upsert']): void => receiver.upsert(payload, ownIds())
   return { setSocket, sinkFor, stop }
 

@@ -15,8 +15,8 @@ export interface BaileysConnection {
   /** Records a message that was posted or received at `at`, in ms since the epoch. */
   remember(ref: string, message: BaileysQuoted, at: number): void
   recall(ref: string): { readonly message: BaileysQuoted; readonly at: number } | undefined
-  /** True if the message was deleted for everyone. */
-  isGone(id: string): boolean
+  /** True if the account's own message in that chat was deleted for everyone. */
+  isGone(jid: string, id: string): boolean
   /**
    * When WhatsApp accepted the message, by its clock, in ms since the epoch. Undefined without an acknowledgement in
    * time.
@@ -52,13 +52,14 @@ function createConnection(source: BaileysSource): BaileysConnection {
   const waiting = new Map<string, (at: number | undefined) => void>()
   let current: BaileysSocket | undefined
   const now = (): BaileysSocket | undefined => (typeof source === 'function' ? source() : source)
+  const identities = createIdentities(now)
   return {
     socket,
     takenAt,
-    identities: createIdentities(now),
+    identities,
     remember,
     recall: (ref) => known.get(ref),
-    isGone: (id) => gone.has(id),
+    isGone: (jid, id) => gone.has(`${jid}/${id}`),
     close: () => listen(undefined),
   }
 
@@ -102,8 +103,12 @@ function createConnection(source: BaileysSource): BaileysConnection {
 
   function receive(updates: BaileysEvents['messages.update']): void {
     for (const update of updates) {
-      const id = toRevoked(update)
-      if (id !== undefined) gone.set(id, true)
+      const revoked = toRevoked(update)
+      if (!revoked) continue
+      const { jid, alt, id } = revoked
+      gone.set(`${jid}/${id}`, true)
+      // The port may know the chat by the person's other id.
+      if (isPerson(jid)) void identities.personOf(jid, alt).then((known) => gone.set(`${known}/${id}`, true))
     }
   }
 

@@ -55,17 +55,11 @@ const content = z.object({
   documentMessage: captioned,
 })
 
-/** Wrappers for disappearing messages and for documents with a caption. */
-const wrapped = content.extend({
-  ephemeralMessage: z.object({ message: content.nullish() }).nullish(),
-  documentWithCaptionMessage: z.object({ message: content.nullish() }).nullish(),
-})
-
 const message = z.object({
   key,
   pushName: z.string().nullish(),
   messageTimestamp: time,
-  message: wrapped.nullish(),
+  message: z.looseObject({}).nullish(),
 })
 
 const update = z.object({
@@ -80,20 +74,39 @@ const update = z.object({
 /** Ids of stories and channels, and of bots such as Meta AI. */
 const [noChat, bot] = [/@(?:broadcast|newsletter)$/, /@bot$/]
 
+/** What reading a message needs. */
+export interface Reading {
+  /** The ids of this account. */
+  readonly own: readonly string[]
+  /** Takes a message's content out of its wrappers: Baileys' `normalizeMessageContent`. */
+  readonly unwrap: Unwrap
+}
+
+/** Baileys' `normalizeMessageContent`. */
+export type Unwrap = (content: object | null | undefined) => object | undefined
+
+/** False for a message whose text is not in a wrapper, as most are. */
+export function isWrapped(value: unknown): boolean {
+  const { data } = message.safeParse(value)
+  return (
+    data?.message !== undefined && data.message !== null && saidIn(content.safeParse(data.message).data) === undefined
+  )
+}
+
 /**
- * Reads a message of `messages.upsert`. `own`: the ids of this account. Returns undefined if it isn't a message, and no
- * `received` for what a channel ignores: the account's own messages, bots, pictures without a caption, reactions, channels
- * and stories.
+ * Reads a message of `messages.upsert`. Returns undefined if it isn't a message, and no `received` for what a channel
+ * ignores: the account's own messages, bots, pictures without a caption, reactions, channels and stories.
  */
 export function toReceived(
   value: unknown,
-  own: readonly string[],
+  { own, unwrap }: Reading,
 ): { readonly id: string; readonly received: BaileysReceived | undefined } | undefined {
   const { data } = message.safeParse(value)
-  if (!data) return undefined
+  const inner = content.nullish().safeParse(data && unwrap(data.message))
+  if (!data || !inner.success) return undefined
   const { remoteJid: jid, id, participant, fromMe, participantAlt, remoteJidAlt } = data.key
   const name = `${jid}/${id}/${participant ?? ''}`
-  const said = saidIn(data.message)
+  const said = saidIn(inner.data ?? undefined)
   const author = participant || (isPerson(jid) ? jid : undefined)
   if (fromMe || noChat.test(jid) || bot.test(author ?? jid) || !said || said.text === '')
     return { id: name, received: undefined }
@@ -145,10 +158,13 @@ export function toTime(sent: unknown): number | undefined {
   return data?.messageTimestamp && data.messageTimestamp * 1000
 }
 
-/** The id of a message deleted for everyone. */
-export function toRevoked(value: unknown): string | undefined {
+/** One of the account's messages that the account deleted for everyone. Others can't: the apps ignore their attempts. */
+export function toRevoked(
+  value: unknown,
+): { readonly jid: string; readonly alt: string | undefined; readonly id: string } | undefined {
   const { data } = update.safeParse(value)
-  return data?.update.messageStubType === revoked ? data.key.id : undefined
+  if (data?.update.messageStubType !== revoked || !data.key.fromMe) return undefined
+  return { jid: data.key.remoteJid, alt: data.key.remoteJidAlt || undefined, id: data.key.id }
 }
 
 /** One of the account's messages that WhatsApp refused after sending. */
@@ -161,9 +177,8 @@ export function toFailed(
 }
 
 function saidIn(
-  given: z.infer<typeof message>['message'],
+  inner: z.infer<typeof content> | undefined,
 ): { text: string; contextInfo: z.infer<typeof cited> } | undefined {
-  const inner = given?.ephemeralMessage?.message ?? given?.documentWithCaptionMessage?.message ?? given
   if (!inner) return undefined
   if (inner.conversation) return { text: inner.conversation, contextInfo: undefined }
   const { extendedTextMessage: long } = inner

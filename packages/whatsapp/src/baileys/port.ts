@@ -52,7 +52,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 
   async function remove(ref: MessageRef): Promise<void> {
-    if (connection.isGone(ref.id)) return
+    if (connection.isGone(jid, ref.id)) return
     await call('remove', () => connection.socket().sendMessage(jid, { delete: ownKey(ref) }))
   }
 
@@ -107,7 +107,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   /** WhatsApp accepts edits that are too late, but doesn't show them. */
   function refuseLate({ id }: MessageRef): void {
-    if (connection.isGone(id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
+    if (connection.isGone(jid, id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
     const known = connection.recall(id)
     if (known && clock.now() - known.at >= editWindowMs)
       throw new PortError('fixed', `Message ${id} in chat ${jid} is older than ${editWindowMs} ms.`)

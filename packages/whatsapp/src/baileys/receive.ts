@@ -6,8 +6,9 @@ import { asWritten, clipped } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
 import { connectionOf, quotableIn } from './connection.ts'
 import { toBaileysPortError } from './failure.ts'
-import { type BaileysReceived, placed, toFailed, toReceived } from './inbound.ts'
+import { type BaileysReceived, isWrapped, placed, toFailed, toReceived, type Unwrap } from './inbound.ts'
 import { baileysLimits, textLength } from './limits.ts'
+import { createUnwrap } from './unwrap.ts'
 
 export interface BaileysReceiverOptions {
   readonly source: BaileysSource
@@ -15,6 +16,8 @@ export interface BaileysReceiverOptions {
   readonly onError: (error: WhatsAppError) => void
   readonly clock: Clock
   readonly handleMs: number
+  readonly maxAgeMs: number
+  readonly normalizeMessageContent: Unwrap | undefined
 }
 
 /** Handlers for a socket's events. They pass each message on once, in order, and never throw. */
@@ -25,11 +28,14 @@ export interface BaileysReceiver {
   rest(): Promise<void>
 }
 
+const unwrapped: Unwrap = (content) => content ?? undefined
+
 /** Unused in practice: linked devices have no buttons. */
 const pressMs = 86_400_000
 
 export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysReceiver {
-  const { source, onError, clock } = options
+  const { source, onError, clock, maxAgeMs } = options
+  const unwrapping = createUnwrap(options)
   const { receive, answering } = createInboundReceiver({
     ...{ ...options, client: source, toPortError: toBaileysPortError, Failure: WhatsAppError, pressMs },
     limitsOf: () => baileysLimits,
@@ -38,15 +44,22 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
   let last = Promise.resolve()
   return { upsert, update, rest: async () => await last }
 
-  /** Skips `append`: older messages, or the account's own. */
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
-    if (type !== 'notify') return
-    for (const message of messages) {
-      const one = toReceived(message, own)
-      if (one)
-        last = last.then(async () => await receive(one.id, async () => one.received && (await inboundOf(one.received))))
-      else onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
+    for (const message of messages) last = last.then(async () => await take(message, own, type === 'append'))
+  }
+
+  /** Messages from while the socket was away come late, as `append` like the account's own. */
+  async function take(message: unknown, own: readonly string[], isLate: boolean): Promise<void> {
+    const unwrap = isWrapped(message) ? await unwrapping() : unwrapped
+    const one = toReceived(message, { own, unwrap })
+    if (!one) return onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
+    const { id, received } = one
+    const isStale = clock.now() - (received?.messageRef.postedAt ?? 0) > maxAgeMs
+    if (received && isLate && isStale) {
+      const what = `Skipped a message in chat ${received.jid}, written while the socket was away`
+      return onError(new WhatsAppError('stale', `${what}: it is older than ${maxAgeMs} ms.`))
     }
+    await receive(id, async () => received && (await inboundOf(received)))
   }
 
   function update(updates: BaileysEvents['messages.update']): void {

@@ -38,6 +38,11 @@ export interface BaileysSay {
   readonly isMine?: boolean
   /** Whether it is in a chat with disappearing messages. Default false. */
   readonly isEphemeral?: boolean
+  /**
+   * The wrappers around its content, from the outside, by their names in Baileys' `proto.IMessage`, such as
+   * "viewOnceMessageV2". Default none.
+   */
+  readonly wrappers?: readonly string[]
 }
 
 /** A message as a person sees it. */
@@ -94,8 +99,11 @@ export interface FakeBaileys {
   observe(observer: (jid: string) => void): () => void
   /** Writes a message as another person. Returns its id. */
   say(jid: string, text: string, options?: BaileysSay): string
-  /** Revokes a message for everyone, as its author: the socket emits it. */
-  revoke(jid: string, id: string): void
+  /**
+   * Revokes a message for everyone, as its author: the socket emits it. With `by`, another person tries, from that
+   * private chat: the apps ignore it, but the socket emits it.
+   */
+  revoke(jid: string, id: string, options?: { readonly by?: string }): void
   /** Refuses a message after it was sent, as WhatsApp: it is removed, and the socket emits it. */
   refuse(jid: string, id: string, reason: string): void
 }
@@ -136,9 +144,9 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       return () => observers.delete(observer)
     },
     say,
-    revoke: (jid, id) => {
-      const key = take(jid, id)
-      // `REVOKE` on the wire.
+    revoke: (jid, id, { by } = {}) => {
+      // As `processMessage` of Baileys does it: the key of the revoking message, with the id that it names.
+      const key = by === undefined ? take(jid, id) : { remoteJid: by, fromMe: false, id }
       current?.emit('messages.update', [{ key, update: { message: null, messageStubType: 1, key } }])
     },
     refuse: (jid, id, reason) => {
@@ -173,6 +181,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       isMine = false,
       isEphemeral = false,
       isForwarded = false,
+      wrappers = [],
     } = options
     said += 1
     const id = `3A${String(said).padStart(16, '0')}`
@@ -195,7 +204,10 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup ? { participant: from } : {}), ...altIn(inGroup, alt) },
       pushName: name,
       messageTimestamp: Math.floor(clock.now() / 1000),
-      message: isEphemeral ? { ephemeralMessage: { message: content } } : content,
+      message: [...(isEphemeral ? ['ephemeralMessage'] : []), ...wrappers].reduceRight<object>(
+        (message, wrapper) => ({ [wrapper]: { message } }),
+        content,
+      ),
     }
     if (current?.isOpen) current.emit('messages.upsert', { messages: [message], type: 'notify' })
     else missed.push(message)

@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from './error.ts'
 import type { DeltaEvent, ReplyEvent } from './event.ts'
-import { createDecoder, type Decoder } from './source/opencode1/decode.ts'
+import { createDecoder } from './source/opencode1/decode.ts'
 import { createSseReader } from './sse.ts'
 
 /** The options of `createEventReader`. */
@@ -17,7 +17,13 @@ export interface EventReaderOptions {
    */
   readonly maxFrame?: number | undefined
   /** Share one decoder across connections to one server to drop duplicate events. */
-  readonly decoder?: Decoder | undefined
+  readonly decoder?: FrameDecoder | undefined
+}
+
+/** Decodes one frame's JSON text: no event, one, or several. */
+export interface FrameDecoder {
+  /** `at` is when it was received, in ms since the epoch. */
+  decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined
 }
 
 /** Reads one stream of server-sent events. */
@@ -50,8 +56,12 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
 
   function onData(data: string): void {
     tap(data)
-    const event = decoder.decode(data, stamp)
-    if (!event) return
+    const decoded = decoder.decode(data, stamp)
+    if (isList(decoded)) for (const event of decoded) add(event)
+    else if (decoded) add(decoded)
+  }
+
+  function add(event: ReplyEvent): void {
     const last = events.length - 1
     // Reading index -1 of an array is slow.
     const joined = event.type === 'delta' && last >= 0 ? joinDeltas(events[last], event) : undefined
@@ -70,6 +80,11 @@ export function createEventReader(options: EventReaderOptions = {}): EventReader
       options.onError?.(new ReplyError('observer', `"onFrame" failed: ${words}. The stream continues.`, { cause }))
     }
   }
+}
+
+/** `Array.isArray` doesn't narrow a readonly array. */
+function isList(decoded: ReplyEvent | readonly ReplyEvent[] | undefined): decoded is readonly ReplyEvent[] {
+  return Array.isArray(decoded)
 }
 
 /** Lossless, because nothing lies between the two. Keeps the later event's `raw`. */

@@ -1,5 +1,5 @@
+import { createOpenCode } from '../source/detect.ts'
 import { toAddress } from '../source/http/address.ts'
-import { createOpenCode1 } from '../source/opencode1/source.ts'
 import { connectSource } from './connect-source.ts'
 import { guardedOnError } from './guard-callback.ts'
 import type { OpenCode } from './opencode.ts'
@@ -8,7 +8,7 @@ import { type ConnectOptions, toCallSettings, toSettings } from './options.ts'
 /** Connects to a server with one event stream, shared by all sessions. Throws only `invalid`, for invalid options. */
 export function connect(options: ConnectOptions = {}): OpenCode {
   const { clock, onError } = toSettings(options)
-  const source = createOpenCode1({
+  const source = createOpenCode({
     ...toCallSettings(options),
     address: toAddress(options),
     clock,

@@ -1,7 +1,7 @@
 import type { OnError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import { createEventReader } from '../reader.ts'
-import { createDecoder } from '../source/opencode1/decode.ts'
+import { createAnyDecoder } from '../source/decode-any.ts'
 import { createUtf8Reader } from '../sse/utf8.ts'
 
 /** Raw server-sent events or JSON lines: whole, or in pieces of any size. */
@@ -19,7 +19,7 @@ export interface RecordingReader {
  * such comments, with the latest time in the server's messages and tool calls so far.
  */
 export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
-  const decoder = createDecoder({ onError: options.onError })
+  const decoder = createAnyDecoder({ onError: options.onError })
   const utf8 = createUtf8Reader()
   let noted: number | undefined
   let clock = 0
@@ -27,7 +27,7 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
   let isBegun = false
   const reader = createEventReader({
     onError: options.onError,
-    decoder: { decode: (data) => stamped(read(data, noted ?? clock)), decodeValue: decoder.decodeValue },
+    decoder: { decode: (data) => read(data, noted ?? clock).map(stamped) },
     onComment: (comment) => {
       const note = /^at (\d+)$/.exec(comment)
       if (note) noted = Number(note[1])
@@ -50,12 +50,12 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
     return reader.push(more.replaceAll('\n', '\n\ndata: '), clock)
   }
 
-  function read(data: string, at: number): ReplyEvent | undefined {
-    return isLines && data.trim() === '' ? undefined : decoder.decode(data, at)
+  function read(data: string, at: number): readonly ReplyEvent[] {
+    return isLines && data.trim() === '' ? [] : decoder.decode(data, at)
   }
 
-  function stamped(event: ReplyEvent | undefined): ReplyEvent | undefined {
-    if (!event || noted !== undefined || event.type === 'delta') return event
+  function stamped(event: ReplyEvent): ReplyEvent {
+    if (noted !== undefined || event.type === 'delta') return event
     clock = Math.max(clock, timeIn(event) ?? clock)
     return withTime(event, clock)
   }

@@ -116,6 +116,11 @@ export interface Capabilities {
   /** Whether a busy session takes prompts. Without it, a prompt waits until the session's run is over. */
   readonly takesPromptsWhileBusy: boolean
   /**
+   * Whether a prompt with `noReply` appears in its session at once. Without it, its reply settles when the server has
+   * taken it.
+   */
+  readonly showsNotes: boolean
+  /**
    * Whether `sessions` lists those of all directories in one call. Without it, gaps are repaired in the directories that
    * are watched or busy.
    */

@@ -107,11 +107,8 @@ test('a prompt that waits for its turn can be dropped', async () => {
 })
 
 test('what a source does not offer is refused as unsupported', async () => {
-  const { memory, opencode, rest } = await stage()
-  const note = opencode.prompt({ text: 'A note.', noReply: true })
-  await rest()
-  memory.send(user('m1.u', { sessionID: 'ses_1' }))
-  const { sessionID } = await note.result
+  const { opencode } = await stage()
+  const { sessionID } = await opencode.prompt({ text: 'A note.', noReply: true }).result
   const calls = [
     opencode.agents(),
     opencode.commands(),

@@ -49,6 +49,7 @@ export function createMemorySource(capabilities: Partial<Capabilities> = {}): Me
       canRead: false,
       takesMessageIDs: false,
       takesPromptsWhileBusy: false,
+      showsNotes: false,
       listsEverywhere: false,
       ...capabilities,
     }),

@@ -14,6 +14,7 @@ const unknown: Capabilities = {
   canRead: true,
   takesMessageIDs: false,
   takesPromptsWhileBusy: true,
+  showsNotes: true,
   listsEverywhere: false,
 }
 

@@ -1,6 +1,7 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { SessionInfo } from '../port.ts'
+import { withoutDots } from '../without-dots.ts'
 import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 import { isBeforeOneTwo } from './version.ts'
@@ -69,17 +70,6 @@ function requireSession({ sessionID }: Place, value: unknown): SessionInfo {
   if (session) return session
   const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
   throw new ReplyError('malformed', words)
-}
-
-/** Servers before 1.2 return the directory as given, links included. This can only normalize the path's text. */
-function withoutDots(directory: string): string {
-  if (!directory.startsWith('/')) return directory
-  const names: string[] = []
-  for (const name of directory.split('/')) {
-    if (name === '..') names.pop()
-    else if (name !== '' && name !== '.') names.push(name)
-  }
-  return `/${names.join('/')}`
 }
 
 function isGone(error: unknown): boolean {

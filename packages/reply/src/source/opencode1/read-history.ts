@@ -1,7 +1,7 @@
 import type { OnError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import { isRunStart } from '../../track/run-boundaries.ts'
 import type { MessageRead, Reach } from '../port.ts'
+import { reaches } from '../reaches.ts'
 import { toReadMessages } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 
@@ -45,19 +45,6 @@ export async function readHistory({ rest, onError }: HistoryOptions, place: Plac
     limit = next === undefined ? limit * 4 : Math.min(2 * limit, largestPage)
     before = next
   }
-}
-
-/** Whether a run begins among the messages and another precedes it: older messages don't affect that. */
-function reaches(messages: History['messages'], { since = Number.POSITIVE_INFINITY, messageIDs }: Reach): boolean {
-  const missing = new Set(messageIDs)
-  for (let at = messages.length - 1; at > 0; at--) {
-    const head = messages[at]?.head
-    if (head) missing.delete(head.id)
-    if (missing.size > 0 || !isRunStart(messages, at)) continue
-    const { createdAt = Number.NEGATIVE_INFINITY } = messages[at - 1]?.head ?? {}
-    if (createdAt < since) return true
-  }
-  return false
 }
 
 async function decoded(data: unknown, onError: OnError): Promise<readonly MessageRead[]> {

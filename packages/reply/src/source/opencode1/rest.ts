@@ -5,6 +5,7 @@ import type { Place } from '../../place.ts'
 import type { Model } from '../../reply.ts'
 import { type Address, unauthorized } from '../http/address.ts'
 import { reasonOf } from '../http/error-reason.ts'
+import { noServer } from '../http/event-stream.ts'
 import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
 import type { AskAddress } from '../port.ts'
 
@@ -150,12 +151,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
 
   function unanswered(route: string, cause: unknown): ReplyError {
     if (cause instanceof Error && cause.message.includes('text/html')) return notOpencode(route)
-    const words = reasonOf(cause)
-    return new ReplyError(
-      'unreachable',
-      `No OpenCode server at ${address.url} (${words}, ${route}): start one with "opencode serve", or give another url.`,
-      { cause },
-    )
+    return noServer(address, `${reasonOf(cause)}, ${route}`, cause)
   }
 
   function tooLarge(route: string): ReplyError {

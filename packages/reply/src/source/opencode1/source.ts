@@ -32,7 +32,7 @@ export interface OpenCode1Options {
 }
 
 /** Servers of OpenCode 1, from 1.1 on. */
-export function createOpenCode1(options: OpenCode1Options): Source {
+export function createOpenCode1(options: OpenCode1Options): Required<Source> {
   const { address, clock, onError } = options
   const rest = createRest(options)
   const places = createPlaces(rest, onError)

@@ -63,7 +63,8 @@ export const prompting = [
     name: "keeps a message's id if it takes one",
     ...acting(async (stage, listener, place) => {
       const { takesMessageIDs } = await stage.source.learn()
-      const messageID = `msg_${'0'.repeat(12)}ContractClause`
+      // Unique: a server may refuse an id that another session has.
+      const messageID = place.sessionID.replace(/^ses_/, 'msg_')
       await stage.source.prompt(place, { text: promptsOf(stage).plain.text, ...(takesMessageIDs && { messageID }) })
       const { promptIDs } = await settled(listener, place)
       check(!takesMessageIDs || promptIDs[0] === messageID, `The prompt is ${promptIDs[0]}.`)

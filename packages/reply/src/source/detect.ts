@@ -1,0 +1,109 @@
+import { ReplyError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import { createOpenCode1, type OpenCode1Options } from './opencode1/source.ts'
+import { createOpenCode2 } from './opencode2/source.ts'
+import type { ConnectionOptions, Reading, Source } from './port.ts'
+
+/**
+ * A server of either generation. Each connection tries the generation that answered last, at first version 1; if
+ * something else answers, the other one. A call before the first connection asks `GET /api/health`.
+ */
+export function createOpenCode(options: OpenCode1Options): Source {
+  const { address } = options
+  const first = createOpenCode1(options)
+  const second = createOpenCode2(options)
+  let current = first
+  let isKnown = false
+  return {
+    name: address.url,
+    connect,
+    startReading,
+    learn: async () => await (await chosen()).learn(),
+    session: async (place) => await (await chosen()).session(place),
+    message: async (place, messageID) => await (await chosen()).message(place, messageID),
+    children: async (place) => await (await chosen()).children(place),
+    working: async (directory) => await (await chosen()).working(directory),
+    asks: async (directory) => await (await chosen()).asks(directory),
+    sessions: async (query) => await (await chosen()).sessions(query),
+    newestTime: async (directory) => await (await chosen()).newestTime(directory),
+    spelled: async (directory) => await (await chosen()).spelled(directory),
+    create: async (input) => await (await chosen()).create(input),
+    prompt: async (place, prompt) => await (await chosen()).prompt(place, prompt),
+    command: async (place, command) => await (await chosen()).command(place, command),
+    answer: async (ask, answer, signal) => await (await chosen()).answer(ask, answer, signal),
+    reject: async (ask, message, signal) => await (await chosen()).reject(ask, message, signal),
+    abort: async (place) => await (await chosen()).abort(place),
+    models: async (directory) => await (await chosen()).models(directory),
+    agents: async (directory) => await (await chosen()).agents(directory),
+    commands: async (directory) => await (await chosen()).commands(directory),
+    fork: async (place, messageID) => await (await chosen()).fork(place, messageID),
+    revert: async (place, messageID) => await (await chosen()).revert(place, messageID),
+    unrevert: async (place) => await (await chosen()).unrevert(place),
+    compact: async (place, model) => await (await chosen()).compact(place, model),
+    close: () => {
+      first.close()
+      second.close()
+    },
+  }
+
+  async function* connect(connection: ConnectionOptions): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
+    const [likely, other] = current === first ? [first, second] : [second, first]
+    try {
+      return yield* opened(likely, connection)
+    } catch (error) {
+      if (!isOfAnother(error)) throw error
+      // If it isn't the other one either, the first error says what is wrong.
+      yield* opened(other, connection, error)
+    }
+  }
+
+  async function* opened(
+    source: Required<Source>,
+    connection: ConnectionOptions,
+    before?: unknown,
+  ): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
+    try {
+      for await (const events of source.connect(connection)) {
+        current = source
+        isKnown = true
+        yield events
+      }
+    } catch (error) {
+      throw before !== undefined && isOfAnother(error) ? before : error
+    }
+  }
+
+  function startReading(): Reading {
+    let started: Promise<Reading> | undefined
+    const reading = (): Promise<Reading> => {
+      started ??= chosen().then((source) => source.startReading())
+      return started
+    }
+    return {
+      working: async (directory) => await (await reading()).working(directory),
+      session: async (place, reach) => await (await reading()).session(place, reach),
+    }
+  }
+
+  async function chosen(): Promise<Required<Source>> {
+    if (isKnown) return current
+    return (await isSecond()) ? second : first
+  }
+
+  /** Version 1 sends its web app, or from 1.18 on a health without a process id. */
+  async function isSecond(): Promise<boolean> {
+    try {
+      const { authorization } = address
+      const headers = { accept: 'application/json', ...(authorization !== undefined && { authorization }) }
+      const response = await options.fetch(`${address.url}/api/health`, { headers })
+      const said: unknown = await response.json()
+      return typeof said === 'object' && said !== null && 'pid' in said
+    } catch {
+      return false
+    }
+  }
+}
+
+function isOfAnother(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'not-opencode'
+}

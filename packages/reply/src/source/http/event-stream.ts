@@ -1,0 +1,64 @@
+import type { Clock } from '../../clock.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { ReplyEvent } from '../../event.ts'
+import { createEventReader, type FrameDecoder } from '../../reader.ts'
+import { type Address, unauthorized } from './address.ts'
+import { reasonOf } from './error-reason.ts'
+
+export interface EventStreamOptions {
+  readonly address: Address
+  readonly clock: Clock
+  readonly onError: OnError
+  readonly decoder: FrameDecoder
+  readonly onFrame?: ((data: string, at: number) => void) | undefined
+  /** Requests the stream. */
+  readonly open: () => Promise<Response>
+}
+
+/**
+ * One connection's events. Yields an empty list when the stream is open, and for bytes without an event, such as
+ * heartbeats.
+ */
+export async function* readEventStream(
+  options: EventStreamOptions,
+): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
+  const { address, clock, onError, decoder, onFrame } = options
+  let isOpen = false
+  try {
+    const body = await bodyOf(address, await options.open())
+    isOpen = true
+    yield []
+    const reader = createEventReader({ onError, onFrame, decoder })
+    for await (const chunk of body) yield reader.push(chunk, clock.now())
+  } catch (cause) {
+    if (cause instanceof ReplyError) throw cause
+    if (!isOpen) throw noServer(address, reasonOf(cause), cause)
+    const words = `The event stream of ${address.url} was interrupted (${reasonOf(cause)}).`
+    throw new ReplyError('unreachable', words, { cause })
+  }
+}
+
+/** The error for a server that doesn't answer. */
+export function noServer({ url }: Address, reason: string, cause: unknown): ReplyError {
+  const words = `No OpenCode server at ${url} (${reason}): start one with "opencode serve", or give another url.`
+  return new ReplyError('unreachable', words, { cause })
+}
+
+/** The headers of a request for a stream. */
+export function streamHeaders({ authorization }: Address): Readonly<Record<string, string>> {
+  return { accept: 'text/event-stream', ...(authorization !== undefined && { authorization }) }
+}
+
+export function isEventStream(response: Response): boolean {
+  return response.ok && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
+}
+
+async function bodyOf(address: Address, response: Response): Promise<AsyncIterable<Uint8Array>> {
+  const { status } = response
+  if (status === 401 || status === 403) throw unauthorized(address, status)
+  if (response.body && isEventStream(response)) return response.body
+  await response.body?.cancel()
+  const type = response.headers.get('content-type') ?? 'no type'
+  const words = `${address.url} did not return an event stream (${status}, ${type}): it is not an OpenCode server, or it is not ready.`
+  throw new ReplyError(status >= 500 ? 'refused' : 'not-opencode', words)
+}

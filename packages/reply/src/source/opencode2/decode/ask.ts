@@ -1,0 +1,103 @@
+import type * as z from 'zod'
+import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
+import type { permissionSchema, WireForm } from './schema.ts'
+
+/** Where and when an ask was read. */
+export interface Seen {
+  /** Ms since the epoch. */
+  readonly at: number
+  readonly directory: string | undefined
+}
+
+export function toPermission(wire: z.infer<typeof permissionSchema>, seen: Seen): PermissionAsk {
+  const { action, resources, save = [], metadata = {}, message } = wire
+  return {
+    ...pending(wire, wire.source ?? undefined, seen),
+    type: 'permission',
+    permission: action,
+    patterns: resources,
+    always: save,
+    title: message ?? (resources.length === 0 ? action : `${action}: ${resources.join(', ')}`),
+    metadata,
+  }
+}
+
+/** A form's fields become questions. What is neither a choice nor a yes or no is asked as text. */
+export function toQuestion(wire: WireForm, seen: Seen): QuestionAsk {
+  return {
+    ...pending(wire, wire.metadata?.tool, seen),
+    type: 'question',
+    questions: wire.fields.map(({ key, title = key, description = title, type, options, custom }) => ({
+      header: title,
+      question: description,
+      options: (options ?? (type === 'boolean' ? yesOrNo : [])).map((option) => ({
+        label: option.label ?? String(option.value),
+        description: option.description ?? '',
+      })),
+      multiple: type === 'multiselect',
+      custom: custom === true || (options === undefined && type !== 'boolean'),
+    })),
+  }
+}
+
+const yesOrNo = [
+  { value: true, label: 'Yes', description: '' },
+  { value: false, label: 'No', description: '' },
+]
+
+/** The answer to a form, from one list per field. A value has the type of its field. */
+export function toFormAnswer(
+  form: WireForm,
+  answers: readonly (readonly string[])[],
+): Readonly<Record<string, unknown>> {
+  const pairs = form.fields.flatMap((field, at) => {
+    const given = (answers[at] ?? []).map((answer) => formValue(field, answer))
+    if (given.length === 0) return []
+    return [[field.key, field.type === 'multiselect' ? given : given[0]] as const]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** The same as lists of labels, in the order of the fields. */
+export function toAnswers(form: WireForm, answer: Readonly<Record<string, unknown>>): readonly (readonly string[])[] {
+  return form.fields.map((field) => {
+    const value = answer[field.key]
+    const values = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
+    return values.map((one) => labelOf(field, one))
+  })
+}
+
+type Field = WireForm['fields'][number]
+
+function formValue({ type, options }: Field, answer: string): unknown {
+  const chosen = (options ?? []).find((option) => (option.label ?? String(option.value)) === answer)
+  if (chosen) return chosen.value
+  if (type === 'boolean') return answer === 'Yes' || answer === 'true'
+  if (type !== 'number' && type !== 'integer') return answer
+  const number = Number(answer)
+  return Number.isNaN(number) ? answer : number
+}
+
+function labelOf({ type, options }: Field, value: unknown): string {
+  const chosen = (options ?? []).find((option) => option.value === value)
+  if (chosen) return chosen.label ?? String(value)
+  if (type === 'boolean') return value === true ? 'Yes' : 'No'
+  return String(value)
+}
+
+function pending(
+  wire: { readonly id: string; readonly sessionID: string },
+  call: { readonly messageID?: string | undefined; readonly id?: string | undefined } | undefined,
+  { at, directory }: Seen,
+) {
+  return {
+    requestID: wire.id,
+    sessionID: wire.sessionID,
+    directory,
+    path: [wire.sessionID],
+    callID: call?.id,
+    messageID: call?.messageID,
+    status: 'pending' as const,
+    askedAt: at,
+  }
+}

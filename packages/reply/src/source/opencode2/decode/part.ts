@@ -1,0 +1,151 @@
+import type * as z from 'zod'
+import type { MessageHead } from '../../../event.ts'
+import type {
+  FilePart,
+  Part,
+  PartStatus,
+  ReasoningPart,
+  ReplyFailure,
+  TextPart,
+  Tokens,
+  ToolPart,
+  ToolState,
+} from '../../../part.ts'
+import type { Model } from '../../../reply.ts'
+import type { errorSchema, fileSchema, modelSchema, tokensSchema } from './schema.ts'
+
+/** Builds parts and message fields. A part's id is its message, kind and ordinal or call: the wire has no part ids. */
+
+type Kind = 'text' | 'reasoning'
+
+export function textPartID(messageID: string, kind: Kind, ordinal: number): string {
+  return `${messageID}.${kind}.${ordinal}`
+}
+
+export function toolPartID(messageID: string, callID: string): string {
+  return `${messageID}.tool.${callID}`
+}
+
+export interface TextFields {
+  readonly messageID: string
+  readonly kind: Kind
+  readonly ordinal: number
+  readonly text: string
+  readonly status: PartStatus
+  readonly raw: unknown
+}
+
+export function toTextPart({ messageID, kind, ordinal, text, status, raw }: TextFields): TextPart | ReasoningPart {
+  return { id: textPartID(messageID, kind, ordinal), messageID, status, hole: undefined, raw, type: kind, text }
+}
+
+export interface ToolFields {
+  readonly messageID: string
+  readonly callID: string
+  readonly tool: string
+  readonly state: ToolState
+  readonly raw: unknown
+}
+
+export function toToolPart({ messageID, callID, tool, state, raw }: ToolFields): ToolPart {
+  const isOver = state.status === 'completed' || state.status === 'error'
+  const status = isOver ? 'sealed' : 'open'
+  return {
+    id: toolPartID(messageID, callID),
+    messageID,
+    status,
+    hole: undefined,
+    raw,
+    type: 'tool',
+    tool,
+    callID,
+    state,
+  }
+}
+
+/** A prompt's text, and its files. */
+export function toPromptParts(
+  messageID: string,
+  payload: { readonly text?: string | undefined; readonly files?: readonly z.infer<typeof fileSchema>[] | undefined },
+): readonly (TextPart | FilePart)[] {
+  const { text, files = [] } = payload
+  const texts = text === undefined || text === '' ? [] : [toPromptText(messageID, text)]
+  return [
+    ...texts,
+    ...files.map((file, at): FilePart => {
+      const { mime = 'application/octet-stream', name, data } = file
+      const url = file.uri ?? file.source?.uri ?? (data === undefined ? '' : `data:${mime};base64,${data}`)
+      const filename = name ?? undefined
+      return {
+        id: `${messageID}.file.${at}`,
+        messageID,
+        status: 'sealed',
+        raw: file,
+        type: 'file',
+        mime,
+        url,
+        filename,
+      }
+    }),
+  ]
+}
+
+function toPromptText(messageID: string, text: string): TextPart {
+  return { id: `${messageID}.text.0`, messageID, status: 'sealed', raw: undefined, type: 'text', text }
+}
+
+/** The step's usage: replies add up their steps, never the session's totals. */
+export function toStepFinish(
+  messageID: string,
+  step: {
+    readonly finish?: string | undefined
+    readonly cost?: number | undefined
+    readonly tokens?: Tokens | undefined
+  },
+): Part | undefined {
+  const { finish, cost, tokens } = step
+  if (cost === undefined || tokens === undefined) return undefined
+  const id = `${messageID}.step`
+  return { id, messageID, status: 'sealed', raw: undefined, type: 'step-finish', reason: finish, tokens, cost }
+}
+
+export function toTokens(wire: z.infer<typeof tokensSchema>): Tokens {
+  const { input, output, reasoning = 0, cache } = wire
+  return { input, output, reasoning, cacheRead: cache?.read ?? 0, cacheWrite: cache?.write ?? 0 }
+}
+
+export function toModel(wire: z.infer<typeof modelSchema> | undefined): Model | undefined {
+  return wire && { providerID: wire.providerID, modelID: wire.id }
+}
+
+/** An interrupted step has the name that version 1 gives it. */
+export function toFailure(wire: z.infer<typeof errorSchema> | undefined): ReplyFailure {
+  const name = wire?.type === 'aborted' ? 'MessageAbortedError' : (wire?.type ?? 'UnknownError')
+  return { name, message: wire?.message ?? '', statusCode: wire?.status, retryable: undefined, raw: wire }
+}
+
+export function isAborted(wire: z.infer<typeof errorSchema> | null | undefined): boolean {
+  return wire?.type === 'aborted'
+}
+
+/** What a tool returned, as text. */
+export function outputOf(content: readonly { readonly text?: string | undefined }[] | undefined): string {
+  return (content ?? []).flatMap(({ text }) => text ?? []).join('\n')
+}
+
+/** A sub-agent's tool names its session; the preview nests it. */
+export function toMetadata(
+  metadata: Readonly<Record<string, unknown>> | undefined,
+): Readonly<Record<string, unknown>> | undefined {
+  const inner = metadata?.metadata
+  const isNested = typeof inner === 'object' && inner !== null && 'sessionID' in inner
+  return isNested ? { ...metadata, sessionID: inner.sessionID } : metadata
+}
+
+export function head(
+  id: string,
+  role: MessageHead['role'],
+  more: Partial<Omit<MessageHead, 'id' | 'role'>>,
+): MessageHead {
+  return { id, role, summary: false, raw: undefined, ...more }
+}

@@ -1,0 +1,78 @@
+import type * as z from 'zod'
+import type { ReplyEvent } from '../../../event.ts'
+import type { Part, ToolState } from '../../../part.ts'
+import type { Call } from './memory.ts'
+import { isAborted, outputOf, toMetadata, toTextPart, toToolPart } from './part.ts'
+import type { Context, Readers } from './reader.ts'
+import type { eventSchemas } from './schema.ts'
+
+type PartType =
+  | 'session.text.started'
+  | 'session.text.ended'
+  | 'session.reasoning.started'
+  | 'session.reasoning.ended'
+  | 'session.tool.input.started'
+  | 'session.tool.called'
+  | 'session.tool.progress'
+  | 'session.tool.success'
+  | 'session.tool.failed'
+
+/** Texts, thoughts and tool calls. Several are open at once, and they end late. */
+export const partReaders: Readers<PartType> = {
+  'session.text.started': (data, context) => text('text', { ...data, text: '' }, 'open', context),
+  'session.text.ended': (data, context) => text('text', data, 'sealed', context),
+  'session.reasoning.started': (data, context) => text('reasoning', { ...data, text: '' }, 'open', context),
+  'session.reasoning.ended': (data, context) => text('reasoning', data, 'sealed', context),
+  'session.tool.input.started': ({ name, ...data }, context) =>
+    call(data, { tool: name, input: {} }, { status: 'pending' }, context),
+  'session.tool.called': ({ input, ...data }, context) => {
+    const known = callOf(data, context)
+    const startedAt = context.frame.created
+    return call(data, { ...known, input, startedAt }, { status: 'running' }, context)
+  },
+  'session.tool.progress': ({ metadata, ...data }, context) =>
+    call(data, { ...callOf(data, context), metadata: toMetadata(metadata) }, { status: 'running' }, context),
+  'session.tool.success': ({ content, metadata, ...data }, context) => {
+    const state = { status: 'completed', output: outputOf(content), metadata: toMetadata(metadata) } as const
+    return call(data, callOf(data, context), { ...state, endedAt: context.frame.created }, context)
+  },
+  'session.tool.failed': ({ error, metadata, ...data }, context) => {
+    const interruptedBy = isAborted(error) && !context.memory.of(data.sessionID).isRejected
+    const state = { status: 'error', error: error?.message ?? '', metadata: toMetadata(metadata) } as const
+    const rest = { endedAt: context.frame.created, ...(interruptedBy && { interrupted: true as const }) }
+    return call(data, callOf(data, context), { ...state, ...rest }, context)
+  },
+}
+
+function text(
+  kind: 'text' | 'reasoning',
+  data: z.infer<(typeof eventSchemas)['session.text.ended']>,
+  status: Part['status'],
+  { at, raw, frame }: Context,
+): readonly ReplyEvent[] {
+  const { sessionID, assistantMessageID: messageID, ordinal } = data
+  const part = toTextPart({ messageID, kind, ordinal, text: data.text, status, raw: frame.data })
+  return [{ type: 'part', at, raw, sessionID, part }]
+}
+
+interface CallPlace {
+  readonly sessionID: string
+  readonly assistantMessageID: string
+  readonly id: string
+}
+
+function callOf({ sessionID, assistantMessageID, id }: CallPlace, { memory }: Context): Call {
+  return memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? { tool: 'unknown', input: {} }
+}
+
+function call(
+  { sessionID, assistantMessageID: messageID, id: callID }: CallPlace,
+  known: Call,
+  more: Partial<ToolState> & Pick<ToolState, 'status'>,
+  { at, raw, frame, memory }: Context,
+): readonly ReplyEvent[] {
+  const { tool, input, metadata, startedAt } = known
+  memory.of(sessionID).calls.set(`${messageID} ${callID}`, known)
+  const state: ToolState = { input, startedAt, ...more, metadata: more.metadata ?? metadata }
+  return [{ type: 'part', at, raw, sessionID, part: toToolPart({ messageID, callID, tool, state, raw: frame.data }) }]
+}

@@ -1,0 +1,206 @@
+import type * as z from 'zod'
+import type { MessageHead, ReplyEvent } from '../../../event.ts'
+import { toAnswers, toPermission, toQuestion } from './ask.ts'
+import type { Frame } from './canonical.ts'
+import type { SessionMemory } from './memory.ts'
+import { head, isAborted, toFailure, toModel, toPromptParts, toStepFinish, toTokens } from './part.ts'
+import { partReaders } from './read-part.ts'
+import type { Context, Readers, WireType } from './reader.ts'
+import { eventSchemas } from './schema.ts'
+import { toSessionInfo } from './session.ts'
+
+/** Turns one frame into events, or returns the validation error. Undefined for a type that concerns no reply. */
+export function readFrame(
+  frame: Frame,
+  context: Omit<Context, 'frame'>,
+): readonly ReplyEvent[] | z.ZodError | undefined {
+  return isKnownType(frame.type) ? readAs(frame.type, frame, context) : undefined
+}
+
+function readAs<T extends WireType>(type: T, frame: Frame, context: Omit<Context, 'frame'>) {
+  const data = eventSchemas[type].safeParse(frame.data)
+  return data.success
+    ? readers[type](data.data as z.infer<(typeof eventSchemas)[T]>, { ...context, frame })
+    : data.error
+}
+
+function isKnownType(type: string): type is WireType {
+  return Object.hasOwn(eventSchemas, type)
+}
+
+const readers: Readers = {
+  'session.created': (data, context) => introduce(data.sessionID, { ...data, id: data.sessionID }, context),
+  // A fork is a root of its own, however it names its origin.
+  'session.forked': (data, context) => introduce(data.sessionID, { id: data.sessionID }, context),
+  'session.renamed': ({ sessionID, title }, context) => changed(sessionID, { title }, context),
+  'session.deleted': ({ sessionID }, { at, raw, memory }) => {
+    memory.forget(sessionID)
+    return [{ type: 'session-removed', at, raw, sessionID }]
+  },
+  'session.inbox.enqueued': ({ sessionID, inboxID, item }, { frame, memory }) => {
+    if (item.type === 'user') memory.of(sessionID).inbox.set(inboxID, { ...item.payload, acceptedAt: frame.created })
+    return []
+  },
+  'session.inbox.delivered': ({ sessionID, inboxID }, context) => {
+    const { at, raw, frame, memory } = context
+    const session = memory.of(sessionID)
+    const item = session.inbox.get(inboxID)
+    if (!item) return []
+    session.inbox.delete(inboxID)
+    const createdAt = item.acceptedAt ?? frame.created
+    return [
+      ...begin(session, context),
+      { type: 'message', at, raw, sessionID, message: head(inboxID, 'user', { createdAt, raw: frame.data }) },
+      ...toPromptParts(inboxID, item).map((part): ReplyEvent => ({ type: 'part', at, raw, sessionID, part })),
+    ]
+  },
+  'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
+    memory.of(sessionID).inbox.delete(inboxID)
+    return []
+  },
+  // An execution may be empty: a run begins with its first prompt or step.
+  'session.execution.started': ({ sessionID }, { memory }) => {
+    const session = memory.of(sessionID)
+    session.isRejected = false
+    return []
+  },
+  'session.execution.succeeded': ({ sessionID }, context) => end(context.memory.of(sessionID), context),
+  'session.execution.failed': ({ sessionID, error }, context) => {
+    const { at, raw, memory } = context
+    const failed = { type: 'error', at, raw, sessionID, error: toFailure(error) } as const
+    return [failed, ...end(memory.of(sessionID), context, true)]
+  },
+  'session.execution.interrupted': ({ sessionID, reason }, context) => interrupted(sessionID, reason, context),
+  'session.step.started': (data, context) => {
+    const { sessionID, assistantMessageID: id, agent, started } = data
+    const { at, raw, frame, memory } = context
+    const session = memory.of(sessionID)
+    const createdAt = started ?? frame.created
+    // A step that starts again repeats one that had no output.
+    session.steps.set(id, { agent, createdAt })
+    const message = head(id, 'assistant', { agent, model: toModel(data.model), createdAt, raw: frame.data })
+    return [...begin(session, context), { type: 'message', at, raw, sessionID, message }]
+  },
+  'session.step.ended': (data, context) => endStep(data, {}, context),
+  'session.step.failed': (data, context) => {
+    const { isRejected } = context.memory.of(data.sessionID)
+    // A rejection interrupts the step; that is how its run ends, not an error.
+    if (isRejected && isAborted(data.error)) return endStep({ ...data, finish: 'tool-calls' }, {}, context)
+    return endStep(data, { error: toFailure(data.error) }, context)
+  },
+  ...partReaders,
+  // Version 2 counts attempts, from the second on; a reply counts retries.
+  'session.retry.scheduled': ({ sessionID, attempt, at: nextAt, error }, { at, raw }) => [
+    { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: error?.message ?? '', nextAt },
+  ],
+  'session.compaction.started': () => [],
+  'session.compaction.ended': ({ sessionID }, { at, raw }) => [{ type: 'compacted', at, raw, sessionID }],
+  'session.compaction.failed': () => [],
+  'session.revert.staged': ({ sessionID, revert }, context) =>
+    changed(sessionID, { revertedTo: revert.messageID }, context),
+  'session.revert.cleared': ({ sessionID }, context) => changed(sessionID, { revertedTo: undefined }, context),
+  'session.revert.committed': ({ sessionID, to }, context) => [
+    ...changed(sessionID, { revertedTo: undefined }, context),
+    { type: 'message-removed', at: context.at, raw: context.raw, sessionID, messageID: to },
+  ],
+  'permission.asked': (data, { at, raw, frame }) => [
+    {
+      type: 'asked',
+      at,
+      raw,
+      sessionID: data.sessionID,
+      directory: frame.directory,
+      ask: toPermission(data, { at, directory: frame.directory }),
+    },
+  ],
+  'permission.replied': ({ sessionID, requestID, reply }, { at, raw, memory }) => {
+    if (reply === 'reject') memory.of(sessionID).isRejected = true
+    return [{ type: 'ask-closed', at, raw, sessionID, requestID, how: { type: 'permission', reply } }]
+  },
+  'form.created': ({ form }, { at, raw, frame, memory }) => {
+    const { sessionID } = form
+    memory.of(sessionID).forms.set(form.id, form)
+    const { directory } = frame
+    return [{ type: 'asked', at, raw, sessionID, directory, ask: toQuestion(form, { at, directory }) }]
+  },
+  'form.replied': ({ id, sessionID, answer }, { at, raw, memory }) => {
+    const form = memory.of(sessionID).forms.get(id)
+    memory.of(sessionID).forms.delete(id)
+    const answers = form ? toAnswers(form, answer) : []
+    return [{ type: 'ask-closed', at, raw, sessionID, requestID: id, how: { type: 'answered', answers } }]
+  },
+  'form.cancelled': ({ id, sessionID }, { at, raw, memory }) => {
+    memory.of(sessionID).forms.delete(id)
+    memory.of(sessionID).isRejected = true
+    return [{ type: 'ask-closed', at, raw, sessionID, requestID: id, how: { type: 'rejected' } }]
+  },
+}
+
+function introduce(sessionID: string, wire: object, { at, raw, frame, memory }: Context): readonly ReplyEvent[] {
+  const session = memory.of(sessionID)
+  session.info = { directory: frame.directory, ...toSessionInfo(wire, sessionID) }
+  session.isKnown = true
+  const { updatedAt: _, ...info } = session.info
+  return [{ type: 'session', at, raw, ...info }]
+}
+
+/** A session that was never introduced stays so: a `session` event without its parent would make it a root. */
+function changed(
+  sessionID: string,
+  more: Partial<SessionMemory['info']>,
+  { at, raw, memory }: Context,
+): readonly ReplyEvent[] {
+  const session = memory.of(sessionID)
+  session.info = { ...session.info, ...more }
+  const { updatedAt: _, ...info } = session.info
+  return session.isKnown ? [{ type: 'session', at, raw, ...info }] : []
+}
+
+function begin(session: SessionMemory, { at, raw }: Context): readonly ReplyEvent[] {
+  if (session.isBusy) return []
+  session.isBusy = true
+  return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'busy' }]
+}
+
+/** Ends a run. An execution in which nothing ran has none to end, unless it began before we listened. */
+function end(session: SessionMemory, { at, raw }: Context, isSure = session.isBusy): readonly ReplyEvent[] {
+  session.isBusy = false
+  session.isRejected = false
+  session.calls.clear()
+  session.steps.clear()
+  if (!isSure && session.isKnown) return []
+  return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'idle' }]
+}
+
+/**
+ * A rejection and a canceled form interrupt their run as a "shutdown", too: that run was stopped by a person. After any
+ * other shutdown, only a resumed run would tell the end.
+ */
+function interrupted(sessionID: string, reason: string, context: Context): readonly ReplyEvent[] {
+  const { at, raw, memory } = context
+  const session = memory.of(sessionID)
+  const isStopped = reason === 'shutdown' && session.isRejected
+  const isLost = reason === 'shutdown' && !session.isRejected
+  const error = { name: 'MessageAbortedError', message: 'The run was interrupted.', raw: context.frame.data } as const
+  return [
+    ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, error } as const]),
+    ...(isLost ? [{ type: 'settle', at, raw, sessionID, by: 'lost' } as const] : []),
+    ...end(session, context),
+  ]
+}
+
+function endStep(
+  data: z.infer<(typeof eventSchemas)['session.step.ended']>,
+  more: Partial<MessageHead>,
+  { at, raw, frame, memory }: Context,
+): readonly ReplyEvent[] {
+  const { sessionID, assistantMessageID: id, finish, cost } = data
+  const tokens = data.tokens && toTokens(data.tokens)
+  const step = memory.of(sessionID).steps.get(id)
+  const fields = { ...step, completedAt: frame.created, finish, cost, tokens, raw: frame.data, ...more }
+  const part = toStepFinish(id, { finish, cost, tokens })
+  return [
+    ...(part ? [{ type: 'part', at, raw, sessionID, part } as const] : []),
+    { type: 'message', at, raw, sessionID, message: head(id, 'assistant', fields) },
+  ]
+}

@@ -1,0 +1,23 @@
+import type * as z from 'zod'
+import type { ReplyEvent } from '../../../event.ts'
+import type { Frame } from './canonical.ts'
+import type { Memory } from './memory.ts'
+import type { eventSchemas } from './schema.ts'
+
+type Schemas = typeof eventSchemas
+/** The type of an event that concerns a reply. */
+export type WireType = keyof Schemas
+
+/** What a reader needs besides the event's data. */
+export interface Context {
+  /** When it was received, in ms since the epoch. */
+  readonly at: number
+  readonly raw: unknown
+  readonly frame: Frame
+  readonly memory: Memory
+}
+
+/** One reader per type of event. */
+export type Readers<T extends WireType = WireType> = {
+  readonly [K in T]: (data: z.infer<Schemas[K]>, context: Context) => readonly ReplyEvent[]
+}

@@ -1,0 +1,205 @@
+import * as z from 'zod'
+import type { Ask } from '../../../ask.ts'
+import { type OnError, ReplyError } from '../../../error.ts'
+import { isFields } from '../../../fields.ts'
+import type { Part, ToolState } from '../../../part.ts'
+import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo } from '../../port.ts'
+import { type Seen, toPermission, toQuestion } from './ask.ts'
+import { canonicalForm, canonicalPermission } from './canonical.ts'
+import {
+  head,
+  outputOf,
+  toFailure,
+  toMetadata,
+  toModel,
+  toPromptParts,
+  toStepFinish,
+  toTextPart,
+  toTokens,
+  toToolPart,
+} from './part.ts'
+import {
+  formSchema,
+  messageSchema,
+  permissionSchema,
+  sessionSchema,
+  type WireForm,
+  type WireMessage,
+  type WireTool,
+} from './schema.ts'
+import { toSessionInfo } from './session.ts'
+
+/** Converts REST responses to the model. Reports and drops a list's malformed items; keeps the rest. */
+
+/** The content of `{ data }`. */
+export function dataIn(value: unknown): unknown {
+  return isFields(value) ? value.data : undefined
+}
+
+/** The cursor of the next page in `{ data, cursor: { next } }`. */
+export function nextIn(value: unknown): string | undefined {
+  const cursor = isFields(value) && isFields(value.cursor) ? value.cursor.next : undefined
+  return typeof cursor === 'string' ? cursor : undefined
+}
+
+export function listIn(value: unknown): readonly unknown[] {
+  const data = dataIn(value)
+  return Array.isArray(data) ? data : []
+}
+
+const kinds = new Set(['user', 'assistant'])
+
+/** Prompts and steps. What the server says besides, such as that the model was switched, is not part of a reply. */
+export function toReadMessages(items: readonly unknown[], onError: OnError): readonly MessageRead[] {
+  return items.flatMap((item) => {
+    if (isFields(item) && typeof item.type === 'string' && !kinds.has(item.type)) return []
+    const message = messageSchema.safeParse(item)
+    if (message.success) return [toMessage(message.data)]
+    const [issue] = message.error.issues
+    const words = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
+    onError(new ReplyError('malformed', words))
+    return []
+  })
+}
+
+function toMessage(wire: WireMessage): MessageRead {
+  const { id, time } = wire
+  if (wire.type === 'user')
+    return { head: head(id, 'user', { createdAt: time?.created, raw: wire }), parts: toPromptParts(id, wire) }
+  const isOver = time?.completed !== undefined
+  const tokens = wire.tokens ? toTokens(wire.tokens) : undefined
+  const finish = wire.finish ?? undefined
+  const cost = wire.cost ?? undefined
+  const step = isOver ? toStepFinish(id, { finish, cost, tokens }) : undefined
+  return {
+    head: head(id, 'assistant', {
+      createdAt: time?.created,
+      completedAt: time?.completed,
+      agent: wire.agent,
+      model: toModel(wire.model),
+      finish,
+      cost,
+      tokens,
+      error: wire.error ? toFailure(wire.error) : undefined,
+      raw: wire,
+    }),
+    parts: [...toContent(wire, isOver), ...(step ? [step] : [])],
+  }
+}
+
+/** An ordinal counts the parts of one kind. */
+function toContent(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: boolean): readonly Part[] {
+  const ordinals = { text: 0, reasoning: 0 }
+  const messageID = wire.id
+  return wire.content.map((item): Part => {
+    if (item.type === 'tool') return toTool(messageID, item)
+    const ordinal = ordinals[item.type]++
+    // Deltas are not stored: a text that streams is empty here.
+    const isSealed = isOver || item.text !== ''
+    const status = isSealed ? 'sealed' : 'open'
+    return toTextPart({ messageID, kind: item.type, ordinal, text: item.text, status, raw: item })
+  })
+}
+
+const statuses = { streaming: 'pending', running: 'running', completed: 'completed', error: 'error' } as const
+
+function toTool(messageID: string, wire: WireTool): Part {
+  const { id: callID, name: tool, state: read, time } = wire
+  const state: ToolState = {
+    status: statuses[read.status],
+    // While it streams, the input is unfinished JSON.
+    input: isFields(read.input) ? read.input : {},
+    output: read.status === 'completed' ? outputOf(read.content) : undefined,
+    error: read.status === 'error' ? (read.error?.message ?? '') : undefined,
+    metadata: toMetadata(read.metadata),
+    startedAt: time?.ran,
+    endedAt: time?.completed,
+  }
+  return toToolPart({ messageID, callID, tool, state, raw: wire })
+}
+
+/** A session in a response; undefined if it isn't one. */
+export function toReadSession(value: unknown): SessionInfo | undefined {
+  const session = sessionSchema.safeParse(value)
+  return session.success ? toSessionInfo(session.data, session.data.id) : undefined
+}
+
+export function toReadSessions(items: readonly unknown[]): readonly SessionInfo[] {
+  return items.flatMap((item) => toReadSession(item) ?? [])
+}
+
+export function toReadPermissions(items: readonly unknown[], seen: Seen): readonly Ask[] {
+  return items.flatMap((item) => {
+    const permission = isFields(item) ? permissionSchema.safeParse(canonicalPermission(item)) : undefined
+    return permission?.success ? [toPermission(permission.data, seen)] : []
+  })
+}
+
+export function toReadForms(items: readonly unknown[]): readonly WireForm[] {
+  return items.flatMap((item) => {
+    const form = isFields(item) ? formSchema.safeParse(canonicalForm(item)) : undefined
+    return form?.success ? [form.data] : []
+  })
+}
+
+export function toReadQuestions(forms: readonly WireForm[], seen: Seen): readonly Ask[] {
+  return forms.map((form) => toQuestion(form, seen))
+}
+
+/** The ids of the sessions at work. */
+export function toReadActive(value: unknown): readonly string[] {
+  const data = dataIn(value)
+  return isFields(data) ? Object.keys(data) : []
+}
+
+const healthSchema = z.looseObject({ version: z.string() })
+
+export function toReadVersion(value: unknown): string | undefined {
+  const health = healthSchema.safeParse(value)
+  return health.success ? health.data.version : undefined
+}
+
+const modelInfoSchema = z.looseObject({
+  providerID: z.string(),
+  modelID: z.string().optional(),
+  id: z.string(),
+  name: z.string().optional(),
+  enabled: z.boolean().optional(),
+  limit: z.looseObject({ context: z.number() }).optional(),
+  variants: z.array(z.looseObject({ id: z.string().optional(), name: z.string().optional() })).optional(),
+})
+
+export function toReadModels(items: readonly unknown[]): readonly ModelInfo[] {
+  return items.flatMap((item) => {
+    const model = modelInfoSchema.safeParse(item)
+    if (!model.success || model.data.enabled === false) return []
+    const { providerID, id: modelID, name = modelID, limit, variants = [] } = model.data
+    const contextLimit = limit && limit.context > 0 ? limit.context : undefined
+    return [{ providerID, modelID, name, contextLimit, variants: variants.flatMap((one) => one.id ?? one.name ?? []) }]
+  })
+}
+
+const agentSchema = z.looseObject({
+  id: z.string(),
+  description: z.string().nullish(),
+  mode: z.string(),
+  hidden: z.boolean().optional(),
+})
+
+export function toReadAgents(items: readonly unknown[]): readonly AgentInfo[] {
+  return items.flatMap((item) => {
+    const agent = agentSchema.safeParse(item)
+    if (!agent.success || agent.data.hidden === true) return []
+    const { id: name, description, mode } = agent.data
+    return [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }]
+  })
+}
+
+const commandSchema = z.looseObject({ name: z.string(), description: z.string().nullish() })
+
+export function toReadCommands(items: readonly unknown[]): readonly CommandInfo[] {
+  return items.flatMap((item) => {
+    const command = commandSchema.safeParse(item)
+    return command.success ? [{ name: command.data.name, description: command.data.description ?? undefined }] : []
+  })
+}

@@ -1,0 +1,158 @@
+import type { Clock } from '../../clock.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
+import { reaches } from '../reaches.ts'
+import type { Memory } from './decode/memory.ts'
+import {
+  dataIn,
+  listIn,
+  nextIn,
+  toReadActive,
+  toReadForms,
+  toReadMessages,
+  toReadPermissions,
+  toReadQuestions,
+  toReadSession,
+  toReadSessions,
+} from './decode/rest.ts'
+import type { Rest } from './rest.ts'
+
+export interface ReadingOptions {
+  readonly rest: Rest
+  readonly memory: Memory
+  readonly clock: Clock
+  readonly onError: OnError
+}
+
+/** The list of sessions at work covers the whole server: it is requested once per reading. */
+export function startReading(options: ReadingOptions): Reading {
+  const { rest, memory, onError } = options
+  let active: Promise<ReadonlyMap<string, WorkStatus>> | undefined
+  return { working, session }
+
+  function working(): Promise<ReadonlyMap<string, WorkStatus>> {
+    active ??= readWorking(rest)
+    return active
+  }
+
+  async function session(place: Place, reach: Reach): Promise<SessionRead> {
+    let isSound = true
+    const note: OnError = (error) => {
+      isSound = false
+      onError(error)
+    }
+    const { sessionID } = place
+    const info = await readSession(options, place)
+    // First: what is read after it is at least as new, so a session that it calls idle is read complete.
+    const status = (await working()).get(sessionID)
+    const [history, children, asks] = await Promise.all([
+      readHistory(rest, sessionID, reach, note),
+      readChildren(rest, sessionID),
+      readSessionAsks(options, info),
+    ])
+    remember(memory, info, history.messages)
+    return { info, ...history, isSound, working: status, asks: status ? asks : [], todos: [], children }
+  }
+}
+
+export async function readSession({ rest }: Pick<ReadingOptions, 'rest'>, { sessionID }: Place): Promise<SessionInfo> {
+  const session = toReadSession(dataIn(await rest.get(`/session/${sessionID}`)))
+  if (session) return session
+  const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
+  throw new ReplyError('malformed', words)
+}
+
+export async function readWorking(rest: Rest): Promise<ReadonlyMap<string, WorkStatus>> {
+  return new Map(toReadActive(await rest.get('/session/active')).map((id) => [id, { status: 'busy' }]))
+}
+
+export async function readChildren(rest: Rest, sessionID: string): Promise<readonly SessionInfo[]> {
+  return toReadSessions(await pages(rest, '/session', { parentID: sessionID, limit: '100' }))
+}
+
+/** The permissions and questions of a directory. */
+export async function readAsks(options: ReadingOptions, directory: string | undefined): Promise<AskList> {
+  const { rest, memory, clock } = options
+  const query = { 'location[directory]': directory }
+  const [permissions, forms] = await Promise.all([
+    rest.get('/permission/request', { query }),
+    rest.get('/form/request', { query }).catch(() => rest.get('/form', { query })),
+  ])
+  const seen = { at: clock.now(), directory }
+  const read = toReadForms(listIn(forms))
+  for (const form of read) memory.of(form.sessionID).forms.set(form.id, form)
+  return { asks: [...toReadPermissions(listIn(permissions), seen), ...toReadQuestions(read, seen)], isWhole: true }
+}
+
+async function readSessionAsks(
+  options: ReadingOptions,
+  { sessionID, directory }: SessionInfo,
+): Promise<AskList['asks']> {
+  const { rest, memory, clock } = options
+  const [permissions, forms] = await Promise.all([
+    rest.get(`/session/${sessionID}/permission`),
+    rest.get(`/session/${sessionID}/form`),
+  ])
+  const seen = { at: clock.now(), directory }
+  const read = toReadForms(listIn(forms))
+  for (const form of read) memory.of(sessionID).forms.set(form.id, form)
+  return [...toReadPermissions(listIn(permissions), seen), ...toReadQuestions(read, seen)]
+}
+
+/** Servers return at most 200 messages a page. */
+const firstPage = 20
+const largestPage = 200
+
+async function readHistory(
+  rest: Rest,
+  sessionID: string,
+  reach: Reach,
+  onError: OnError,
+): Promise<{ readonly messages: readonly MessageRead[]; readonly isWhole: boolean }> {
+  let messages: readonly MessageRead[] = []
+  let limit = firstPage
+  let cursor: string | undefined
+  for (;;) {
+    // A cursor has the order of its page: newest first.
+    const query = cursor === undefined ? { limit: String(limit), order: 'desc' } : { limit: String(limit), cursor }
+    const page = await rest.get(`/session/${sessionID}/message`, { query })
+    const items = listIn(page)
+    messages = [...toReadMessages(items.toReversed(), onError), ...messages]
+    const next = nextIn(page)
+    if (items.length < limit || next === undefined || next === cursor) return { messages, isWhole: true }
+    if (reaches(messages, reach)) return { messages, isWhole: false }
+    cursor = next
+    limit = Math.min(2 * limit, largestPage)
+  }
+}
+
+export async function pages(
+  rest: Rest,
+  route: string,
+  query: Readonly<Record<string, string | undefined>>,
+): Promise<readonly unknown[]> {
+  const found: unknown[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await rest.get(route, { query: { ...query, cursor } })
+    const items = listIn(page)
+    found.push(...items)
+    const next = nextIn(page)
+    if (items.length < Number(query.limit) || next === undefined || next === cursor) return found
+    cursor = next
+  }
+}
+
+/** Events name neither a session's parent nor a call's tool again. */
+function remember(memory: Memory, info: SessionInfo, messages: readonly MessageRead[]): void {
+  const session = memory.of(info.sessionID)
+  session.info = info
+  session.isKnown = true
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.type !== 'tool' || part.status === 'sealed') continue
+      const { input, metadata, startedAt } = part.state
+      session.calls.set(`${part.messageID} ${part.callID}`, { tool: part.tool, input, metadata, startedAt })
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { ReplyError } from '../../error.ts'
+import { type Address, unauthorized } from '../http/address.ts'
+import { reasonOf } from '../http/error-reason.ts'
+import { noServer } from '../http/event-stream.ts'
+import { createFetcher, type FetcherOptions, isTooLarge } from '../http/fetcher.ts'
+
+export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
+  readonly address: Address
+}
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined
+  readonly body?: object | undefined
+  /** Cancels the call unless it has been sent. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Calls a route below `/api`. Errors say what failed and the cure. Responses are not validated here. */
+export interface Rest {
+  get(route: string, options?: CallOptions): Promise<unknown>
+  post(route: string, options?: CallOptions): Promise<unknown>
+  delete(route: string, options?: CallOptions): Promise<unknown>
+  close(): void
+}
+
+export function createRest({ address, maxAnswerBytes, ...options }: RestOptions): Rest {
+  const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong: () => false })
+  const { authorization } = address
+  return {
+    get: (route, given) => call('GET', route, given),
+    post: (route, given) => call('POST', route, given),
+    delete: (route, given) => call('DELETE', route, given),
+    close: fetcher.close,
+  }
+
+  async function call(method: string, route: string, { query = {}, body, signal }: CallOptions = {}): Promise<unknown> {
+    const url = new URL(`${address.url}/api${route}`)
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value)
+    const headers = new Headers({ accept: 'application/json' })
+    if (authorization !== undefined) headers.set('authorization', authorization)
+    if (method === 'POST') headers.set('content-type', 'application/json')
+    const init = { method, headers, ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }) }
+    const name = `${method} /api${nameOf(route)}`
+    const response = await send(name, new Request(url, { ...init, ...(signal && { signal }) }))
+    const text = await response.text()
+    if (response.ok) return text === '' ? undefined : parsed(name, text)
+    throw refused(name, response.status, text)
+  }
+
+  async function send(name: string, request: Request): Promise<Response> {
+    try {
+      return await fetcher.fetch(request)
+    } catch (cause) {
+      if (isTooLarge(cause)) {
+        const words = `${address.url} answered ${name} with more than ${maxAnswerBytes} bytes: the response was not read.`
+        throw new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has that much data.`)
+      }
+      throw noServer(address, `${reasonOf(cause)}, ${name}`, cause)
+    }
+  }
+
+  function parsed(name: string, text: string): unknown {
+    try {
+      return JSON.parse(text)
+    } catch {
+      const words = `${address.url} answered ${name} with something that is not JSON: it is not an OpenCode server, or its version lacks this route.`
+      throw new ReplyError('not-opencode', `${words} Check the url and the server's version.`)
+    }
+  }
+
+  function refused(name: string, status: number, text: string): ReplyError {
+    if (status === 401 || status === 403) return unauthorized(address, status)
+    const reason = reasonOf(jsonOr(text))
+    // An ask that was settled before is a conflict.
+    if (status === 404 || (status === 409 && name.includes('/form/')))
+      return new ReplyError('gone', `${address.url} no longer has this (${status} at ${name}): ${reason}`)
+    return new ReplyError('refused', `${address.url} refused ${name} (${status}): ${reason}`)
+  }
+}
+
+/** The route without ids, for errors. */
+function nameOf(route: string): string {
+  return route.replaceAll(/\/(?:ses|msg|per|frm)_\w+/g, '/:id')
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text.slice(0, 300)
+  }
+}

@@ -1,0 +1,231 @@
+import type { Clock } from '../../clock.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { Place } from '../../place.ts'
+import type { Address } from '../http/address.ts'
+import { readEventStream, streamHeaders } from '../http/event-stream.ts'
+import type {
+  AskAddress,
+  Capabilities,
+  CreateInput,
+  SessionInfo,
+  SessionQuery,
+  Source,
+  SourceAnswer,
+  SourceCommand,
+  SourcePrompt,
+} from '../port.ts'
+import { withoutDots } from '../without-dots.ts'
+import { toFormAnswer } from './decode/ask.ts'
+import {
+  dataIn,
+  listIn,
+  toReadAgents,
+  toReadCommands,
+  toReadForms,
+  toReadMessages,
+  toReadModels,
+  toReadSession,
+  toReadSessions,
+  toReadVersion,
+} from './decode/rest.ts'
+import { createDecoder2 } from './decode.ts'
+import { pages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'
+import { createRest } from './rest.ts'
+
+export interface OpenCode2Options {
+  readonly address: Address
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** A call fails after this long without an answer, in ms. */
+  readonly deadlineMs: number
+  /** The largest body of an answer, in bytes. */
+  readonly maxAnswerBytes: number
+  /** Receives what was malformed and left out. */
+  readonly onError: OnError
+}
+
+/** A heartbeat comment comes every 15 s; the vendor's own client waits for three. */
+const silenceMs = 45_000
+
+/** Servers of OpenCode 2. */
+export function createOpenCode2(options: OpenCode2Options): Required<Source> {
+  const { address, clock, onError } = options
+  const decoder = createDecoder2({ onError })
+  const { memory } = decoder
+  const rest = createRest(options)
+  const reading = { rest, memory, clock, onError }
+  return {
+    name: address.url,
+    connect: ({ signal, onFrame }) =>
+      readEventStream({
+        address,
+        clock,
+        onError,
+        decoder,
+        onFrame,
+        open: () => options.fetch(`${address.url}/api/event`, { headers: streamHeaders(address), signal }),
+      }),
+    learn,
+    startReading: () => startReading(reading),
+    session: (place) => readSession(reading, place),
+    message: async ({ sessionID }, messageID) => {
+      const message = dataIn(await rest.get(`/session/${sessionID}/message/${messageID}`))
+      return toReadMessages([message], onError)[0]
+    },
+    children: ({ sessionID }) => readChildren(rest, sessionID),
+    working: () => readWorking(rest),
+    asks: (directory) => readAsks(reading, directory),
+    sessions,
+    newestTime,
+    spelled,
+    create,
+    prompt,
+    command,
+    answer,
+    reject,
+    abort: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/interrupt`)),
+    models: async (directory) => toReadModels(await list('/model', directory)),
+    agents: async (directory) => toReadAgents(await list('/agent', directory)),
+    commands: async (directory) => toReadCommands(await list('/command', directory)),
+    fork: async ({ sessionID }, messageID) =>
+      created(await rest.post(`/session/${sessionID}/fork`, { body: messageID === undefined ? {} : { messageID } })),
+    revert: async ({ sessionID }, messageID) =>
+      void (await rest.post(`/session/${sessionID}/revert/stage`, { body: { messageID, files: true } })),
+    unrevert: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/revert/clear`)),
+    compact: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/compact`)),
+    close: rest.close,
+  }
+
+  async function learn(): Promise<Capabilities> {
+    const version = toReadVersion(await rest.get('/health').catch(() => undefined))
+    return {
+      version,
+      silenceMs,
+      canRead: true,
+      takesMessageIDs: true,
+      takesPromptsWhileBusy: true,
+      listsEverywhere: true,
+      // A prompt that starts nothing waits for the next one.
+      showsNotes: false,
+    }
+  }
+
+  async function list(route: string, directory: string | undefined): Promise<readonly unknown[]> {
+    return listIn(await rest.get(route, { query: { 'location[directory]': directory } }))
+  }
+
+  async function sessions({ directory, everywhere = false, since = 0 }: SessionQuery): Promise<readonly SessionInfo[]> {
+    const wanted = everywhere ? undefined : directory
+    const found = toReadSessions(await pages(rest, '/session', { directory: wanted, parentID: 'null', limit: '100' }))
+    return found.filter(({ updatedAt = since }) => updatedAt >= since)
+  }
+
+  async function newestTime(directory: string | undefined): Promise<number | undefined> {
+    const times = (await sessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
+    return times.length === 0 ? undefined : times.reduce((newest, time) => Math.max(newest, time))
+  }
+
+  async function spelled(directory: string): Promise<string> {
+    const location = await rest.get('/location', { query: { 'location[directory]': directory } })
+    return withoutDots(toReadSession({ id: '_', location })?.directory ?? directory)
+  }
+
+  async function create({ directory, title, agent, model }: CreateInput): Promise<SessionInfo> {
+    const location = directory === undefined ? undefined : { directory }
+    const body = { location, agent, model: model && modelOf(model) }
+    const session = created(await rest.post('/session', { body }))
+    if (title === undefined) return session
+    // Preview builds take no title at creation.
+    await rest.post(`/session/${session.sessionID}/rename`, { body: { title } })
+    return { ...session, title }
+  }
+
+  async function prompt(place: Place, input: SourcePrompt): Promise<void> {
+    const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant } = input
+    refuseUnknown(input)
+    const { sessionID } = place
+    if (agent !== undefined) await rest.post(`/session/${sessionID}/agent`, { body: { agent } })
+    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: modelOf({ ...model, variant }) } })
+    const more = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    const attached = [...files, ...parts.flatMap((part) => (part.type === 'file' ? [part] : []))]
+    const body = {
+      id,
+      text: [...(text === '' ? [] : [text]), ...more].join('\n\n'),
+      files: attached.length === 0 ? undefined : attached.map(({ url, filename }) => ({ uri: url, name: filename })),
+      ...(noReply === true && { resume: false }),
+    }
+    await rest.post(`/session/${sessionID}/prompt`, { body })
+  }
+
+  async function command({ sessionID }: Place, input: SourceCommand): Promise<void> {
+    const { command: name, agent, model, variant, messageID: id } = input
+    const body = {
+      id,
+      command: name,
+      arguments: input.arguments,
+      agent,
+      model: model && modelOf({ ...model, variant }),
+    }
+    await rest.post(`/session/${sessionID}/command`, { body })
+  }
+
+  async function answer(ask: AskAddress, given: SourceAnswer, signal?: AbortSignal): Promise<void> {
+    const { sessionID, requestID } = ask
+    if (typeof given === 'string') return await permit(ask, given, undefined, signal)
+    const form = await formOf(ask)
+    const body = { answer: toFormAnswer(form, given) }
+    await rest.post(`/session/${sessionID}/form/${requestID}/reply`, { body, signal })
+  }
+
+  async function reject(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
+    if (ask.type === 'permission') return await permit(ask, 'reject', message, signal)
+    await rest.post(`/session/${ask.sessionID}/form/${ask.requestID}/cancel`, { signal })
+  }
+
+  async function permit(
+    { sessionID, requestID }: AskAddress,
+    reply: 'once' | 'always' | 'reject',
+    message: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    await rest.post(`/session/${sessionID}/permission/${requestID}/reply`, { body: { reply, message }, signal })
+  }
+
+  async function formOf({ sessionID, requestID }: AskAddress) {
+    const known = memory.of(sessionID).forms.get(requestID)
+    if (known) return known
+    const [form] = toReadForms([dataIn(await rest.get(`/session/${sessionID}/form/${requestID}`))])
+    if (form) return form
+    throw new ReplyError('malformed', `The server's response for question ${requestID} is not a form.`)
+  }
+}
+
+function modelOf({
+  providerID,
+  modelID,
+  variant,
+}: {
+  providerID: string
+  modelID: string
+  variant?: string | undefined
+}) {
+  return { id: modelID, providerID, variant }
+}
+
+/** What OpenCode 2 has no field for must not be dropped silently. */
+function refuseUnknown({ system, tools, format, parts = [] }: SourcePrompt): void {
+  const unknown = Object.entries({ system, tools, format }).find(([, value]) => value !== undefined)?.[0]
+  const part = parts.find(({ type }) => type !== 'text' && type !== 'file')?.type
+  const what = unknown ?? (part && `a part of type "${part}"`)
+  if (what === undefined) return
+  throw new ReplyError('unsupported', `OpenCode 2 takes no ${what} with a prompt; leave it out.`)
+}
+
+function created(value: unknown): SessionInfo {
+  const session = toReadSession(dataIn(value))
+  if (session) return session
+  throw new ReplyError(
+    'malformed',
+    'The server answered the creation of a session with something that is not a session.',
+  )
+}

@@ -1,0 +1,18 @@
+import { isRunStart } from '../track/run-boundaries.ts'
+import type { MessageRead, Reach } from './port.ts'
+
+/** Whether a run begins among the messages and another precedes it: older messages don't affect that. */
+export function reaches(
+  messages: readonly MessageRead[],
+  { since = Number.POSITIVE_INFINITY, messageIDs }: Reach,
+): boolean {
+  const missing = new Set(messageIDs)
+  for (let at = messages.length - 1; at > 0; at--) {
+    const head = messages[at]?.head
+    if (head) missing.delete(head.id)
+    if (missing.size > 0 || !isRunStart(messages, at)) continue
+    const { createdAt = Number.NEGATIVE_INFINITY } = messages[at - 1]?.head ?? {}
+    if (createdAt < since) return true
+  }
+  return false
+}

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { TestingError } from './error.ts'
+import { isSecond } from './generation.ts'
 
 /** The repository's primary test version; `npm install` brings it on Linux x64. */
 export const defaultVersion = '1.18.33'
@@ -20,9 +21,11 @@ export interface BinaryOptions {
 }
 
 /** OpenCode's own names: windows, not win32; baseline builds run on CPUs without AVX2; musl builds on Alpine. */
-export const packageName = (): string => {
+export const packageName = (version = defaultVersion): string => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const names = [`opencode-${platform}-${process.arch}`]
+  const names = [`${isSecond(version) ? '@opencode-ai/cli' : 'opencode'}-${platform}-${process.arch}`]
+  // Preview builds of OpenCode 2 run on every CPU with this one.
+  if (isSecond(version) && process.arch === 'x64') return [...names, 'baseline'].join('-')
   if (process.arch === 'x64' && platform === 'linux' && !hasAvx2()) names.push('baseline')
   if (platform === 'linux' && isMusl()) names.push('musl')
   return names.join('-')
@@ -38,7 +41,10 @@ const hasAvx2 = (): boolean => {
 
 const isMusl = (): boolean => existsSync('/etc/alpine-release')
 
-const executable = process.platform === 'win32' ? 'opencode.exe' : 'opencode'
+const executableOf = (version: string): string => {
+  const name = isSecond(version) ? 'opencode2' : 'opencode'
+  return process.platform === 'win32' ? `${name}.exe` : name
+}
 
 /** Where versions other than the installed one are cached. */
 export const cacheFolder = (): string =>
@@ -48,9 +54,9 @@ export const cacheFolder = (): string =>
 /** The binary from `npm install`, if it has this version. */
 const installedBinary = async (version: string): Promise<string | undefined> => {
   try {
-    const manifest = createRequire(import.meta.url).resolve(`${packageName()}/package.json`)
+    const manifest = createRequire(import.meta.url).resolve(`${packageName(version)}/package.json`)
     const { version: found } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown }
-    const binary = join(dirname(manifest), 'bin', executable)
+    const binary = join(dirname(manifest), 'bin', executableOf(version))
     return found === version && existsSync(binary) ? binary : undefined
   } catch {
     return undefined
@@ -91,8 +97,9 @@ export const opencodeBinary = async (options: BinaryOptions = {}): Promise<strin
   const version = options.version ?? defaultVersion
   const installed = await installedBinary(version)
   if (installed !== undefined) return installed
-  const name = packageName()
-  const folder = join(options.cache ?? cacheFolder(), `${name}@${version}`)
+  const name = packageName(version)
+  const executable = executableOf(version)
+  const folder = join(options.cache ?? cacheFolder(), `${name.replace('/', '-')}@${version}`)
   const binary = join(folder, 'node_modules', name, 'bin', executable)
   if (existsSync(binary)) return binary
   const draft = `${folder}.${process.pid}-${Date.now()}`

@@ -1,3 +1,5 @@
+import { renamedTools } from './generation.ts'
+
 /** What a test may add to `opencode.json` besides the scripted model. */
 export interface OpencodeConfig {
   /** Per tool, or per tool and pattern; the last matching rule wins. */
@@ -33,6 +35,39 @@ export const atLeast = (version: string, wanted: string): boolean => {
   const at = want.findIndex((number, index) => number !== (have[index] ?? 0))
   return at === -1 || (have[at] ?? 0) > (want[at] ?? 0)
 }
+
+/** The settings of an OpenCode 2 server, which reads them from its home. */
+export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): string => {
+  const model = {
+    name: 'M1',
+    limit: { context: config.contextLimit ?? 200_000, output: config.outputLimit ?? 8000 },
+    capabilities: { tools: true, input: ['text', 'image'], output: ['text'] },
+  }
+  const provider = {
+    name: 'Fake',
+    package: '@opencode-ai/ai/providers/openai-compatible',
+    settings: { baseURL: modelUrl, apiKey: 'x' },
+    models: { m1: model },
+  }
+  const file = {
+    autoupdate: false,
+    share: 'disabled',
+    model: 'fake/m1',
+    providers: { fake: provider },
+    permissions: permissionsOf(config.permission),
+    commands: config.command,
+    agents: config.agent,
+    ...config.extra,
+  }
+  return `${JSON.stringify(file, undefined, 2)}\n`
+}
+
+const permissionsOf = (permission: OpencodeConfig['permission'] = {}): readonly object[] =>
+  Object.entries(permission).flatMap(([tool, rules]) => {
+    const action = renamedTools[tool] ?? tool
+    const each = typeof rules === 'string' ? { '*': rules } : rules
+    return Object.entries(each).map(([resource, effect]) => ({ action, resource, effect }))
+  })
 
 /** The `opencode.json` that points a server at the model at `modelUrl`. */
 export const configFor = (version: string, modelUrl: string, config: OpencodeConfig = {}): string => {

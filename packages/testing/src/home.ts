@@ -4,12 +4,12 @@ import { join } from 'node:path'
 const modelsFile = 'models.json'
 
 /**
- * Fills a new home with what servers would otherwise spend their first seconds on:
+ * Fills a new home with the settings, if the server reads them there, and with what servers would otherwise spend their first seconds on:
  * - Without an installed plugin SDK of their own version they install one into the config folder (50 MB, with npm).
  *   1.14 and later compare with the lock file, earlier ones with `package.json`.
  * - The first prompt reads the catalogue of all models, which the scripted model does not need.
  */
-export const prepareHome = async (home: string, version: string): Promise<void> => {
+export const prepareHome = async (home: string, version: string, settings?: string): Promise<void> => {
   const dependencies = { '@opencode-ai/plugin': version }
   const config = '.config/opencode'
   await mkdir(join(home, config, 'node_modules'), { recursive: true })
@@ -19,6 +19,7 @@ export const prepareHome = async (home: string, version: string): Promise<void> 
     [modelsFile]: {},
   }
   for (const [name, content] of Object.entries(files)) await writeFile(join(home, name), JSON.stringify(content))
+  if (settings !== undefined) await writeFile(join(home, config, 'opencode.json'), settings)
 }
 
 /** The environment of a server whose home was prepared. Older servers download their default plugins. */

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type BinaryOptions, defaultVersion, opencodeBinary } from './binary.ts'
-import { configFor, type OpencodeConfig } from './config.ts'
+import { configFor, type OpencodeConfig, secondConfigFor } from './config.ts'
 import { TestingError } from './error.ts'
+import { isSecond } from './generation.ts'
 import { startGuard } from './guard.ts'
 import { prepareHome } from './home.ts'
 import type { Model } from './model.ts'
@@ -65,17 +67,24 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   const version = options.version ?? defaultVersion
   const binary = await opencodeBinary({ ...options, version })
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
+  const second = isSecond(version)
   const project = await createProject({
     ...options.files,
-    'opencode.json': configFor(version, modelUrl, options.config),
+    ...(!second && { 'opencode.json': configFor(version, modelUrl, options.config) }),
   })
-  await prepareHome(project.home, version)
+  await prepareHome(project.home, version, second ? secondConfigFor(modelUrl, options.config) : undefined)
   const guard = startGuard(project.root)
   const { password } = options
-  const env = { ...options.env, ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }) }
+  const env = {
+    ...options.env,
+    ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }),
+    // Without one, the server makes up a password.
+    ...(second && { OPENCODE_PASSWORD: password ?? secondPassword }),
+  }
   const headers = authorizationOf(env)
   const { readyMs = 60_000 } = options
-  const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard })
+  const health = second ? '/api/health' : '/global/health'
+  const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard, health })
   let server: Awaited<ReturnType<typeof startServer>> | undefined
   let port = options.port ?? 0
   let stopped = false
@@ -93,7 +102,8 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
       port = free.port
       server = free.started
     } else server = await start(options.port)
-    if (options.warm ?? true) await warm(server.url, project.directory, headers)
+    if (second) await listModels(server.url, project.directory, headers)
+    else if (options.warm ?? true) await warm(server.url, project.directory, headers)
   } catch (error) {
     await stop()
     throw error
@@ -120,9 +130,27 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
 
 /** The credentials that the launcher itself must send to a server with that environment. */
 const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
-  const { OPENCODE_SERVER_PASSWORD: password, OPENCODE_SERVER_USERNAME: username = 'opencode' } = env
+  const { OPENCODE_SERVER_USERNAME: username = 'opencode' } = env
+  const password = env.OPENCODE_PASSWORD ?? env.OPENCODE_SERVER_PASSWORD
   if (!password) return {}
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
+}
+
+/** The password of OpenCode 2 servers for which none was given: they always have one. */
+export const secondPassword = 'reply-test'
+
+const maxTries = 1200
+
+/** A new location of OpenCode 2 has no model for its first moments, and refuses prompts until then. */
+const listModels = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
+  const route = `${url}/api/model?${new URLSearchParams({ 'location[directory]': directory })}`
+  for (let tries = 0; tries < maxTries; tries++) {
+    const response = await fetch(route, { headers })
+    const said = (await response.json()) as { readonly data?: readonly unknown[] }
+    if ((said.data?.length ?? 0) > 0) return
+    await sleep(50)
+  }
+  throw new TestingError('launch', `OpenCode at ${url} lists no model for ${directory}: check the config option.`)
 }
 
 /** A broken config only shows on the routes of a directory; health and the event stream look fine. */

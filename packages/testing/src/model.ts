@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { TestingError } from './error.ts'
 import { createGates } from './gates.ts'
+import { inGeneration } from './generation.ts'
 import { type Asked, readRequest } from './request.ts'
 import type { Pieces, Script, Scripts, Step } from './script.ts'
 import { speak } from './speak.ts'
@@ -20,6 +21,8 @@ export interface ModelOptions {
    * retry on a reused connection by themselves, unseen by OpenCode.
    */
   readonly keepAlive?: boolean
+  /** The generation of the server: OpenCode 2 calls some tools otherwise. Default 1. */
+  readonly generation?: 1 | 2
   /** Port to listen on; default 0, any free one. */
   readonly port?: number
 }
@@ -94,7 +97,7 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     requests.push({ ...asked, attempt, body })
     const name = asked.scenario ?? options.fallback
     const script = name === undefined ? undefined : options.scripts[name]
-    await speak(answerTo(script, asked, attempt), response, {
+    await speak(inGeneration(options.generation ?? 1, answerTo(script, asked, attempt)), response, {
       chunk: options.chunk ?? 12,
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,

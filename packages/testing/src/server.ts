@@ -14,6 +14,8 @@ export interface ServerOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly readyMs: number
   readonly guard: Guard
+  /** The route that says that the server is ready. */
+  readonly health: string
 }
 
 export interface RunningServer {
@@ -53,9 +55,9 @@ const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
   }
 }
 
-const isHealthy = async (url: string, headers: Readonly<Record<string, string>>): Promise<boolean> => {
+const isHealthy = async (route: string, headers: Readonly<Record<string, string>>): Promise<boolean> => {
   try {
-    const response = await fetch(`${url}/global/health`, { headers, signal: AbortSignal.timeout(2000) })
+    const response = await fetch(route, { headers, signal: AbortSignal.timeout(2000) })
     // The web app answers unknown routes with 200, so the body decides.
     const said: unknown = await response.json()
     return typeof said === 'object' && said !== null && 'healthy' in said && said.healthy === true
@@ -103,7 +105,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   }
 
   const deadline = Date.now() + readyMs
-  while (!(await isHealthy(url, headers))) {
+  while (!(await isHealthy(`${url}${options.health}`, headers))) {
     if (failure !== undefined || !isRunning(child)) {
       const why = failure?.message ?? `it exited with ${child.exitCode ?? child.signalCode}`
       throw new TestingError(

@@ -1,10 +1,12 @@
 import {
   hold,
+  isSecond,
   launchOpencode,
   type Model,
   type Opencode,
   reasoning,
   type Scripts,
+  secondPassword,
   startModel,
   text,
   tool,
@@ -74,12 +76,13 @@ export async function openStage(
     readonly connect?: Partial<ConnectOptions>
   } = {},
 ): Promise<Stage> {
-  const model = await startModel({ scripts, fallback: 'plain' })
+  const second = isSecond(options.version ?? '')
+  const model = await startModel({ scripts, fallback: 'plain', generation: second ? 2 : 1 })
   const server = await launchOpencode({
     model,
     // Git snapshots take most of a turn's time; no event depends on them.
     config: {
-      extra: { snapshot: false },
+      ...(!second && { extra: { snapshot: false } }),
       command: { greet: { template: 'Greet $ARGUMENTS. [scenario:plain]', description: 'Greets' } },
       permission: { bash: { '*': 'allow', 'touch *': 'ask', ls: 'ask' } },
     },
@@ -91,6 +94,7 @@ export async function openStage(
   const open = (more: Partial<ConnectOptions> = {}): OpenCode => {
     const opencode = connect({
       url: server.url,
+      ...(second && { password: secondPassword }),
       directory: server.directory,
       onError: (error) => errors.push(error),
       ...options.connect,

@@ -1,16 +1,21 @@
+import { isSecond, secondPassword } from '@reply/testing'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { textOf } from '../../src/index.ts'
+import { createOpenCode } from '../../src/source/detect.ts'
 import { toAddress } from '../../src/source/http/address.ts'
-import { createOpenCode1 } from '../../src/source/opencode1/source.ts'
 import type { Source } from '../../src/source.ts'
 import { type ExistingSession, type SourceClauseName, type SourceStage, sourceContract } from '../../src/testing.ts'
 import { openStage, type Stage } from '../drive/server.ts'
 
 /** A source at an address. */
-export function sourceAt(url: string, call: typeof fetch = (input, init) => fetch(input, init)): Source {
-  return createOpenCode1({
-    address: toAddress({ url }),
+export function sourceAt(
+  url: string,
+  call: typeof fetch = (input, init) => fetch(input, init),
+  password?: string,
+): Source {
+  return createOpenCode({
+    address: toAddress({ url, password }),
     fetch: call,
     clock: systemClock,
     deadlineMs: 60_000,
@@ -40,7 +45,7 @@ export function testSource(
     afterAll(async () => await stage.close())
 
     const setup = (): SourceStage => {
-      const source = sourceAt(stage.server.url)
+      const source = sourceAt(stage.server.url, undefined, isSecond(version) ? secondPassword : undefined)
       return {
         source,
         unreachable: sourceAt(nowhere),

@@ -1,0 +1,29 @@
+import type { Pieces } from './script.ts'
+
+/**
+ * The newest build of OpenCode 2 that runs here. Stable builds have the same event machine under other names; see
+ * WIRE-NOTES.md.
+ */
+export const secondVersion = '0.0.0-next-16350'
+
+/** Whether a version is of OpenCode 2, whose packages, settings and routes differ from version 1. */
+export const isSecond = (version: string): boolean => /^(?:2\.|0\.0\.0-next-)/.test(version)
+
+/** The tools that OpenCode 2 names otherwise. */
+export const renamedTools: Readonly<Record<string, string>> = { bash: 'shell', task: 'subagent' }
+
+/** Scripts name version 1's tools; this writes their calls as the generation does. */
+export const inGeneration = (generation: 1 | 2, pieces: Pieces): Pieces =>
+  generation === 1
+    ? pieces
+    : pieces.map((piece) =>
+        piece.type === 'tool'
+          ? { ...piece, tool: renamedTools[piece.tool] ?? piece.tool, input: inputOf(piece.tool, piece.input) }
+          : piece,
+      )
+
+const inputOf = (tool: string, input: unknown): unknown => {
+  if (tool !== 'task' || typeof input !== 'object' || input === null || !('subagent_type' in input)) return input
+  const { subagent_type: agent, ...rest } = input
+  return { ...rest, agent }
+}

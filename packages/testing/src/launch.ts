@@ -146,8 +146,9 @@ const listModels = async (url: string, directory: string, headers: Readonly<Reco
   const route = `${url}/api/model?${new URLSearchParams({ 'location[directory]': directory })}`
   for (let tries = 0; tries < maxTries; tries++) {
     const response = await fetch(route, { headers })
-    const said = (await response.json()) as { readonly data?: readonly unknown[] }
-    if ((said.data?.length ?? 0) > 0) return
+    const said: unknown = await response.json()
+    const models = typeof said === 'object' && said !== null && 'data' in said ? said.data : undefined
+    if (Array.isArray(models) && models.length > 0) return
     await sleep(50)
   }
   throw new TestingError('launch', `OpenCode at ${url} lists no model for ${directory}: check the config option.`)

@@ -172,7 +172,13 @@ test('a late answer about an earlier connection changes nothing', async () => {
   const { createServerInfo } = await import('../../src/drive/sync/server-info.ts')
   const info = createServerInfo({ learn: () => new Promise((resolve) => answers.push(resolve)) })
   const [old, fresh] = [info.learn(), info.learn()]
-  const found = { canRead: true, takesMessageIDs: true, takesPromptsWhileBusy: true, listsEverywhere: true }
+  const found = {
+    canRead: true,
+    takesMessageIDs: true,
+    takesPromptsWhileBusy: true,
+    showsNotes: true,
+    listsEverywhere: true,
+  }
   answers[1]?.({ ...found, silenceMs: 2 })
   answers[0]?.({ ...found, silenceMs: 1 })
   expect([await old, (await fresh)?.silenceMs, info.current().silenceMs]).toEqual([undefined, 2, 2])

@@ -118,10 +118,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
   async function postNote(place: Place): Promise<void> {
     const { sessionID } = place
-    if (!server.info.current().showsNotes) {
-      await post(place)
-      return endWith({ sessionID, end: { type: 'noted' } })
-    }
+    if (!server.info.current().showsNotes)
+      return await post(place).then(() => endWith({ sessionID, end: { type: 'noted' } }))
     const own = engine.openReply(sessionID) ? undefined : openReply(sessionID)
     let holder: LiveReply | undefined
     try {

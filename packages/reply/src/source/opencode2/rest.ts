@@ -2,7 +2,7 @@ import { ReplyError } from '../../error.ts'
 import { type Address, unauthorized } from '../http/address.ts'
 import { reasonOf } from '../http/error-reason.ts'
 import { noServer } from '../http/event-stream.ts'
-import { createFetcher, type FetcherOptions, isTooLarge } from '../http/fetcher.ts'
+import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
 
 export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address
@@ -51,6 +51,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     try {
       return await fetcher.fetch(request)
     } catch (cause) {
+      if (isClosed(cause)) throw cause
       if (isTooLarge(cause)) {
         const words = `${address.url} answered ${name} with more than ${maxAnswerBytes} bytes: the response was not read.`
         throw new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has that much data.`)

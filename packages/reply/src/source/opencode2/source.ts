@@ -26,7 +26,6 @@ import {
   toReadModels,
   toReadSession,
   toReadSessions,
-  toReadVersion,
 } from './decode/rest.ts'
 import { createDecoder2 } from './decode.ts'
 import { pages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'
@@ -97,9 +96,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
   }
 
   async function learn(): Promise<Capabilities> {
-    const version = toReadVersion(await rest.get('/health').catch(() => undefined))
     return {
-      version,
       silenceMs,
       canRead: true,
       takesMessageIDs: true,

@@ -152,13 +152,6 @@ export function toReadActive(value: unknown): readonly string[] {
   return isFields(data) ? Object.keys(data) : []
 }
 
-const healthSchema = z.looseObject({ version: z.string() })
-
-export function toReadVersion(value: unknown): string | undefined {
-  const health = healthSchema.safeParse(value)
-  return health.success ? health.data.version : undefined
-}
-
 const modelInfoSchema = z.looseObject({
   providerID: z.string(),
   modelID: z.string().optional(),

@@ -116,8 +116,9 @@ function blocksOf(source: string): number {
   let blocks = 0
   let before = ''
   let fence: string | undefined
+  const hasFences = source.includes('```') || source.includes('~~~')
   for (const line of source.split('\n')) {
-    const mark = /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1]
+    const mark = hasFences ? /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1] : undefined
     const kind = fence !== undefined || mark !== undefined ? 'code' : kindOf(line)
     const isNew = kind !== before
     // A list, table or quote is a block, and so is each item in it.
@@ -131,6 +132,7 @@ function blocksOf(source: string): number {
 }
 
 function kindOf(line: string): string {
+  if (/^[a-z]/i.test(line)) return 'text'
   if (line.trim() === '') return ''
   return /^[ \t]*(?:[>|#]|(?:[-*+]|\d+[.)])(?:[ \t]|$))/.test(line) ? 'part' : 'text'
 }

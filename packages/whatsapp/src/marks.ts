@@ -21,11 +21,12 @@ const letter = /[\p{L}\p{N}]/u
  * not within a word. Elsewhere, omits them. Disables literal characters that WhatsApp would read as marks.
  */
 export function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
-  const all = withoutNested(given)
-  const dropped = droppedIn(all)
-  const pieces = dropped.size === 0 ? all : all.filter((_, at) => !dropped.has(at))
-  let [text, plain] = ['', '']
-  for (const [index, piece] of pieces.entries()) {
+  const pieces = given.some(({ type }) => type === 'open' || type === 'close') ? recognized(given) : given
+  let text = ''
+  let plain = ''
+  let index = -1
+  for (const piece of pieces) {
+    index++
     if (piece.type === 'words') {
       text += literal(piece.text, edgeOf(pieces, index, -1), edgeOf(pieces, index, 1))
       plain += piece.text
@@ -38,6 +39,13 @@ export function writeMarks(given: readonly Piece[]): { readonly text: string; re
     } else text += signs[piece.mark]
   }
   return { text, plain }
+}
+
+/** The pieces without marks that WhatsApp would not recognize. */
+function recognized(given: readonly Piece[]): readonly Piece[] {
+  const all = withoutNested(given)
+  const dropped = droppedIn(all)
+  return dropped.size === 0 ? all : all.filter((_, at) => !dropped.has(at))
 }
 
 /** Disables every character in a plain text that WhatsApp could read as a mark. */

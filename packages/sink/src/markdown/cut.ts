@@ -124,7 +124,7 @@ function safeStart(text: string, first: number, last: number): number {
 
 function isBetweenAscii(text: string, at: number): boolean {
   const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
-  return before < 0x80 && after < 0x80 && after !== 0x0a
+  return before < 0x80 && after < 0x80 && !(before === 0x0d && after === 0x0a)
 }
 
 function isHigh(code: number): boolean {

@@ -66,7 +66,7 @@ function markerFrom(text: string, start: number): number {
 export function nextRow(text: string, { start, end, fence, inList }: Row): Row | undefined {
   if (end >= text.length) return undefined
   const above = text.slice(start, end)
-  const afterBlank = above.trim() === ''
+  const afterBlank = !/^[!-~]/.test(above) && above.trim() === ''
   const nextEnd = endOf(text, end)
   const line = text.slice(end, nextEnd)
   const open = fenceBelow(above, fence)
@@ -139,7 +139,7 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
 }
 
 function mayBeFence(line: string): boolean {
-  return line.includes('```') || line.includes('~~~')
+  return line.length >= 3 && (line.includes('```') || line.includes('~~~'))
 }
 
 const MARKS = new Set(' \t>|:-*+#`~0123456789')
@@ -162,7 +162,7 @@ function extra(line: string, swollen: number): number {
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
   if (!isMarked(line)) return 3 * tabs + swollen
   const lead = line.slice(0, LONGEST_LEAD)
-  const number = NUMBER.exec(lead)?.[1]
+  const number = /[.)]/.test(lead) ? NUMBER.exec(lead)?.[1] : undefined
   const marker = mayBeFence(lead) ? FENCE.exec(lead) : null
   return (
     3 * tabs +

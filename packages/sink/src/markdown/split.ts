@@ -105,10 +105,13 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
     const at = cutOf(text, { first: prefix.length, last })
     const length = measureAt(at)
     if (length <= maxLength) return slice(at, placeOf(at))
+    const share = Math.min(0.9, (0.98 * maxLength) / length)
+    last = prefix.length + Math.floor((at - prefix.length) * share)
+    // The shortest cut is one or two units after the prefix.
+    if (last > prefix.length + 2) continue
     const least = cutOf(text, { first: prefix.length, last: prefix.length + 1 })
     if (at <= least) return bare(source, from, placeOf(at))
-    const share = Math.min(0.9, (0.98 * maxLength) / length)
-    last = Math.max(least, prefix.length + Math.floor((at - prefix.length) * share))
+    last = Math.max(least, last)
   }
 }
 

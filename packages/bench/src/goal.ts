@@ -17,8 +17,6 @@ export interface Goal {
     | '× as many'
     | 'kB'
   readonly bound: Bound
-  /** A stricter, optional bound. */
-  readonly prize?: Bound | undefined
   measure(effort: Effort): Promise<number> | number
 }
 

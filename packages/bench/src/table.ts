@@ -24,9 +24,8 @@ function toLine(cells: readonly string[], widths: readonly number[]): string {
   return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
 }
 
-function holds({ bound, prize }: Goal, value: number): string {
-  if (!keeps(value, bound)) return '**no**'
-  return prize && keeps(value, prize) ? `yes, also ${inWords(prize)}` : 'yes'
+function holds({ bound }: Goal, value: number): string {
+  return keeps(value, bound) ? 'yes' : '**no**'
 }
 
 function rounded(value: number): string {

@@ -21,21 +21,23 @@ const sources: readonly {
 ]
 
 const chunkings = [
-  { id: '16k', what: '16 KB chunks', chunking: 16384, bound: { atMost: 1.5 }, prize: { atMost: 1.25 } },
-  { id: '1400', what: '1,400-byte chunks', chunking: 1400, bound: { atMost: 1.5 }, prize: undefined },
-  { id: 'frame', what: 'frame by frame', chunking: 'frame', bound: { atMost: 1.7 }, prize: undefined },
+  { id: '16k', what: '16 KB chunks', chunking: 16384, bound: { atMost: 1.25 } },
+  { id: '1400', what: '1,400-byte chunks', chunking: 1400, bound: { atMost: 1.5 } },
+  { id: 'frame', what: 'frame by frame', chunking: 'frame', bound: { atMost: 1.4 } },
 ] as const
+
+/** Recordings have three times as many whole parts and messages as deltas, and those take more than reading them. */
+const recordedBound = { atMost: 1.35 }
 
 /** From bytes to one observer, compared with the floor. */
 export const byteGoals: readonly Goal[] = [
-  ...chunkings.flatMap(({ id, what, chunking, bound, prize }) =>
+  ...chunkings.flatMap(({ id, what, chunking, bound }) =>
     sources.map(
       (source): Goal => ({
         id: `bytes.${id}.${source.id}`,
         what: `bytes → one observer, ${what}, ${source.what}`,
         unit: '× the floor',
-        bound,
-        prize,
+        bound: id === '16k' && source.id === 'recorded' ? recordedBound : bound,
         measure: (effort) => besideFloor(source.streams(chunking), readLive, effort),
       }),
     ),
@@ -45,7 +47,7 @@ export const byteGoals: readonly Goal[] = [
       id: `replay.16k.${source.id}`,
       what: `replay() with one observer, 16 KB chunks, ${source.what}`,
       unit: '× the floor',
-      bound: { atMost: 1.5 },
+      bound: source.id === 'recorded' ? recordedBound : { atMost: 1.5 },
       measure: (effort) => besideFloor(source.streams(16384), readReplay, effort),
     }),
   ),

@@ -4,15 +4,6 @@ interface Identified {
   readonly id: string
 }
 
-/** A write, as seen from the version before it. */
-interface Write<T extends Identified> {
-  readonly id: string
-  /** The value before the write. */
-  readonly before: T | undefined
-  /** The version after the write. */
-  readonly next: Cells<T>
-}
-
 /**
  * A persistent map from ids to values that contain them: `with` and `without` return a new version and leave the old
  * one unchanged.
@@ -28,8 +19,10 @@ export class Cells<T extends Identified> {
   readonly size: number
   /** Set while this version is the newest. */
   #map: Map<string, T> | undefined
-  /** Set once it is not. */
-  #write: Write<T> | undefined
+  /** The version after this one, once there is one, and the id and old value of the write between the two. */
+  #next: Cells<T> | undefined
+  #id: string | undefined
+  #before: T | undefined
   /** How many more writes may change the `Map`: an old version that is kept holds on to all of them. */
   readonly #writesLeft: number
 
@@ -41,10 +34,7 @@ export class Cells<T extends Identified> {
 
   get(id: string): T | undefined {
     let version: Cells<T> = this
-    while (version.#write) {
-      if (version.#write.id === id) return version.#write.before
-      version = version.#write.next
-    }
+    for (; version.#next; version = version.#next) if (version.#id === id) return version.#before
     return version.#map?.get(id)
   }
 
@@ -76,7 +66,9 @@ export class Cells<T extends Identified> {
   #handOn(map: Map<string, T>, id: string, before: T | undefined): Cells<T> {
     if (map !== this.#map) return new Cells(map)
     const next = new Cells(map, this.#writesLeft - 1)
-    this.#write = { id, before, next }
+    this.#next = next
+    this.#id = id
+    this.#before = before
     this.#map = undefined
     return next
   }
@@ -85,10 +77,8 @@ export class Cells<T extends Identified> {
   #copy(): Map<string, T> {
     const replaced = new Map<string, T | undefined>()
     let version: Cells<T> = this
-    while (version.#write) {
-      const { id, before, next } = version.#write
-      if (!replaced.has(id)) replaced.set(id, before)
-      version = next
+    for (; version.#next; version = version.#next) {
+      if (version.#id !== undefined && !replaced.has(version.#id)) replaced.set(version.#id, version.#before)
     }
     const map = new Map(version.#map)
     for (const [id, before] of replaced) {

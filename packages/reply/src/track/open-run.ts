@@ -23,8 +23,9 @@ export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEv
 
 /** What a reply carried over from the previous one is news to observers of this one. */
 function withTakenOver(before: Reply, changes: readonly Change[]): readonly Change[] {
-  const [first, ...rest] = changes
-  return first?.type === 'replyStarted' ? [first, ...diff(emptyReply(before.sessionID), before), ...rest] : changes
+  const first = changes.length > 0 ? changes[0] : undefined
+  if (first?.type !== 'replyStarted') return changes
+  return [first, ...diff(emptyReply(before.sessionID), before), ...changes.slice(1)]
 }
 
 /**
@@ -43,8 +44,11 @@ function beginRun(draft: Draft, change: Change, at: number): void {
 /** Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. */
 export function openRun(draft: Draft, path: readonly string[], at: number): void {
   const [rootID] = path
-  if (rootID === undefined || path.some((id) => getCell(draft, id).removed)) return
+  if (rootID === undefined) return
   const root = getCell(draft, rootID)
+  // Nearly always.
+  if (path.length === 1 && isOpen(root.reply)) return
+  if (path.some((id) => getCell(draft, id).removed)) return
   if (!isOpen(root.reply))
     changeCell(draft, root, {
       run: root.run + 1,

@@ -20,9 +20,12 @@ export type MessageRoles = readonly MessageRole[]
 const maxRoles = 5000
 
 export function roleIn(roles: MessageRoles, messageID: string): MessageRole | undefined {
+  // Nearly every event is about the newest message, and most of the rest about the one before.
+  const last = roles.length - 1
+  for (let at = last; at >= 0 && at > last - 2; at--) if (roles[at]?.messageID === messageID) return roles[at]
   const search = searches.get(roles)
   if (search?.index) return search.index.get(messageID)
-  for (let at = roles.length - 1; at >= 0; at--) if (roles[at]?.messageID === messageID) return roles[at]
+  for (let at = last - 2; at >= 0; at--) if (roles[at]?.messageID === messageID) return roles[at]
   if (roles.length > 64) searches.set(roles, searchAfter(roles, search))
   return undefined
 }

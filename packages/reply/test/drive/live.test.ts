@@ -10,6 +10,8 @@ import {
   reasoningOf,
   textOf,
 } from '../../src/index.ts'
+import { testSourceOn } from '../source/live-contract.ts'
+import { testQueries } from '../source/live-queries.ts'
 import { tellSession } from './live-truth.ts'
 import { testPlacesOn } from './matrix/place.ts'
 import { openStage, type Stage } from './server.ts'
@@ -227,6 +229,9 @@ describe('watching', () => {
 test('nothing went wrong on the way', () => {
   expect(stage.errors.map((error) => error.message)).toEqual([])
 })
+
+testSourceOn(() => stage, { version: '1.18.33' })
+testQueries(() => stage)
 
 describe('a client of another directory', () => {
   testPlacesOn(() => stage, { version: '1.18.33', spellings: ['link/'] })

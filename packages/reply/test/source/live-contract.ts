@@ -29,20 +29,30 @@ export function sourceAt(
 /** No server listens on the discard port. */
 export const nowhere = 'http://127.0.0.1:9'
 
+/** Runs the contract on a real server of its own. */
+export function testSource(version: string, skip: Partial<Record<SourceClauseName, string>> = {}): void {
+  describe(`OpenCode ${version}`, () => {
+    let stage: Stage
+    beforeAll(async () => {
+      stage = await openStage({ version })
+    })
+    afterAll(async () => await stage.close())
+    testSourceOn(() => stage, { version, skip })
+  })
+}
+
 /** Runs the contract on a real server. */
-export function testSource(
-  version: string,
-  skip: Partial<Record<SourceClauseName, string>> = {},
-  more: (stage: () => Stage) => void = () => {},
+export function testSourceOn(
+  stageNow: () => Stage,
+  { version, skip = {} }: { readonly version: string; readonly skip?: Partial<Record<SourceClauseName, string>> },
 ): void {
   describe(`the source of OpenCode ${version}`, () => {
     let stage: Stage
     let existing: ExistingSession
     beforeAll(async () => {
-      stage = await openStage({ version })
+      stage = stageNow()
       existing = await delegated(stage)
     })
-    afterAll(async () => await stage.close())
 
     const setup = (): SourceStage => {
       const source = sourceAt(stage.server.url, undefined, isSecond(version) ? secondPassword : undefined)
@@ -63,7 +73,6 @@ export function testSource(
       }
     }
     for (const { name, run } of sourceContract({ name: version, setup, skip })) test(name, run)
-    more(() => stage)
   })
 }
 

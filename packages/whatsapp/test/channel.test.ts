@@ -148,7 +148,7 @@ test("a press with another ask's token answers nothing", async () => {
     },
     running: () => [{ sink, stream: { abort: async () => asking } }],
   })
-  const action = { buttons: [{ type: 'reply', reply: { id: 'guessed.once', title: 'Allow once' } }] }
+  const action = { buttons: [{ type: 'reply', reply: { id: 'r~guessed.once', title: 'Allow once' } }] }
   const interactive = { type: 'button', body: { text: 'Forged' }, action }
   const { id } = await client.messages({ to: person, type: 'interactive', interactive }, new AbortController().signal)
   await clock.advance(6000)

@@ -10,7 +10,6 @@ import {
   reasoningOf,
   textOf,
 } from '../../src/index.ts'
-import { testSourceOn } from '../source/live-contract.ts'
 import { testQueries } from '../source/live-queries.ts'
 import { tellSession } from './live-truth.ts'
 import { testPlacesOn } from './matrix/place.ts'
@@ -230,7 +229,6 @@ test('nothing went wrong on the way', () => {
   expect(stage.errors.map((error) => error.message)).toEqual([])
 })
 
-testSourceOn(() => stage, { version: '1.18.33' })
 testQueries(() => stage)
 
 describe('a client of another directory', () => {

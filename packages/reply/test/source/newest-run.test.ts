@@ -1,3 +1,3 @@
 import { testNewestRuns } from './newest-run.ts'
 
-testNewestRuns(['1.1.65', '1.18.33'])
+testNewestRuns(['1.18.33'])

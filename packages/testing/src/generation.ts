@@ -1,8 +1,7 @@
 import type { Pieces } from './script.ts'
 
 /**
- * The newest build of OpenCode 2 that runs here. Stable builds have the same event machine under other names; see
- * WIRE-NOTES.md.
+ * The newest build of OpenCode 2 that runs here. Stable builds send the same events under other names.
  */
 export const secondVersion = '0.0.0-next-16350'
 

@@ -73,7 +73,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
   const filter = { commands: new Set(commands) }
-  const { receive, rest: handled } = createReceiver({ rest, onInbound, onError, clock, handleMs })
+  const { receive, rest: handled } = createReceiver({ rest, onInbound, onError, clock, handleMs, store: options.store })
   const webhook =
     publicKey === undefined && updates !== 'http'
       ? undefined

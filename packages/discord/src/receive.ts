@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
-import type { Inbound } from '@reply/sink'
-import { createInboundReceiver, pacerOf, sendAnswer } from '@reply/sink/channel'
+import type { Inbound, LedgerStore } from '@reply/sink'
+import { createInboundReceiver, type InboundReceiver, pacerOf, sendAnswer } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
@@ -16,14 +16,15 @@ export interface ReceiverOptions {
   readonly onError: (error: DiscordError) => void
   readonly clock: Clock
   readonly handleMs: number
+  readonly store: LedgerStore | undefined
 }
 
 export interface Receiver {
   /**
    * Passes an event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. Returns
-   * undefined for a repeat. `first` sends the first response to an interaction; without it, a call does.
+   * undefined for a repeat, or resolves with `repeat`. `first` sends the first response to an interaction; without it, a call does.
    */
-  receive(event: Event, first?: (body: Body) => Promise<void>): Promise<void> | undefined
+  receive(event: Event, first?: (body: Body) => Promise<void>): ReturnType<InboundReceiver['receive']>
   readonly rest: () => Promise<void>
 }
 
@@ -32,7 +33,7 @@ type First = (body: Body) => Promise<void>
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { rest, onInbound, clock } = options
   const receiver = createInboundReceiver({
-    ...{ ...options, client: rest, toPortError, Failure: DiscordError, pressMs: tokenMs },
+    ...{ ...options, client: rest, account: 'discord', toPortError, Failure: DiscordError, pressMs: tokenMs },
     onInbound: handle,
     limitsOf: () => discordLimits,
   })

@@ -58,7 +58,10 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
     return await new Promise((resolve) => {
       const first = async (body: Body): Promise<void> => resolve(answerOf(body))
       // A new interaction always gets its response from the host or the timer. Only a repeat gets an empty one here.
-      if (!receive(interaction, first)) resolve(answerOf(quietOf({ isOnMessage: true })))
+      const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
+      const handled = receive(interaction, first)
+      if (handled) void handled.then((result) => result === 'repeat' && quiet())
+      else quiet()
     })
   }
 }

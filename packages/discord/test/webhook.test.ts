@@ -1,7 +1,13 @@
 import type { FakeDiscord } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { type DiscordChannelOptions, discordChannel, type Inbound, type WebhookRequest } from '../src/index.ts'
+import {
+  type DiscordChannelOptions,
+  discordChannel,
+  type Inbound,
+  memoryStore,
+  type WebhookRequest,
+} from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 
 const stops: (() => void)[] = []
@@ -75,6 +81,24 @@ describe("Discord's own requests over HTTP are passed on", () => {
     expect((await asked.told(2)).texts).toEqual(['✅', 'Done.'])
     expect(received).toMatchObject([{ type: 'text', text: '/ask Why so?', isCommand: true }])
   })
+})
+
+test('an interaction that comes again after a restart gets an empty response, where a store is given', async () => {
+  const store = memoryStore()
+  const types: unknown[] = []
+  let count = 0
+  for (const id of ['100000000000000091', '100000000000000091', '100000000000000092']) {
+    const { channel, discord, received } = await open(
+      (inbound) => inbound.type === 'press' && inbound.answer('Taken.'),
+      {
+        store,
+      },
+    )
+    const { body } = await channel.webhook(signed(discord, pressed(id)))
+    types.push(JSON.parse(body?.text ?? '').type)
+    count += received.length
+  }
+  expect([types, count]).toEqual([[4, 6, 4], 2])
 })
 
 test("the host's answer in time is the response, even if handleMs is over", async () => {

@@ -27,8 +27,9 @@ export class SinkError extends Error {
  * - `malformed`: an unreadable event was skipped.
  * - `inbound`: the host's `onInbound` failed; the event is not passed on again.
  * - `answer`: sending an answer to a person failed, or it would have come too late.
+ * - `store`: the ids of inbounds could not be read or written; repeats may be handled again after a restart.
  */
-export type ChannelErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer'
+export type ChannelErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 'store'
 
 /** The base of each channel's errors. Its message and cause never contain a secret. */
 export class ChannelError<Type extends string = ChannelErrorType> extends Error {

@@ -5,6 +5,7 @@ import { ChannelError } from '../src/error.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
 import { jsonOf } from '../src/inbound/json.ts'
 import { createInboundReceiver } from '../src/inbound/receive.ts'
+import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
 import { backOffMs } from '../src/pause.ts'
 import { createToPortError } from '../src/port/network.ts'
 import { PortError } from '../src/port/port-error.ts'
@@ -15,7 +16,7 @@ import { rest as calm } from './scene.ts'
 const chat = { id: 'chat' }
 const press = { type: 'press', chat, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } } as const
 
-function receiver(onInbound: (inbound: Inbound) => unknown = () => {}) {
+function receiver(onInbound: (inbound: Inbound) => unknown = () => {}, store?: LedgerStore) {
   const clock = createHandClock()
   const errors: ChannelError[] = []
   const client = {}
@@ -24,7 +25,16 @@ function receiver(onInbound: (inbound: Inbound) => unknown = () => {}) {
     errors,
     pace: pacerOf(client, clock).chat(chat, fakeLimits),
     ...createInboundReceiver({
-      ...{ client, clock, onInbound, limitsOf: () => fakeLimits, handleMs: 5000, pressMs: 10_000 },
+      ...{
+        account: 'test',
+        store,
+        client,
+        clock,
+        onInbound,
+        limitsOf: () => fakeLimits,
+        handleMs: 5000,
+        pressMs: 10_000,
+      },
       ...{ toPortError: createToPortError('Chatty', () => undefined), Failure: ChannelError },
       onError: (error) => errors.push(error),
     }),
@@ -40,6 +50,29 @@ test('a repeat is dropped before anything is made of it', async () => {
   expect(receive('1', make)).toBeInstanceOf(Promise)
   expect(receive('1', make)).toBeUndefined()
   expect(made).toBe(1)
+})
+
+test('a repeat after a restart is dropped by the store, and inbounds keep their order', async () => {
+  const store = memoryStore()
+  const received: string[] = []
+  const onInbound = (inbound: Inbound): unknown => inbound.type === 'press' && received.push(inbound.token)
+  const make = (token: string) => (): Inbound => ({ ...press, token, answer: async () => {} })
+  const first = receiver(onInbound, store)
+  expect(await Promise.all(['1', '2', '3'].map((id) => first.receive(id, make(id))))).toEqual(Array(3).fill('handled'))
+  const second = receiver(onInbound, store)
+  const results = ['3', '4', '2', '5'].map((id) => second.receive(id, make(`${id} again`)))
+  expect(await Promise.all(results)).toEqual(['repeat', 'handled', 'repeat', 'handled'])
+  expect(received).toEqual(['1', '2', '3', '4 again', '5 again'])
+  expect([first.errors, second.errors]).toEqual([[], []])
+})
+
+test('a store that fails is reported, and the inbound is handled', async () => {
+  const fail = async (): Promise<never> => {
+    throw new Error('disk full')
+  }
+  const { receive, errors } = receiver(() => {}, { read: fail, write: fail })
+  expect(await receive('1', () => ({ ...press, answer: async () => {} }))).toBe('handled')
+  expect(errors).toMatchObject([{ type: 'store' }, { type: 'store', cause: { message: 'disk full' } }])
 })
 
 test('a host that fails is reported, and the press gets an answer without text', async () => {

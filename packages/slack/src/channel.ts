@@ -67,7 +67,9 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { handleMs = 5000, timeoutMs, maxBytes = 1_048_576 } = options
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }
-  const { receive, rest } = createReceiver({ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads })
+  const { receive, rest } = createReceiver({
+    ...{ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads, store: options.store },
+  })
   const listening =
     events === 'socket' ? createListening({ socket: requireSocket(socket), take: receive, onError, clock }) : undefined
   requireToken(api)

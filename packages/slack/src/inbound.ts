@@ -36,6 +36,11 @@ export function readBody(body: unknown): Read | undefined {
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
+/** The id of the app that a body is for; empty if it has none. */
+export function appOf(body: unknown): string {
+  return z.object({ api_app_id: z.string() }).safeParse(body).data?.api_app_id ?? ''
+}
+
 /** A request's content: the challenge of a URL verification, a check of the certificate, or what a person did. */
 export type RequestBody =
   | { readonly type: 'challenge'; readonly challenge: string }

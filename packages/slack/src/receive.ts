@@ -1,12 +1,12 @@
 import type { Clock } from '@reply/core'
-import type { Chat, Inbound, Words } from '@reply/sink'
+import type { Chat, Inbound, LedgerStore, Words } from '@reply/sink'
 import { createInboundReceiver, pacerOf, sendAnswer } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { SlackError } from './error.ts'
 import { toPortError as toPortErrors } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { modalOf, valuesOf } from './form.ts'
-import { type Received, readBody } from './inbound.ts'
+import { appOf, type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
 import { isTs } from './place.ts'
 import { escapedTo } from './render.ts'
@@ -21,6 +21,7 @@ export interface ReceiverOptions {
   readonly timeoutMs: number | undefined
   readonly words: Words
   readonly threads: Threads
+  readonly store: LedgerStore | undefined
 }
 
 export interface Receiver {
@@ -46,7 +47,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
   const { receive, answering, failing, rest } = createInboundReceiver({
-    ...{ ...options, client: api, toPortError, Failure: SlackError, pressMs },
+    ...{ ...options, client: api, account: 'slack', toPortError, Failure: SlackError, pressMs },
     limitsOf: () => slackLimits,
   })
   return { receive: take, rest }
@@ -55,7 +56,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const read = readBody(body)
     if (!read) return onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
     const { id, received } = read
-    if (received && isForUs(received)) await receive(id, () => inboundOf(received))
+    // Two apps may get the same message.
+    if (received && isForUs(received)) await receive(`${appOf(body)}/${id}`, () => inboundOf(received))
   }
 
   /** In a channel only a mention counts, and then every message in that thread. */

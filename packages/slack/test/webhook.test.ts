@@ -1,7 +1,7 @@
-import { slackHeaders } from '@reply/testing'
+import { createHandClock, slackHeaders } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, slackChannel, type WebhookRequest } from '../src/index.ts'
+import { type Inbound, memoryStore, slackChannel, type WebhookRequest } from '../src/index.ts'
 import { ending, signingSecret, start, until } from './app.ts'
 
 const stops: (() => void)[] = []
@@ -91,6 +91,23 @@ test('a redelivery is accepted and does nothing', async () => {
   await until(() => received.length === 2)
   await channel.stop()
   expect(received).toMatchObject([{ text: 'one' }, { text: 'two' }])
+})
+
+// https://docs.slack.dev/apis/events-api#retries: Slack repeats an event that was not acknowledged for up to a day.
+test('a redelivery after a restart is dropped where a store is given', async () => {
+  const store = memoryStore()
+  const { api, signed } = await open()
+  const received: Inbound[] = []
+  for (const id of ['1.1', '1.1', '2.1']) {
+    const onInbound = (inbound: Inbound): unknown => received.push(inbound)
+    const channel = slackChannel({
+      ...{ api, events: 'http', signingSecret, store, onInbound },
+      clock: createHandClock(),
+    })
+    expect(await channel.webhook(signed(said(id, id)))).toEqual({ status: 200 })
+    await channel.stop()
+  }
+  expect(received).toMatchObject([{ text: '1.1' }, { text: '2.1' }])
 })
 
 test('a redelivery is passed on if the first delivery never arrived', async () => {

@@ -63,7 +63,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { handleMs = 5000, maxBytes = 1_048_576 } = options
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs }
+  const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs, store: options.store }
   const { receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, receive })
   const webhook =

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { Inbound } from '@reply/sink'
+import type { Inbound, LedgerStore } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { TelegramError } from './error.ts'
@@ -14,6 +14,7 @@ export interface ReceiverOptions {
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
   readonly handleMs: number
+  readonly store: LedgerStore | undefined
 }
 
 export interface Receiver {
@@ -28,12 +29,16 @@ const pressMs = 10_000
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { api } = options
   const { receive, answering, rest } = createInboundReceiver({
-    ...{ ...options, client: api, toPortError, Failure: TelegramError, pressMs },
+    ...{ ...options, client: api, account: `telegram/${botOf(api)}`, toPortError, Failure: TelegramError, pressMs },
     limitsOf: ({ id }) => telegramLimits(kindOf(toChatId(id)), false),
   })
   const isOwnName = createUsername(options)
   let lookup: Promise<boolean> | undefined
-  return { receive: async ({ id, received }) => await receive(String(id), () => received && passedOn(received)), rest }
+  return { receive: take, rest }
+
+  async function take({ id, received }: Update): Promise<void> {
+    await receive(String(id), () => received && passedOn(received))
+  }
 
   /** Leaves out a command for another bot. While its name is looked up, later updates wait, to keep their order. */
   function passedOn(received: Received): Inbound | Promise<Inbound | undefined> {
@@ -66,6 +71,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       await api.answerCallbackQuery(queryID, { text: shortened(text, noticeLength) }, signal)
     return { ...press, answer: answering(press, { say, confirm, isMessage: false }) }
   }
+}
+
+/** The bot's id, which its token begins with. Each bot counts its updates by itself. */
+function botOf(api: object): string {
+  return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
 }
 
 /** Never cuts a surrogate pair: Telegram refuses a text with half of one. */

@@ -1,6 +1,7 @@
+import { Api } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, type TelegramChannel, telegramChannel } from '../src/index.ts'
+import { type Inbound, memoryStore, type TelegramChannel, telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
 const secretToken = 'a-secret_1'
@@ -69,4 +70,20 @@ describe('a command', () => {
     expect(textsIn(received)).toEqual(['/one@other_bot', '/three'])
     expect(errors).toMatchObject([{ type: 'updates' }])
   })
+})
+
+// https://core.telegram.org/bots/api#getting-updates: updates are kept "not longer than 24 hours" until they are confirmed.
+test('an update that Telegram repeats after a restart is dropped, but not that of another bot with the same store', async () => {
+  const store = memoryStore()
+  const received: Inbound[] = []
+  const { api, telegram } = await start()
+  const other = new Api('43:other', { apiRoot: telegram.url })
+  const handle = async (by: Api, id: number): Promise<void> => {
+    const channel = telegramChannel({ api: by, updates: 'own', store, onInbound: (inbound) => received.push(inbound) })
+    const message = { message_id: id, date: 1, text: `${id}`, chat: { id: 7 }, from: { id: 7, first_name: 'Ada' } }
+    await channel.handleUpdate({ update_id: id, message })
+  }
+  for (const id of [1, 1, 2]) await handle(api, id)
+  await handle(other, 1)
+  expect(textsIn(received)).toEqual(['1', '2', '1'])
 })

@@ -2,7 +2,14 @@ import type { Bubble, PortError } from '@reply/sink/channel'
 import { createFakeBaileys, createHandClock, type SocketFault } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
-import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
+import {
+  type BaileysSocket,
+  baileysChannel,
+  createBaileysPort,
+  type Inbound,
+  memoryStore,
+  renderWhatsApp,
+} from '../src/index.ts'
 
 const jid = '4917000000002@s.whatsapp.net'
 const group = '120363000000000000@g.us'
@@ -215,6 +222,24 @@ describe('the channel', () => {
     baileys.say(jid, 'And now')
     await rest()
     expect(said()).toEqual(['While disconnected', 'In the group', 'And now'])
+  })
+
+  test('receives nothing again after a restart where a store is given', async () => {
+    const baileys = createFakeBaileys({ clock: createHandClock() })
+    const [store, received] = [memoryStore(), [] as Inbound[]]
+    const first = baileys.connect()
+    const told: { messages: readonly unknown[]; type: 'notify' | 'append' }[] = []
+    first.ev.on('messages.upsert', (upsert) => told.push(upsert))
+    baileys.say(group, 'Once', { from: '222@lid' })
+    for (const _ of ['first', 'after a restart']) {
+      const channel = baileysChannel({ store, onInbound: (inbound) => received.push(inbound) })
+      const socket = baileys.connect()
+      const listeners: ((upsert: (typeof told)[number]) => void)[] = []
+      channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })
+      for (const upsert of told) listeners[0]?.(upsert)
+      await channel.stop()
+    }
+    expect(received).toMatchObject([{ text: 'Once' }])
   })
 
   // `processMessage` of Baileys emits every REVOKE with the id that it names, without a check of the author.

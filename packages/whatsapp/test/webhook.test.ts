@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
 import {
   type Inbound,
+  memoryStore,
   type WebhookRequest,
   type WhatsAppChannelOptions,
   type WhatsAppError,
@@ -120,6 +121,17 @@ test('a replay is accepted and does nothing', async () => {
     status: 200,
   })
   expect(textsIn(opened.received)).toEqual(['one', 'two'])
+})
+
+// https://developers.facebook.com/docs/graph-api/webhooks/getting-started: Meta repeats what was not acknowledged.
+test('a replay after a restart does nothing where a store is given', async () => {
+  const store = memoryStore()
+  const received: Inbound[] = []
+  for (const id of ['one', 'one', 'two']) {
+    const opened = await open({ store, onInbound: (inbound) => received.push(inbound) })
+    expect(await opened.channel.webhook(signed(opened, bodyOf(value([text(id)]))))).toEqual({ status: 200 })
+  }
+  expect(textsIn(received)).toEqual(['one', 'two'])
 })
 
 test('one body may have several messages, changes and entries; those of other numbers are ignored', async () => {

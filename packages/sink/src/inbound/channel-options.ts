@@ -1,13 +1,19 @@
+import type { LedgerStore } from '../ledger/ledger.ts'
 import type { ChannelSinkOptions } from '../sink.ts'
 import type { Inbound } from './inbound.ts'
 
 /** What the options of all channels have in common: both directions, and the defaults of the channel's sinks. */
-export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'answerers'> {
+export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'answerers' | 'store'> {
   /**
    * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
    * action: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
+  /**
+   * Stores what the chats show, and for two days the ids of the last 1,000 inbounds, so that after a restart nothing is
+   * posted or handled twice. Channels of two bots need a store each. Default: in memory.
+   */
+  readonly store?: LedgerStore | undefined
   /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
   /** How long the next action, and `stop`, wait for `onInbound`, in ms. Default 5,000. */

@@ -1,11 +1,12 @@
 import type { Clock } from '@reply/core'
 import { pacerOf } from '../deliver/pace.ts'
+import type { LedgerStore } from '../ledger/ledger.ts'
 import type { Limits } from '../port/limits.ts'
 import type { ToPortError } from '../port/network.ts'
 import type { Chat } from '../port/port.ts'
-import { createRecent } from '../recent.ts'
 import type { Answering, Inbound } from './inbound.ts'
 import { createOpenTasks } from './open-tasks.ts'
+import { createSeen } from './seen.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** The platform, who handles what people do there, and how long that may take. */
@@ -18,11 +19,11 @@ export interface InboundReceiverOptions<Failure extends Error> {
   readonly toPortError: ToPortError
   /** The host's handler. A promise that it returns is awaited. */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** Gets what the handler threw (`inbound`), and why an answer was not sent (`answer`). */
+  /** Gets what the handler threw (`inbound`), why an answer was not sent (`answer`), and failures of the `store`. */
   readonly onError: (error: Failure) => void
   /** The class of the channel's errors. */
   readonly Failure: new (
-    type: 'inbound' | 'answer',
+    type: 'inbound' | 'answer' | 'store',
     message: string,
     options?: ErrorOptions,
   ) => Failure
@@ -34,6 +35,10 @@ export interface InboundReceiverOptions<Failure extends Error> {
   readonly pressMs: number
   /** The deadline of a call that answers, in ms. Default `callTimeoutMs`. */
   readonly timeoutMs?: number | undefined
+  /** Keeps the ids of inbounds, so that a repeat is dropped after a restart, too. Default: in memory. */
+  readonly store?: LedgerStore | undefined
+  /** Names the platform and the account in the store's key, as in `telegram/42`. */
+  readonly account: string
 }
 
 /** How a channel sends an answer. */
@@ -53,9 +58,13 @@ export interface AnswerRoute {
 export interface InboundReceiver {
   /**
    * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing.
-   * Resolves when the handler is done or has taken `handleMs`. Never rejects. Returns undefined for a repeat.
+   * Resolves when the handler is done or has taken `handleMs`. Never rejects. Returns undefined for a repeat, or resolves
+   * with `repeat` for one of which only the store knows.
    */
-  receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<void> | undefined
+  receive(
+    id: string,
+    make: () => Inbound | undefined | Promise<Inbound | undefined>,
+  ): Promise<'handled' | 'repeat'> | undefined
   /** The `answer` of an inbound that has just arrived. */
   answering(about: InboundPlace, route: AnswerRoute): Answering
   /** Reports that an answer was not sent. */
@@ -72,9 +81,6 @@ export interface InboundPlace {
   readonly chat: Chat
 }
 
-/** How many ids are remembered, to drop what a platform delivers twice. */
-const remembered = 1000
-
 /** How long an answer that is a message may wait for its turn, in ms: a later one would only confuse. */
 const answerMs = 60_000
 
@@ -83,14 +89,24 @@ export function createInboundReceiver<Failure extends Error>(
   options: InboundReceiverOptions<Failure>,
 ): InboundReceiver {
   const { client, limitsOf, toPortError, onInbound, onError, Failure, clock, handleMs, pressMs, timeoutMs } = options
-  const seen = createRecent<true>(remembered)
+  const { store, account } = options
+  const report = (message: string, cause: unknown): void => onError(new Failure('store', message, { cause }))
+  const seen = createSeen({ store, key: `inbound/${account}`, clock, onError: report })
   const open = createOpenTasks()
   return { receive, answering, failing, rest: open.rest }
 
-  function receive(...[id, make]: Parameters<InboundReceiver['receive']>): Promise<void> | undefined {
+  function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
-    seen.set(id, true)
-    return open.add(atMost(deliver(make)))
+    const added = seen.add(id)
+    const handled = added ? added.then(async (isNew) => isNew && (await once(make))) : once(make)
+    const result = handled.then((isNew) => (isNew ? 'handled' : 'repeat'))
+    void open.add(result.then(() => {}))
+    return result
+  }
+
+  async function once(make: Parameters<InboundReceiver['receive']>[1]): Promise<true> {
+    await atMost(deliver(make))
+    return true
   }
 
   async function deliver(make: Parameters<InboundReceiver['receive']>[1]): Promise<void> {

@@ -42,7 +42,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
   const receiver = createBaileysReceiver({
-    ...{ source, onInbound, onError, clock, handleMs, maxAgeMs, normalizeMessageContent },
+    ...{ source, onInbound, onError, clock, handleMs, maxAgeMs, normalizeMessageContent, store: options.store },
   })
   const upsert = (payload: BaileysEvents['messages.upsert']): void => receiver.upsert(payload, ownIds())
   return { setSocket, sinkFor, stop }

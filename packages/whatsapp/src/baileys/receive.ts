@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { Inbound } from '@reply/sink'
+import type { Inbound, LedgerStore } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
@@ -17,6 +17,7 @@ export interface BaileysReceiverOptions {
   readonly clock: Clock
   readonly handleMs: number
   readonly maxAgeMs: number
+  readonly store: LedgerStore | undefined
   readonly normalizeMessageContent: Unwrap | undefined
 }
 
@@ -37,7 +38,14 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
   const { source, onError, clock, maxAgeMs } = options
   const unwrapping = createUnwrap(options)
   const { receive, answering } = createInboundReceiver({
-    ...{ ...options, client: source, toPortError: toBaileysPortError, Failure: WhatsAppError, pressMs },
+    ...{
+      ...options,
+      client: source,
+      account: 'baileys',
+      toPortError: toBaileysPortError,
+      Failure: WhatsAppError,
+      pressMs,
+    },
     limitsOf: () => baileysLimits,
   })
   const connection = connectionOf(source)
@@ -59,7 +67,8 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
       const what = `Skipped a message in chat ${received.jid}, written while the socket was away`
       return onError(new WhatsAppError('stale', `${what}: it is older than ${maxAgeMs} ms.`))
     }
-    await receive(id, async () => received && (await inboundOf(received)))
+    // Two accounts may get the same message of a group.
+    await receive(`${own[0] ?? ''}/${id}`, async () => received && (await inboundOf(received)))
   }
 
   function update(updates: BaileysEvents['messages.update']): void {

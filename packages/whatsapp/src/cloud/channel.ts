@@ -61,7 +61,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
   const { phoneNumberId } = client
-  const receive = createCloudReceiver({ client, onInbound, onError, clock, handleMs, maxAgeMs })
+  const receive = createCloudReceiver({ client, onInbound, onError, clock, handleMs, maxAgeMs, store: options.store })
   const requests = createOpenTasks()
   let isStopped = false
   const secrets = { appSecret, verifyToken, phoneNumberId }

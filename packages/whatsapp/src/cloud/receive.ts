@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { Answering, Inbound } from '@reply/sink'
+import type { Answering, Inbound, LedgerStore } from '@reply/sink'
 import { createInboundReceiver, type InboundPlace } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten, clipped } from '../render.ts'
@@ -16,6 +16,7 @@ export interface CloudReceiverOptions {
   readonly clock: Clock
   readonly handleMs: number
   readonly maxAgeMs: number
+  readonly store: LedgerStore | undefined
 }
 
 /**
@@ -30,7 +31,13 @@ const pressMs = 86_400_000
 export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud {
   const { client, onError, clock, maxAgeMs } = options
   const { receive, answering } = createInboundReceiver({
-    ...{ ...options, toPortError: toCloudPortError, Failure: WhatsAppError, pressMs },
+    ...{
+      ...options,
+      account: `whatsapp/${client.phoneNumberId}`,
+      toPortError: toCloudPortError,
+      Failure: WhatsAppError,
+      pressMs,
+    },
     limitsOf: () => cloudLimits,
   })
   return async (events) => {
@@ -42,7 +49,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
       case 'message': {
         const ageMs = clock.now() - event.at
         if (!event.received || ageMs <= maxAgeMs)
-          return await receive(event.id, () => event.received && inboundOf(event.received))
+          return void (await receive(event.id, () => event.received && inboundOf(event.received)))
         return onError(
           new WhatsAppError(
             'stale',

@@ -8,6 +8,7 @@ export { type RenderingChannel, renderings } from './dialects/table.ts'
 export type {
   DiscordChannel,
   DiscordComponent,
+  DiscordEmbed,
   DiscordOption,
   DiscordUser,
 } from './discord/channel.ts'
@@ -89,7 +90,7 @@ export { type FakeTelegram, startTelegram, type TelegramOptions } from './telegr
 export type { TelegramFeatures } from './telegram/state.ts'
 export { until } from './until.ts'
 export { recordedVersions, type Unsupported, unsupported, unsupportedReason } from './versions.ts'
-export type { WhatsAppButton } from './whatsapp/cloud/content.ts'
+export type { CloudKind, WhatsAppButton } from './whatsapp/cloud/content.ts'
 export type { CloudFault } from './whatsapp/cloud/fault.ts'
 export type { WhatsAppWebhookCall } from './whatsapp/cloud/hook.ts'
 export type { WhatsAppPerson, WhatsAppSay } from './whatsapp/cloud/person.ts'

@@ -59,7 +59,7 @@ export interface InboundReceiver {
   /**
    * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing.
    * Resolves when the handler is done or has taken `handleMs`. Never rejects. Returns undefined for a repeat, or resolves
-   * with `repeat` for one of which only the store knows.
+   * with `repeat` if only the store knew its id.
    */
   receive(
     id: string,

@@ -32,8 +32,12 @@ export interface DiscordUser {
   readonly isWebhook?: boolean
 }
 
-/** A button, or a select, of a message. */
+/**
+ * A button, or a select, of a message. A link opens an address, and the bot hears nothing of it; its `customId` is
+ * empty.
+ */
 export type DiscordComponent =
+  | { readonly type: 'link'; readonly label: string; readonly customId: ''; readonly url: string }
   | { readonly type: 'button'; readonly label: string; readonly customId: string; readonly style: number }
   | {
       readonly type: 'select'
@@ -53,6 +57,18 @@ export interface DiscordOption {
   readonly description?: string
 }
 
+/** A box below a message's text, with the texts that people see in it. */
+export interface DiscordEmbed {
+  /** The headline; empty if it has none. */
+  readonly title: string
+  /** The text below it; empty if it has none. */
+  readonly description: string
+  /** Its fields, in order. */
+  readonly fields: readonly { readonly name: string; readonly value: string }[]
+  /** As the bot sent it. */
+  readonly source: Readonly<Record<string, unknown>>
+}
+
 export interface StoredFile {
   readonly name: string
   readonly bytes: Uint8Array
@@ -70,6 +86,8 @@ export interface Post {
   readonly rows: readonly (readonly DiscordComponent[])[]
   /** The components as sent: a client gets them back unchanged. */
   readonly components: readonly unknown[]
+  /** As sent. Absent if there are none. */
+  readonly embeds?: readonly DiscordEmbed[]
   readonly files: readonly StoredFile[]
   readonly replyTo?: string
   /** The message that this one forwards, as a snapshot. */

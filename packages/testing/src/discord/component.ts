@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function rowsOf(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {
   if (components.length > limits.rows) throw tooMany('components', limits.rows)
   const rows = components.map((row, index) => rowOf(fieldsOf(row), `components.${index}`))
-  const ids = rows.flat().map(({ customId }) => customId)
+  const ids = rows.flat().flatMap((each) => (each.type === 'link' ? [] : [each.customId]))
   const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index)
   if (twice >= 0)
     throw invalidForm('components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
@@ -33,8 +33,20 @@ function rowOf(row: Fields, path: string): readonly DiscordComponent[] {
   return inside
 }
 
+/** The style of a button that opens an address. */
+const linkStyle = 5
+
 function buttonOf(fields: Fields, path: string): DiscordComponent {
   const label = textOf(fields, 'label', { path, most: limits.label })
+  if (fields.style === linkStyle) {
+    if (fields.custom_id !== undefined)
+      throw invalidForm(
+        `${path}.custom_id`,
+        'BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE',
+        'A link has no custom id',
+      )
+    return { type: 'link', label, customId: '', url: textOf(fields, 'url', { path, most: limits.url }) }
+  }
   return { type: 'button', label, customId: customIdOf(fields, path), style: Number(fields.style) }
 }
 

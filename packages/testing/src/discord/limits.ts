@@ -42,6 +42,18 @@ export const limits = {
   global: { count: 50, perMs: 1000 },
   /** How long a nonce is remembered: "the past few minutes" [docs], [chosen]. */
   nonceMs: 5 * 60_000,
+  /** Embeds of a message, the characters of all their texts, and of each. [docs] */
+  embeds: 10,
+  embedTexts: 6000,
+  embedTitle: 256,
+  embedDescription: 4096,
+  embedFields: 25,
+  fieldName: 256,
+  fieldValue: 1024,
+  footer: 2048,
+  author: 256,
+  /** Characters of a link's address. [docs] */
+  url: 512,
   /** How old a message may be for unlimited edits. [docs] */
   editMs: 60 * 60_000,
   /** How long "typing" shows. [docs] */

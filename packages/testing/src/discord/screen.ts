@@ -1,4 +1,4 @@
-import type { Channel, DiscordComponent } from './channel.ts'
+import type { Channel, DiscordComponent, DiscordEmbed } from './channel.ts'
 import { readDiscord } from './markdown.ts'
 
 /** A message as a person sees it. */
@@ -13,6 +13,8 @@ export interface DiscordMessage {
   readonly source: string
   /** Rows of buttons and selects. */
   readonly rows: readonly (readonly DiscordComponent[])[]
+  /** The boxes below the text. Empty if there are none. */
+  readonly embeds: readonly DiscordEmbed[]
   /** The attached files. Empty if there are none. */
   readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[]
   /** The id of the message that it replies to. */
@@ -35,6 +37,7 @@ export function screenOf(channel: Channel): readonly DiscordMessage[] {
     text: readDiscord(post.content),
     source: post.content,
     rows: post.rows,
+    embeds: post.embeds ?? [],
     files: post.files,
     replyTo: post.replyTo,
     isSilent: (post.flags & silentFlag) !== 0,

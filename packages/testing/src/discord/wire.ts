@@ -67,7 +67,7 @@ export function messageOf(post: Post, channel: Channel, me: Me): Readonly<Record
     attachments: post.files.map(({ name, bytes }, index) => ({
       ...{ id: String(index), filename: name, size: bytes.length, url: 'https://cdn.invalid/', proxy_url: '' },
     })),
-    embeds: [],
+    embeds: (post.embeds ?? []).map(({ source }) => ({ type: 'rich', ...source })),
     pinned: false,
     type: post.replyTo === undefined ? 0 : 19,
     flags: post.flags,

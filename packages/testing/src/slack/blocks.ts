@@ -55,9 +55,22 @@ function wordsOf(block: Readonly<Record<string, unknown>>): string | undefined {
     case 'rich_text':
       return textOfElements(block.elements)
     case 'section': {
-      const { text } = fieldsOf(block.text)
-      if (filled(text).length > limits.section) throw invalid(`must be less than ${limits.section + 1} characters`)
-      return filled(text)
+      const { text, fields } = block
+      if (text === undefined && fields === undefined) throw invalid('missing required field: text or fields')
+      const all = [...(text === undefined ? [] : [within(mrkdwn(text), limits.section)]), ...fieldsIn(fields)]
+      return all.join('\n')
+    }
+    case 'header':
+      return plainText(block.text, limits.header)
+    case 'context':
+      return contextIn(block.elements)
+    case 'image': {
+      const { image_url, slack_file, alt_text, title } = block
+      if ((image_url === undefined) === (slack_file === undefined))
+        throw invalid('must have an image_url or slack_file')
+      if (image_url !== undefined) within(filled(image_url), limits.url)
+      const name = title === undefined ? '' : plainText(title, limits.imageText)
+      return name || within(filled(alt_text), limits.imageText)
     }
     case 'actions':
     case 'divider':
@@ -65,6 +78,32 @@ function wordsOf(block: Readonly<Record<string, unknown>>): string | undefined {
     default:
       throw invalid(`unsupported type: ${String(block.type)}`)
   }
+}
+
+/** https://docs.slack.dev/reference/block-kit/blocks/section-block: up to ten texts beside the main one. */
+function fieldsIn(fields: unknown): readonly string[] {
+  if (fields === undefined) return []
+  if (!Array.isArray(fields) || fields.length === 0 || fields.length > limits.fields)
+    throw invalid(`there are 1 to ${limits.fields} fields`)
+  return fields.map((field) => within(mrkdwn(field), limits.field))
+}
+
+/** https://docs.slack.dev/reference/block-kit/blocks/context-block: texts, and and images without a shown text. */
+function contextIn(elements: unknown): string {
+  if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.context)
+    throw invalid(`a context block has 1 to ${limits.context} elements`)
+  const texts = elements.map(fieldsOf).map((element) => {
+    if (element.type !== 'image') return mrkdwn(element)
+    filled(element.alt_text)
+    return ''
+  })
+  return texts.filter((text) => text !== '').join(' ')
+}
+
+function mrkdwn(value: unknown): string {
+  const { type, text } = fieldsOf(value)
+  if (type !== 'mrkdwn' && type !== 'plain_text') throw invalid(`unsupported type: ${String(type)}`)
+  return filled(text)
 }
 
 function textOfElements(elements: unknown): string {

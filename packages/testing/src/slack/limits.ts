@@ -28,6 +28,16 @@ export const limits = {
   optionValue: 150,
   /** Characters of a section. [docs] */
   section: 3000,
+  /** Fields of a section, and the characters of each. [docs] */
+  fields: 10,
+  field: 2000,
+  /** Characters of a header. [docs] */
+  header: 150,
+  /** Elements of a context block. [docs] */
+  context: 10,
+  /** Characters of an image's address, and of its title and alternative text. [docs] */
+  url: 3000,
+  imageText: 2000,
   /** Characters of a modal's title, and of its buttons. [docs] */
   title: 24,
   /** Characters of a field's label. [docs] */

@@ -35,6 +35,8 @@ export interface TelegramButton {
   readonly data?: string
   /** Where a link leads. Absent for a button with data. */
   readonly url?: string
+  /** What else it does in the person's app, by the Bot API's name, such as `copy_text`. The bot hears nothing of it. */
+  readonly action?: string
 }
 
 /** Rows of buttons, from the top. */
@@ -68,6 +70,7 @@ export interface Post {
   readonly content: Content
   readonly rows: TelegramRows
   readonly document?: StoredFile
+  readonly photo?: StoredFile
   readonly replyTo?: number
   readonly threadId?: number
   readonly isSilent: boolean

@@ -77,11 +77,24 @@ export function rowsIn(payload: Payload): TelegramRows {
   return rows.map((row: unknown) => (Array.isArray(row) ? row.map(buttonOf) : [])).filter((row) => row.length > 0)
 }
 
+/** Buttons that do something in the person's app, and cause no press. https://core.telegram.org/bots/api#inlinekeyboardbutton */
+const otherActions = ['web_app', 'login_url', 'switch_inline_query', 'switch_inline_query_current_chat', 'copy_text']
+
+/** Telegram takes an address without its scheme, too. */
+function linkOf(url: string): string {
+  if (/^(?:https?:\/\/|tg:\/\/)\S+$/i.test(url)) return url
+  if (/^[\w-]+(?:\.[\w-]+)+(?:[/?#]\S*)?$/.test(url)) return `http://${url}`
+  throw badRequest(`inline keyboard button URL '${url}' is invalid: Wrong HTTP URL`)
+}
+
 function buttonOf(value: unknown): TelegramButton {
-  const { text, callback_data: data, url } = fieldsOf(value)
+  const fields = fieldsOf(value)
+  const { text, callback_data: data, url } = fields
   if (typeof text !== 'string' || text === '')
     throw badRequest('can\'t parse inline keyboard button: Field "text" must be of type String')
-  if (typeof url === 'string') return { text, url }
+  if (typeof url === 'string') return { text, url: linkOf(url) }
+  const other = otherActions.find((name) => fields[name] !== undefined)
+  if (other !== undefined) return { text, action: other }
   if (typeof data !== 'string') throw badRequest('Text buttons are unallowed in the inline keyboard')
   const bytes = Buffer.byteLength(data, 'utf8')
   if (bytes === 0 || bytes > limits.callbackData) throw badRequest('BUTTON_DATA_INVALID')

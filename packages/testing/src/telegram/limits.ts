@@ -25,6 +25,7 @@ export const limits = {
   callbackText: 200,
   /** Bytes. [docs] */
   document: 50 * 1024 * 1024,
+  photo: 10 * 1024 * 1024,
   /** Reactions of a bot on one message. [docs] */
   reactions: 1,
   /**

@@ -19,6 +19,8 @@ export interface TelegramMessage {
   readonly buttons: TelegramRows
   /** The attached file. Absent if there is none. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
+  /** The picture; one that Telegram would fetch has no bytes. Absent if there is none. */
+  readonly photo: { readonly name: string; readonly bytes: Uint8Array } | undefined
   /** The `messageId` of the message that it replies to. */
   readonly replyTo: number | undefined
   /** The `message_thread_id` of its topic. Absent outside of topics. */
@@ -44,13 +46,14 @@ export function liveDrafts(chat: Chat, now: number): readonly Draft[] {
 }
 
 function shownPost(post: Post): TelegramMessage {
-  const { content, document } = post
+  const { content, document, photo } = post
   return {
     ...content,
     messageId: post.messageId,
     from: post.from === 'bot' ? 'bot' : 'user',
     buttons: post.rows,
     document: document === undefined ? undefined : { name: document.name, bytes: document.bytes },
+    photo: photo === undefined ? undefined : { name: photo.name, bytes: photo.bytes },
     replyTo: post.replyTo,
     threadId: post.threadId,
     isSilent: post.isSilent,
@@ -67,6 +70,7 @@ function shownDraft({ draftId, content, threadId }: Draft): TelegramMessage {
     from: 'bot',
     buttons: [],
     document: undefined,
+    photo: undefined,
     replyTo: undefined,
     threadId,
     isSilent: true,

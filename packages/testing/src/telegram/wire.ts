@@ -1,4 +1,4 @@
-import type { Chat, Post, TelegramPerson } from './chat.ts'
+import type { Chat, Post, StoredFile, TelegramPerson } from './chat.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -74,7 +74,7 @@ export function chatOf({ id, type, title, topics }: Chat): Fields {
 
 /** A message as the Bot API returns it. */
 export function messageOf(post: Post, chat: Chat, me: Me): Fields {
-  const { content, document, replyTo, threadId, editedAt } = post
+  const { content, replyTo, threadId, editedAt } = post
   const replied = replyTo === undefined ? undefined : chat.posts.get(replyTo)
   return {
     message_id: post.messageId,
@@ -87,7 +87,7 @@ export function messageOf(post: Post, chat: Chat, me: Me): Fields {
     ...(editedAt === undefined ? {} : { edit_date: seconds(editedAt) }),
     ...(threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true }),
     ...(replied === undefined ? {} : { reply_to_message: messageOf({ ...replied, replyTo: 0 }, chat, me) }),
-    ...(document === undefined ? bodyOf(post) : { document: fileOf(post), ...captionOf(post) }),
+    ...mediaOf(post),
     ...(post.rows.length === 0 ? {} : { reply_markup: { inline_keyboard: post.rows.map((row) => row.map(buttonOf)) } }),
     ...(content.mode === 'rich' ? { rich_message: { blocks: [{ type: 'paragraph', text: content.text }] } } : {}),
   }
@@ -102,13 +102,16 @@ function captionOf({ content: { text, entities } }: Post): Fields {
   return text === '' ? {} : { caption: text, ...(entities.length === 0 ? {} : { caption_entities: entities }) }
 }
 
-function fileOf({ document }: Post): Fields {
-  return {
-    file_id: document?.fileId,
-    file_unique_id: document?.fileId,
-    file_name: document?.name,
-    file_size: document?.bytes.length,
-  }
+function mediaOf(post: Post): Fields {
+  const { document, photo } = post
+  if (document) return { document: { ...fileOf(document), file_name: document.name }, ...captionOf(post) }
+  // Telegram returns a photo in several sizes. https://core.telegram.org/bots/api#photosize
+  if (photo) return { photo: [{ ...fileOf(photo), width: 90, height: 90 }], ...captionOf(post) }
+  return bodyOf(post)
+}
+
+function fileOf({ fileId, bytes }: StoredFile): Fields {
+  return { file_id: fileId, file_unique_id: fileId, file_size: bytes.length }
 }
 
 function buttonOf({

@@ -1,6 +1,7 @@
 import { fieldsOf } from '../../recorded/frames.ts'
 import type { Channel } from '../channel.ts'
 import { rowsOf } from '../component.ts'
+import { embedsOf } from '../embed.ts'
 import { limits } from '../limits.ts'
 import { rungBy } from '../mention.ts'
 import { listIn, numberIn, type Payload, textIn } from '../payload.ts'
@@ -16,8 +17,9 @@ export function post({ state, payload, channelId }: Call): unknown {
   const channel = channelIn(state, channelId)
   const content = contentIn(payload)
   const rows = rowsOf(listIn(payload.fields, 'components'))
+  const embeds = embedsOf(listIn(payload.fields, 'embeds'))
   const nonce = nonceIn(payload)
-  if (content === '' && payload.files.length === 0) throw refusals.empty()
+  if (content === '' && payload.files.length === 0 && embeds.length === 0) throw refusals.empty()
   for (const [index, { bytes }] of payload.files.entries()) {
     if (index >= limits.files) throw tooLong('attachments', limits.files)
     if (bytes.length > limits.file) throw invalidForm('files', 'FILE_TOO_LARGE', 'The file is too large.')
@@ -30,6 +32,7 @@ export function post({ state, payload, channelId }: Call): unknown {
     ...{ from: 'bot', content, rows, files: payload.files },
     components: listIn(payload.fields, 'components'),
     flags: (numberIn(payload, 'flags') ?? 0) & keptFlags,
+    ...(embeds.length > 0 && { embeds }),
     ...(nonce !== undefined && { nonce }),
     ...(replyTo !== undefined && { replyTo }),
   })
@@ -45,12 +48,13 @@ export function edit({ state, payload, channelId, messageId }: Call): unknown {
   if (post.from !== 'bot') throw refusals.anotherAuthor()
   if (channel.isArchived) throw refusals.archived()
   const content = payload.fields.content === undefined ? post.content : contentIn(payload)
-  if (content === '' && post.files.length === 0) throw refusals.empty()
+  const embeds = payload.fields.embeds === undefined ? post.embeds : embedsOf(listIn(payload.fields, 'embeds'))
+  if (content === '' && post.files.length === 0 && !embeds?.length) throw refusals.empty()
   const components = payload.fields.components === undefined ? post.components : listIn(payload.fields, 'components')
   const rows = rowsOf(components)
   if (state.clock.now() - post.at > limits.editMs) throw refusals.tooOld()
   const edited = {
-    ...{ ...post, content, components, rows },
+    ...{ ...post, content, components, rows, ...(embeds && { embeds }) },
     editedAt: state.clock.now(),
     editedTimes: post.editedTimes + 1,
   }

@@ -5,7 +5,7 @@ import { type TelegramState, targetOf } from '../state.ts'
 import { chatOf } from '../wire.ts'
 import { sendChatAction, sendMessageDraft, sendRichMessageDraft } from './draft.ts'
 import { deleteMessage, editMessageReplyMarkup, editMessageText, setMessageReaction } from './edit.ts'
-import { sendDocument, sendMessage, sendRichMessage } from './send.ts'
+import { sendDocument, sendMessage, sendPhoto, sendRichMessage } from './send.ts'
 import { deleteWebhook, getUpdates, getWebhookInfo, setWebhook } from './update.ts'
 
 /** Executes a method and returns its result. Throws a `Refusal`. */
@@ -18,6 +18,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['sendMessage', sendMessage],
   ['sendRichMessage', sendRichMessage],
   ['sendDocument', sendDocument],
+  ['sendPhoto', sendPhoto],
   ['sendMessageDraft', sendMessageDraft],
   ['sendRichMessageDraft', sendRichMessageDraft],
   ['sendChatAction', sendChatAction],

@@ -14,7 +14,7 @@ export function editMessageText(state: TelegramState, payload: Payload): unknown
   const isRich = state.features.richMessages && objectIn(payload, 'rich_message') !== undefined
   const content = isRich ? richContent(payload) : textContent(payload)
   return edit(state, payload, (post) => {
-    if (post.document) throw badRequest('there is no text in the message to edit')
+    if (post.document || post.photo) throw badRequest('there is no text in the message to edit')
     return { content, rows: rowsIn(payload) }
   })
 }

@@ -15,12 +15,23 @@ export function sendRichMessage(state: TelegramState, payload: Payload): unknown
 }
 
 export function sendDocument(state: TelegramState, payload: Payload): unknown {
-  const document = documentIn(state, payload)
-  return send(state, payload, captionContent(payload), document)
+  const document = fileIn(state, payload, { field: 'document', most: limits.document })
+  return send(state, payload, captionContent(payload), { document })
+}
+
+/** https://core.telegram.org/bots/api#sendphoto */
+export function sendPhoto(state: TelegramState, payload: Payload): unknown {
+  const photo = fileIn(state, payload, { field: 'photo', most: limits.photo })
+  return send(state, payload, captionContent(payload), { photo })
 }
 
 /** The Bot API itself refuses unreadable or unknown input; only calls passed on to Telegram use the budget. */
-function send(state: TelegramState, payload: Payload, content: Content, document?: StoredFile): unknown {
+function send(
+  state: TelegramState,
+  payload: Payload,
+  content: Content,
+  file: Pick<Post, 'document' | 'photo'> = {},
+): unknown {
   const rows = rowsIn(payload)
   const target = targetOf(state, payload)
   spend(state, target.chat)
@@ -31,7 +42,7 @@ function send(state: TelegramState, payload: Payload, content: Content, document
     content,
     rows,
     isSilent,
-    ...(document === undefined ? {} : { document }),
+    ...file,
     ...(replyTo === undefined ? {} : { replyTo }),
   })
   return messageOf(post, target.chat, state.me)
@@ -43,19 +54,25 @@ function inTopicOf(target: Target, replyTo: number | undefined): Target {
   return { ...target, threadId: target.chat.posts.get(replyTo)?.threadId }
 }
 
-function documentIn({ files }: TelegramState, payload: Payload): StoredFile {
-  const named = textIn(payload, 'document')
-  const upload = payload.files.get(named?.replace(/^attach:\/\//, '') ?? 'document')
+/** An upload, a known file's id, or an address, which Telegram itself would fetch. */
+function fileIn(
+  { files }: TelegramState,
+  payload: Payload,
+  { field, most }: { readonly field: 'document' | 'photo'; readonly most: number },
+): StoredFile {
+  const named = textIn(payload, field)
+  const upload = payload.files.get(named?.replace(/^attach:\/\//, '') ?? field)
   const known = named === undefined ? undefined : files.get(named)
   if (!upload) {
     if (known) return known
+    if (named && /^https?:\/\/\S+$/.test(named)) return { fileId: named, name: named, bytes: new Uint8Array() }
     throw badRequest(
-      named === undefined ? 'there is no document in the request' : 'wrong file identifier/HTTP URL specified',
+      named === undefined ? `there is no ${field} in the request` : 'wrong file identifier/HTTP URL specified',
     )
   }
   if (upload.bytes.length === 0) throw badRequest('file must be non-empty')
-  if (upload.bytes.length > limits.document) throw new Refusal(413, 'Request Entity Too Large')
-  const document = { ...upload, fileId: `file-${files.size + 1}` }
-  files.set(document.fileId, document)
-  return document
+  if (upload.bytes.length > most) throw new Refusal(413, 'Request Entity Too Large')
+  const file = { ...upload, fileId: `file-${files.size + 1}` }
+  files.set(file.fileId, file)
+  return file
 }

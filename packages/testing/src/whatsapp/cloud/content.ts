@@ -14,12 +14,15 @@ export interface WhatsAppButton {
   readonly data: string
 }
 
+/** What a message shows. `template`: its name and parameters stand for its text, which only Meta knows. */
+export type CloudKind = 'text' | 'buttons' | 'list' | 'document' | 'image' | 'template'
+
 /** The visible content of a message. */
 export interface CloudContent {
-  readonly kind: 'text' | 'buttons' | 'list' | 'document'
+  readonly kind: CloudKind
   readonly source: string
   readonly buttons: readonly WhatsAppButton[]
-  /** The media id of a document. */
+  /** The media id of a document or picture. Absent for a picture that Meta fetches from an address. */
   readonly mediaId?: string
   readonly fileName?: string
 }
@@ -33,6 +36,10 @@ export function contentOf(fields: Fields, listBody: number): CloudContent {
       return interactiveIn(fieldsOf(fields.interactive), listBody)
     case 'document':
       return documentIn(fieldsOf(fields.document))
+    case 'image':
+      return imageIn(fieldsOf(fields.image))
+    case 'template':
+      return templateIn(fieldsOf(fields.template))
     default:
       throw invalid(`type ${String(fields.type)} is not supported by the fake`)
   }
@@ -92,6 +99,28 @@ function documentIn(document: Fields): CloudContent {
   if (typeof document.id !== 'string') throw invalid('a document needs an id')
   const fileName = typeof document.filename === 'string' ? document.filename : 'Untitled'
   return { kind: 'document', source, buttons: [], mediaId: document.id, fileName }
+}
+
+/** https://developers.facebook.com/docs/whatsapp/cloud-api/messages/image-messages: an uploaded id, or an address. */
+function imageIn({ id, link, caption }: Fields): CloudContent {
+  if ((typeof id === 'string') === (typeof link === 'string')) throw invalid('an image needs an id or a link')
+  const source = caption === undefined ? '' : within(caption, 'caption', cloudLimits.caption)
+  return { kind: 'image', source, buttons: [], ...(typeof id === 'string' && { mediaId: id }) }
+}
+
+/** https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates: a name and a language. */
+function templateIn({ name, language, components }: Fields): CloudContent {
+  if (typeof fieldsOf(language).code !== 'string') throw invalid('template.language.code is required')
+  const all = listOf(components).map(fieldsOf)
+  const texts = all
+    .filter(({ type }) => type !== 'button')
+    .flatMap(({ parameters }) => listOf(parameters).map((one) => String(fieldsOf(one).text ?? fieldsOf(one).type)))
+  // The labels are part of the template; the call names only the payloads of its quick replies.
+  const buttons = all
+    .filter(({ type, sub_type }) => type === 'button' && sub_type === 'quick_reply')
+    .map(({ parameters }) => within(fieldsOf(listOf(parameters)[0]).payload, 'button payload', cloudLimits.buttons.id))
+    .map((payload) => ({ label: payload, data: payload }))
+  return { kind: 'template', source: [within(name, 'template.name', 512), ...texts].join('\n'), buttons }
 }
 
 function within(value: unknown, what: string, most: number): string {

@@ -12,7 +12,9 @@ export const cloudLimits = {
   rows: { most: 10, title: 24, description: 72, id: 200, button: 20 },
   /** UTF-16 units below a document. [docs] */
   caption: 1024,
-  /** Bytes. [docs] */
+  /** Bytes of a picture. [docs] */
+  image: 5 * 1024 * 1024,
+  /** Bytes of a document. [docs] */
   document: 100 * 1024 * 1024,
   /** One message to the same person. The real API lends bursts, which are paid back afterwards. [docs] */
   pair: { count: 1, perMs: 6000 },
@@ -27,6 +29,9 @@ export const cloudLimits = {
    */
   webhook: { firstMs: 1000, attempts: 5 },
 } as const
+
+/** Media types of pictures. [docs] */
+export const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png'])
 
 /** Media types of documents. Texts other than plain ones are refused. [docs] */
 export const documentTypes: ReadonlySet<string> = new Set([

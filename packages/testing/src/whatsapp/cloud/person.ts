@@ -51,6 +51,11 @@ export function createCloudPerson(state: CloudState): WhatsAppPerson {
     const pressed = content.buttons.find(({ label, description, data }) => [label, description, data].includes(button))
     if (!pressed) throw new TestingError('whatsapp', `Message ${messageId} has no button "${button}".`)
     const { label: title, data: id, description } = pressed
+    // https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/payload-examples: a template's quick reply.
+    if (content.kind === 'template') {
+      const sent = { type: 'button', button: { payload: id, text: title } }
+      return put(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
+    }
     const type = content.kind === 'list' ? 'list_reply' : 'button_reply'
     const choice = { id, title, ...(description !== undefined && { description }) }
     const sent = { type: 'interactive', interactive: { type, [type]: choice } }

@@ -2,7 +2,7 @@ import { type Clock, realClock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
 import type { WhatsAppEntity } from '../formatted.ts'
 import { readWhatsApp } from '../formatted.ts'
-import type { WhatsAppButton } from './content.ts'
+import type { CloudKind, WhatsAppButton } from './content.ts'
 import { type CloudFault, createCloudFaultPlan } from './fault.ts'
 import { createHook, type WhatsAppWebhookCall } from './hook.ts'
 import { cloudLimits } from './limits.ts'
@@ -40,7 +40,7 @@ export interface WhatsAppMessage {
   /** `business` for the number under test, else `person`. */
   readonly from: 'business' | 'person'
   /** What the app shows it as. */
-  readonly kind: 'text' | 'buttons' | 'list' | 'document'
+  readonly kind: CloudKind
   /** The text as displayed, with its marks applied. */
   readonly text: string
   /** The formats of ranges of `text`. Empty if there are none. */
@@ -49,7 +49,7 @@ export interface WhatsAppMessage {
   readonly source: string
   /** Reply buttons, or the rows of a list. They stay after a press. */
   readonly buttons: readonly WhatsAppButton[]
-  /** The attached file. Absent if there is none. */
+  /** The attached file, or the uploaded picture. Absent if there is none. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
   /** The `wamid` of the message that it replies to. */
   readonly replyTo: string | undefined

@@ -3,7 +3,7 @@ import { fieldsOf } from '../../recorded/frames.ts'
 import { createBudget } from '../../telegram/budget.ts'
 import { type CloudContent, contentOf } from './content.ts'
 import type { Hook } from './hook.ts'
-import { cloudLimits, documentTypes } from './limits.ts'
+import { cloudLimits, documentTypes, imageTypes } from './limits.ts'
 import { CloudRefusal, invalid, titles } from './refusal.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -86,7 +86,8 @@ export function createState(options: CloudStateOptions): CloudState {
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
     if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} does not exist`)
     const where = chat(person)
-    const isClosed = clock.now() - where.heardAt > cloudLimits.windowMs
+    // A template may begin a conversation.
+    const isClosed = content.kind !== 'template' && clock.now() - where.heardAt > cloudLimits.windowMs
     if (isClosed && closedWindow === 'refuse') throw refusal(131047)
     spend(person)
     const id = nextId()
@@ -128,11 +129,11 @@ export function createState(options: CloudStateOptions): CloudState {
   }
 
   function media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown {
-    if (!documentTypes.has(type))
+    if (!documentTypes.has(type) && !imageTypes.has(type))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })
     if (!file || file.bytes.length === 0)
       throw new CloudRefusal(100, '(#100) Invalid parameter', { details: 'file is empty' })
-    if (file.bytes.length > cloudLimits.document)
+    if (file.bytes.length > (imageTypes.has(type) ? cloudLimits.image : cloudLimits.document))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: 'file is too large' })
     const id = String(1_000_000 + files.size)
     files.set(id, file)

@@ -166,7 +166,7 @@ describe('WhatsApp', () => {
 
   // https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates, and its webhook's `button`:
   // https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/payload-examples
-  test('takes templates, of which a quick reply reaches the webhook as a button', async () => {
+  test('takes templates, and sends their quick replies to the webhook as buttons', async () => {
     const { whatsapp, send } = await start()
     const bodies: { readonly type?: string }[] = []
     const hook = await listen((request, response) => {

@@ -45,7 +45,7 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
 
   async function open(signal: AbortSignal): Promise<string> {
     const { messageId, name = '' } = thread ?? { messageId: '' }
-    const body = { name: visible(name.replace(/\s+/g, ' ').trim()).slice(0, threadNameLength) || 'OpenCode' }
+    const body = { name: nameOf(name) || 'OpenCode' }
     try {
       await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
     } catch (error) {
@@ -55,4 +55,10 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
     }
     return messageId
   }
+}
+
+/** Visible, and never cut inside a surrogate pair: Discord refuses a name with half of one. */
+function nameOf(name: string): string {
+  const line = visible(name.replace(/\s+/g, ' ').trim())
+  return line.length <= threadNameLength ? line : line.slice(0, threadNameLength).replace(/[\ud800-\udbff]$/, '')
 }

@@ -246,6 +246,17 @@ describe('a thread', () => {
     expect(discord.calls.filter(({ name }) => name === 'thread').map(({ code }) => code)).toEqual([undefined, 160004])
   })
 
+  test.each([
+    [`${'x'.repeat(99)}🚀`, 'x'.repeat(99)],
+    ['half \ud83d', 'half \\ud83d'],
+  ])('has a name without half of a surrogate pair: %#', async (name, sent) => {
+    const { discord, rest, clock } = await start()
+    const messageId = discord.say(channelId, 'Why?')
+    const port = createDiscordPort({ rest, channelId, clock, thread: { messageId, name } })
+    await port.post(bubble('a'), posting)
+    expect(discord.threads(channelId)).toEqual([{ id: messageId, name: sent }])
+  })
+
   test('falls back to the channel where threads are impossible', async () => {
     const { discord, rest, clock } = await start({ channels: [{ id: channelId, kind: 'direct' }] })
     const messageId = discord.say(channelId, 'Why?')

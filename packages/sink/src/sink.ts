@@ -18,6 +18,7 @@ import { type SinkError, safeOnError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
+import { wellFormedPort } from './port/well-formed.ts'
 import type { Words } from './words.ts'
 
 /** What the sinks of all channels have in common. */
@@ -98,7 +99,8 @@ export interface Sink extends ReplyObserver {
 
 /** Creates a sink. Throws `SinkError` of type `invalid` for an invalid policy. */
 export function createSink(options: SinkOptions): Sink {
-  const { port, chat, store = memoryStore(), secret = randomWord } = options
+  const { chat, store = memoryStore(), secret = randomWord } = options
+  const port = wellFormedPort(options.port)
   const onError = safeOnError(options.onError)
   const policy = toPolicy(options.policy)
   const words = toWords(options.words)
@@ -126,7 +128,7 @@ export function createSink(options: SinkOptions): Sink {
 
   function begin(reply: Reply): Deliverer {
     const keyOf = (of: Reply): string => keyIn(chat, of)
-    const deliverer = createDeliverer({ ...options, store, keyOf, pace, policy, words, clock, secret, onError })
+    const deliverer = createDeliverer({ ...options, port, store, keyOf, pace, policy, words, clock, secret, onError })
     const before = newest.get(reply.sessionID)
     const end = before && ends.get(before)
     if (before && ends.delete(before) && end) total = sum(total, end.delivery)

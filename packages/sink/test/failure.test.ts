@@ -20,7 +20,7 @@ function ledgerOf(...entries: readonly Entry[]): Ledger {
 
 /** Edits a message to show an answer. */
 function editOf(entry: ShownEntry): Edit {
-  const card = { type: 'answer', key: 'answer', source: 'One.', isOpen: true } as const
+  const card = { type: 'answer', key: 'answer', source: 'One.', isOpen: false } as const
   const [slot] = layout([card], {
     ...{ render: fakeRender, limits: fakeLimits, mode: 'live', words, ledger: emptyLedger, now: 0 },
   })

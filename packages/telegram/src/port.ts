@@ -23,7 +23,7 @@ import {
 import { responseOf, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
-import { renderHtml, renderRich } from './render.ts'
+import { clipped, renderHtml, renderRich } from './render.ts'
 
 /** The chat to write in, and how. */
 export interface TelegramPortOptions {
@@ -120,7 +120,7 @@ export function createTelegramPort(
 
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await fileOf(new TextEncoder().encode(text), name)
-    const other = { ...thread, ...loudness(posting), caption: caption.slice(0, captionLength) }
+    const other = { ...thread, ...loudness(posting), caption: clipped(caption, captionLength) }
     return refOf(await call('upload', (signal) => api.sendDocument(chatId, file, other, signal)))
   }
 

@@ -6,6 +6,7 @@ import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Received, Update } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
+import { clipped } from './render.ts'
 import { createUsername } from './username.ts'
 
 export interface ReceiverOptions {
@@ -62,13 +63,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
       const say = async (words: string, signal: AbortSignal): Promise<unknown> =>
-        await api.sendMessage(toChatId(chat.id), shortened(words, textLength), replying, signal)
+        await api.sendMessage(toChatId(chat.id), clipped(words, textLength), replying, signal)
       return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
     const { queryID, ...press } = received
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
-      await api.answerCallbackQuery(queryID, { text: shortened(text, noticeLength) }, signal)
+      await api.answerCallbackQuery(queryID, { text: clipped(text, noticeLength) }, signal)
     return { ...press, answer: answering(press, { say, confirm, isMessage: false }) }
   }
 }
@@ -76,10 +77,4 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 /** The bot's id, which its token begins with. Each bot counts its updates by itself. */
 function botOf(api: object): string {
   return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
-}
-
-/** Never cuts a surrogate pair: Telegram refuses a text with half of one. */
-function shortened(text: string, most: number): string {
-  if (text.length <= most) return text
-  return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }

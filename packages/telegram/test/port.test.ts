@@ -73,6 +73,12 @@ test('a document has its name, its text and a caption', async () => {
   expect(Buffer.from(posted?.document?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
+test('a long caption is cut, never inside a surrogate pair', async () => {
+  const { telegram, port } = await open()
+  await port.upload?.({ name: 'a.ts', text: 'x', caption: '👍'.repeat(600) }, posting)
+  expect(telegram.screen(7)[0]?.text).toBe(`${'👍'.repeat(511)}…`)
+})
+
 test("the host's own grammY makes the file if given", async () => {
   const made: string[] = []
   const inputFile = (bytes: Uint8Array, name: string): InputFile => {

@@ -42,6 +42,14 @@ describe('rejected with its error code:', () => {
     expect(discord.screen(channelId)).toEqual([])
   })
 
+  // https://github.com/discord/discord-api-docs/issues/6561
+  test('half of a surrogate pair', async () => {
+    const { discord, call } = await start()
+    const components = [row({ ...button, custom_id: 'x\ud83d' })]
+    expect(await call('POST', messages, { content: 'a', components })).toMatchObject({ status: 500 })
+    expect(discord.screen(channelId)).toEqual([])
+  })
+
   test('a wrong token, an unknown channel and a closed one', async () => {
     const { discord, call } = await start({ channels: [{ id: channelId }] })
     const codes = [

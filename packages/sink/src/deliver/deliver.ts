@@ -148,7 +148,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       typing.set(isTyping, doing)
       turn.look(ledger, slots, schedule.isHeldBack())
       const all = reconcile(ledger, slots, optionsOf(reply))
-      const operations = all.filter(native.isDue)
+      const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       if (operations.length === 0 && reply.phase === 'settled') finish(reply)
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
@@ -196,7 +196,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (isStopped) return
     try {
       const ref = await perform(operation, ledger, { ...options, signal, stream: native.streaming })
-      schedule.succeeded()
+      schedule.succeeded(operation)
       native.did(operation)
       await keep(after(operation, ref))
     } catch (error) {
@@ -215,7 +215,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   async function fail(operation: Operation, error: PortError): Promise<void> {
     const at = clock.now()
-    schedule.failed(error)
+    schedule.failed(operation, error)
     if (operation.type === 'preview') native.did(operation)
     const next = failed(ledger, operation, error, { at, isIdempotent: limits.idempotent })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })

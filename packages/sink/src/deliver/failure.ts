@@ -27,9 +27,17 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, o
   }
 }
 
-function postFailed(ledger: Ledger, { slot }: Post, error: PortError, { at, isIdempotent }: FailureOptions): Ledger {
+/** A text that is still growing is tried again once it has grown, unless an ask waits for it. */
+export function isTriedAgain(operation: Operation, { type }: PortError): operation is Post | Edit {
+  if (type !== 'refused' || (operation.type !== 'post' && operation.type !== 'edit')) return false
+  return operation.slot.isGrowing && operation.priority !== 'ask'
+}
+
+function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isIdempotent }: FailureOptions): Ledger {
+  const { slot } = operation
   const intent = intentOf(ledger, slot)
   if (!intent) return ledger
+  if (isTriedAgain(operation, error)) return untried(ledger, intent)
   switch (error.type) {
     case 'rate-limited':
     case 'unreachable':
@@ -60,6 +68,7 @@ function editFailed(ledger: Ledger, operation: Edit, error: PortError): Ledger {
     return withChanged(ledger, entry, { ...entry, access: { type: 'closed-stream' }, isUnsure: true })
   // The edit was not applied, so the entry is as it was before.
   const before = withChanged(ledger, entry, entry)
+  if (isTriedAgain(operation, error)) return before
   switch (error.type) {
     case 'rate-limited':
     case 'unreachable':

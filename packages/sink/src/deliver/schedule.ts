@@ -4,6 +4,7 @@ import { backOffMs } from '../pause.ts'
 import type { Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port-error.ts'
 import type { Mode } from '../view/view.ts'
+import { isTriedAgain } from './failure.ts'
 import type { Operation } from './operation.ts'
 import { type ChatPace, heed } from './pace.ts'
 
@@ -19,10 +20,20 @@ export interface ScheduleOptions {
 export interface Schedule {
   /** In ms since the epoch; a past time means now. */
   readyAt(operation: Operation): number
+  /** False while a text that was refused as it grew is still the same. */
+  isDue(operation: Operation): boolean
   /** A call failed recently, so calls are held back for a while. */
   isHeldBack(): boolean
-  succeeded(): void
-  failed(error: PortError): void
+  succeeded(operation: Operation): void
+  failed(operation: Operation, error: PortError): void
+}
+
+/** A text that was refused while it grew. */
+interface RefusedText {
+  readonly body: string
+  readonly count: number
+  /** When newer text may be tried, in ms since the epoch. */
+  readonly retryAt: number
 }
 
 /** Minimum time between appended texts, in ms. */
@@ -34,7 +45,8 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   let writtenAt = Number.NEGATIVE_INFINITY
   let failures = 0
   let retryAt = 0
-  return { readyAt, isHeldBack: () => retryAt > clock.now(), succeeded, failed }
+  const refused = new Map<string, RefusedText>()
+  return { readyAt, isDue, isHeldBack: () => retryAt > clock.now(), succeeded, failed }
 
   /** Growing text keeps the platform's interval; final text and asks do not wait for it. */
   function readyAt(operation: Operation): number {
@@ -43,7 +55,17 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     if ((priority !== 'text' && priority !== 'status') || operation.type === 'remove') return at
     const isFirst = operation.type === 'post' && operation.slot.isGrowing
     const gathered = isFirst ? seenAt(operation.slot.key) + policy.firstFlushMs : 0
-    return Math.max(at, writtenAt + intervalMs, gathered)
+    return Math.max(at, writtenAt + intervalMs, gathered, refusedIn(operation)?.retryAt ?? 0)
+  }
+
+  function isDue(operation: Operation): boolean {
+    const before = refusedIn(operation)
+    return before === undefined || !('slot' in operation) || operation.slot.body !== before.body
+  }
+
+  function refusedIn(operation: Operation): RefusedText | undefined {
+    if (!('slot' in operation) || !operation.slot.isGrowing || operation.priority === 'ask') return undefined
+    return refused.get(operation.slot.key)
   }
 
   function seenAt(key: string): number {
@@ -52,14 +74,20 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     return at
   }
 
-  function succeeded(): void {
+  function succeeded(operation: Operation): void {
     failures = 0
     writtenAt = clock.now()
+    if ('slot' in operation) refused.delete(operation.slot.key)
   }
 
-  function failed(error: PortError): void {
+  function failed(operation: Operation, error: PortError): void {
     writtenAt = clock.now()
     heed(pace, error)
+    if (isTriedAgain(operation, error)) {
+      const { key, body } = operation.slot
+      const count = refused.get(key)?.count ?? 0
+      refused.set(key, { body, count: count + 1, retryAt: clock.now() + backOffMs(count) })
+    }
     if (error.type !== 'unreachable' && error.type !== 'ambiguous') return
     retryAt = clock.now() + backOffMs(failures)
     failures += 1

@@ -4,6 +4,7 @@ import type { LedgerStore } from '../ledger/ledger.ts'
 import type { Limits } from '../port/limits.ts'
 import type { ToPortError } from '../port/network.ts'
 import type { Chat } from '../port/port.ts'
+import { wellFormed } from '../port/well-formed.ts'
 import type { Answering, Inbound } from './inbound.ts'
 import { createOpenTasks } from './open-tasks.ts'
 import { createSeen } from './seen.ts'
@@ -140,7 +141,7 @@ export function createInboundReceiver<Failure extends Error>(
     const arrivedAt = clock.now()
     const pace = pacerOf(client, clock).chat(about.chat, limitsOf(about.chat))
     return answerOnce(async (text) => {
-      const make = text ? (signal: AbortSignal) => say(text, signal) : confirm
+      const make = text ? (signal: AbortSignal) => say(wellFormed(text), signal) : confirm
       const until = isMessage ? clock.now() + answerMs : arrivedAt + pressMs
       const call = { what: whatOf(about), timeoutMs, clock, toPortError }
       if (make) await sendAnswer(make, { ...call, pace, isMessage, until })

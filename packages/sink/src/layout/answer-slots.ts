@@ -6,6 +6,7 @@ import { closeMarkdown } from '../markdown/close-markdown.ts'
 import { createGrowingSplit, type HashedSlice } from '../markdown/growing-split.ts'
 import { openBlocksOf } from '../markdown/reopen-blocks.ts'
 import { split } from '../markdown/split.ts'
+import { withoutHalf } from '../port/well-formed.ts'
 import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer.ts'
 import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
 import { streamLength } from './stream-length.ts'
@@ -32,8 +33,9 @@ export interface AnswerOptions extends LayoutOptions {
  * 3. If a posted message shows another text and can't be edited, the whole answer is posted once more when it is final.
  */
 export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly Slot[] {
-  // The end of growing text is often taken back: white space, and half a pair of backticks by `closeMarkdown`.
-  const card = given.isOpen ? { ...given, source: given.source.trimEnd() } : given
+  // The end of growing text is often taken back: white space, and half a pair of backticks by `closeMarkdown`. The other
+  // half of a surrogate pair comes with the next delta.
+  const card = given.isOpen ? { ...given, source: withoutHalf(given.source).trimEnd() } : given
   const posted = postedAnswer(card, options)
   if (posted.isWrong) return card.isOpen ? [] : answerSlots(correctionFor(card, options), options)
   const kept = posted.kept.map((entry) => slotOfKept(entry, card, options))

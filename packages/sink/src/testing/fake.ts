@@ -209,6 +209,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     if (!message || removed.has(ref.id)) throw new PortError('gone', 'No such message.')
     if (!isOpen(message)) throw new PortError('fixed', 'The message is not an open stream.')
     const whole = message.text + text
+    fits({ text: whole, buttons: [] })
     if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} UTF-16 units are too many.`)
     const told = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
     change(ref, (one) => ({ ...one, text: whole, tasks: told, openUntil: isOpened ? one.openUntil : undefined }))
@@ -224,6 +225,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
 
   function fits({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
     if (text.trim() === '') throw new PortError('refused', 'The message is empty.')
+    const isBroken = [text, ...buttons.flat().map(({ label }) => label)].some((one) => /\p{Surrogate}/u.test(one))
+    if (isBroken) throw new PortError('refused', 'The text has half of a surrogate pair.')
     if (text.length > limits.maxLength) throw new PortError('too-long', `${text.length} UTF-16 units are too many.`)
     const { buttons: most } = limits
     if (buttons.length > (most?.rows ?? 0) || buttons.some((row) => row.length > (most?.perRow ?? 0)))

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { hasHalfPair } from '../half-pair.ts'
 import { fieldsOf } from '../recorded/frames.ts'
 import { readMultipart } from '../telegram/multipart.ts'
 import type { StoredFile } from './channel.ts'
@@ -18,9 +19,11 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
   const body = Buffer.concat(chunks)
   const type = request.headers['content-type'] ?? ''
   const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1]
-  if (boundary === undefined) return { fields: parsed(body.toString('utf8')), files: [] }
-  const { fields, files } = readMultipart(body, boundary)
-  return { fields: parsed(fields.payload_json ?? ''), files: [...files.values()] }
+  const form = boundary === undefined ? undefined : readMultipart(body, boundary)
+  const fields = parsed(form ? (form.fields.payload_json ?? '') : body.toString('utf8'))
+  // https://github.com/discord/discord-api-docs/issues/6561, about a custom_id.
+  if (hasHalfPair(fields)) throw new Refusal(500, 0, '500: Internal Server Error')
+  return { fields, files: [...(form?.files.values() ?? [])] }
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {

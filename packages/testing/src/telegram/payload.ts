@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { hasHalfPair } from '../half-pair.ts'
 import { fieldsOf } from '../recorded/frames.ts'
 import { readMultipart, type Upload } from './multipart.ts'
 import { badRequest } from './refusal.ts'
@@ -18,14 +19,8 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
   const query = new URL(request.url ?? '/', 'http://loopback').searchParams
   const { fields, files } = read(body, request.headers['content-type'] ?? '')
   const all = { ...Object.fromEntries(query), ...fields }
-  if (isBroken(all)) throw badRequest('strings must be encoded in UTF-8')
+  if (hasHalfPair(all)) throw badRequest('strings must be encoded in UTF-8')
   return { fields: all, files }
-}
-
-/** Half of a surrogate pair can't be encoded in UTF-8. */
-function isBroken(value: unknown): boolean {
-  if (typeof value === 'string') return /\p{Surrogate}/u.test(value)
-  return typeof value === 'object' && value !== null && Object.values(value).some(isBroken)
 }
 
 function read(body: Buffer, type: string): Payload {

@@ -1,0 +1,97 @@
+import type { AppendStream, Attachment, Bubble, ChannelPort, Form, NativeStream, StreamPiece } from './port.ts'
+
+/** Replaces halves of surrogate pairs by U+FFFD, which has the same length: platforms refuse a text with a half. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd')
+}
+
+/** Leaves out the first half of a surrogate pair at the end of a text that is still being written. */
+export function withoutHalf(text: string): string {
+  const last = text.charCodeAt(text.length - 1)
+  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
+}
+
+/** The same port, given well-formed text only: in messages, labels, forms, files and streams. */
+export function wellFormedPort(port: ChannelPort): ChannelPort {
+  return {
+    get limits() {
+      return port.limits
+    },
+    post: (bubble, options) => port.post(bubbleOf(bubble), options),
+    ...(port.edit && { edit: async (ref, bubble, options) => await port.edit?.(ref, bubbleOf(bubble), options) }),
+    ...(port.remove && { remove: async (ref, options) => await port.remove?.(ref, options) }),
+    ...(port.typing && {
+      typing: async (on, { doing, ...options }) =>
+        await port.typing?.(on, { ...options, ...(doing !== undefined && { doing: wellFormed(doing) }) }),
+    }),
+    ...uploading(port),
+    ...(port.react && { react: async (ref, sign, options) => await port.react?.(ref, sign, options) }),
+    /** A getter, as a port may lose its stream. */
+    get stream(): NativeStream | undefined {
+      const { stream } = port
+      return stream && streamOf(stream)
+    },
+  }
+}
+
+function uploading({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> {
+  return upload ? { upload: (file, options) => upload(fileOf(file), options) } : {}
+}
+
+function streamOf(stream: NativeStream): NativeStream {
+  if (stream.kind === 'preview')
+    return { ...stream, write: (bubble, options) => stream.write(bubbleOf(bubble), options) }
+  return appending(stream)
+}
+
+function appending(stream: AppendStream): AppendStream {
+  return {
+    ...stream,
+    measure: (text) => stream.measure(text),
+    open: (piece, options) => stream.open(pieceOf(piece), options),
+    append: (ref, piece, options) => stream.append(ref, pieceOf(piece), options),
+    close: (ref, piece, options) => stream.close(ref, pieceOf(piece), options),
+  }
+}
+
+function bubbleOf(bubble: Bubble): Bubble {
+  const { form } = bubble
+  return {
+    ...{ length: bubble.length, isPlain: bubble.isPlain },
+    ...{ text: wellFormed(bubble.text), source: wellFormed(bubble.source) },
+    // Computing it may be slow, and few ports need it.
+    get plain() {
+      return wellFormed(bubble.plain)
+    },
+    buttons: bubble.buttons.map((row) => row.map(({ label, data }) => ({ label: wellFormed(label), data }))),
+    ...(form && { form: formOf(form) }),
+  }
+}
+
+function formOf({ token, label, questions }: Form): Form {
+  return {
+    token,
+    label: wellFormed(label),
+    questions: questions.map((one) => ({
+      ...one,
+      header: wellFormed(one.header),
+      question: wellFormed(one.question),
+      options: one.options.map((option) => ({
+        label: wellFormed(option.label),
+        description: wellFormed(option.description),
+      })),
+    })),
+  }
+}
+
+function fileOf({ name, text, caption }: Attachment): Attachment {
+  return { name: wellFormed(name), text: wellFormed(text), caption: wellFormed(caption) }
+}
+
+function pieceOf({ text, tasks, plan }: StreamPiece): StreamPiece {
+  return {
+    text: wellFormed(text),
+    tasks: tasks.map((task) => ({ ...task, title: wellFormed(task.title) })),
+    ...(plan !== undefined && { plan: wellFormed(plan) }),
+  }
+}

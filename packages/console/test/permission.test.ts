@@ -7,7 +7,7 @@ import { setup } from './fixture/sink.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
 const blocked = (ask: ReturnType<typeof permission>) => replyOf([], { phase: 'blocked', asks: [ask] })
-const bash = (command: string, more = {}) => ({ tool: 'bash', input: { command, ...more } })
+const bash = (command: string, more = {}) => ({ tool: 'shell', input: { command, ...more } })
 
 test('a permission shows the whole command, not the patterns that the server derived from it', async () => {
   const { terminal, show } = setup([90, 20])

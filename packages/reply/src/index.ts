@@ -82,6 +82,7 @@ export {
   partsOf,
   pendingAsks,
   reasoningOf,
+  subjectOf,
   textOf,
   toolsOf,
   totalUsage,

@@ -81,6 +81,16 @@ export function totalUsage(reply: Reply): Usage {
 }
 
 /**
+ * What a tool call works on, in one line: its title, or the description, command or file in its input. Undefined while
+ * it has none of them.
+ */
+export function subjectOf({ state }: ToolPart): string | undefined {
+  const { description, command, filePath, path } = state.input
+  const subject = state.title ?? description ?? command ?? filePath ?? path
+  return typeof subject === 'string' && subject !== '' ? subject : undefined
+}
+
+/**
  * What the reply is doing now, in a few words: "bash: npm test", "general(Explore code) · read: notes.md", "thinking",
  * "writing". Undefined if it has settled or nothing has happened yet.
  */
@@ -121,7 +131,6 @@ function childActivity(child: Child): string {
 }
 
 function toolActivity(part: ToolPart): string {
-  const detail =
-    part.state.title ?? part.state.input.description ?? part.state.input.command ?? part.state.input.filePath
-  return typeof detail === 'string' && detail !== '' ? `${part.tool}: ${detail}` : part.tool
+  const subject = subjectOf(part)
+  return subject === undefined ? part.tool : `${part.tool}: ${subject}`
 }

@@ -47,6 +47,17 @@ describe('a sub-agent', () => {
     expect(run(callFirst).reply.children).toMatchObject([{ agent: 'general', title: 'Explore', callID: 'call' }])
   })
 
+  test('is known by the names of OpenCode 2, too', () => {
+    const call = tool('m1', { tool: 'subagent', metadata: { sessionID: child }, input: { agent: 'explore' } })
+    const { reply } = run([...running, call, user('cu', ofChild), message('c1', ofChild)])
+    expect(reply.children).toMatchObject([{ agent: 'explore', callID: 'call', reply: { sessionID: child } }])
+  })
+
+  test('is not what another tool says of some session', () => {
+    const call = tool('m1', { tool: 'mcp_sessions', metadata: { sessionID: child } })
+    expect(run([...running, call, session(child), user('cu', ofChild)]).reply.children).toEqual([])
+  })
+
   test('is known by its call alone', () => {
     const events = [...running, user('cu', ofChild), message('c1', ofChild), task('m1', child)]
     expect(childOf(run(events).reply).messages.map(({ id }) => id)).toEqual(['c1'])

@@ -5,6 +5,7 @@ import {
   partsOf,
   pendingAsks,
   reasoningOf,
+  subjectOf,
   textOf,
   toolsOf,
   totalUsage,
@@ -79,6 +80,21 @@ describe('reasoningOf and toolsOf', () => {
     )
     expect(reasoningOf(reply)).toBe('Hm')
     expect(toolsOf(reply).map((call) => call.tool)).toEqual(['bash', 'read'])
+  })
+})
+
+describe('subjectOf', () => {
+  test.each([
+    [{ title: 'Tests', input: { command: 'npm test' } }, 'Tests'],
+    [{ input: { command: 'npm test', description: 'Run the tests' } }, 'Run the tests'],
+    [{ input: { command: 'npm test' } }, 'npm test'],
+    [{ input: { filePath: 'a.ts' } }, 'a.ts'],
+    [{ input: { path: 'a.ts' } }, 'a.ts'],
+    [{ input: { path: 5 } }, undefined],
+    [{ input: {} }, undefined],
+  ])('of %o is %s', (state, subject) => {
+    const [call] = toolsOf(after(tool('m1', state)))
+    expect(subjectOf(call ?? expect.fail())).toBe(subject)
   })
 })
 

@@ -108,7 +108,7 @@ describe('a notice of tools', () => {
     saidIn(viewOf(reply, { mode: 'sealed', ...viewing }), 'notice')
 
   test('names all running calls, in one message', () => {
-    const reply = replyWith([running, call('read', { input: { filePath: 'a.ts' } })])
+    const reply = replyWith([running, call('read', { input: { path: 'a.ts' } })])
     expect(noticeOf(reply)).toEqual(['bash: npm test\nread: a.ts'])
   })
 

@@ -122,7 +122,7 @@ function questionTitle(ask: QuestionAsk): string {
 }
 
 function permissionTitle(ask: PermissionAsk): string {
-  const command = ask.call?.tool === 'bash' ? ask.call.input.command : undefined
+  const command = ask.call?.input.command
   const title = visibleLine(typeof command === 'string' ? command : ask.title)
   const patterns = visibleLine(ask.patterns.join(', '))
   if (title === '' || title === ask.permission)

@@ -1,6 +1,7 @@
 import type { PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
+import { isShellTool } from '../tool-name.ts'
 import { visible } from '../visible.ts'
 import { editLayout } from './edit.ts'
 import { isShallow, leavesOf, readable, without } from './readable.ts'
@@ -49,9 +50,8 @@ export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined
 }
 
 function layoutOf({ metadata }: PermissionAsk, tool: string, input: Fields): Layout {
+  if (isShellTool(tool)) return commandLayout(input)
   switch (tool) {
-    case 'bash':
-      return bashLayout(input)
     case 'edit':
     case 'multiedit':
     case 'write':
@@ -65,7 +65,7 @@ function layoutOf({ metadata }: PermissionAsk, tool: string, input: Fields): Lay
   }
 }
 
-function bashLayout({ command, workdir }: Fields): Layout {
+function commandLayout({ command, workdir }: Fields): Layout {
   const details: AskDetail[] = []
   const covered: string[] = []
   if (isText(command)) {

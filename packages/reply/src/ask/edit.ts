@@ -15,10 +15,11 @@ type Edit = { readonly title?: string | undefined } & (
  * the common indentation.
  */
 export function editLayout(input: Fields, metadata: Fields): Layout {
-  const path = textIn(input.filePath)
+  const name = typeof input.filePath === 'string' ? 'filePath' : 'path'
+  const path = textIn(input[name])
   const file = path === '' ? [] : [{ label: 'File', format: 'text', text: visible(path) } as const]
   const { edits, fields } = wantedOf(input, path)
-  const covered = [...(path === '' ? [] : ['filePath']), ...fields]
+  const covered = [...(path === '' ? [] : [name]), ...fields]
   const server = textIn(metadata.diff)
   if (edits.length === 0) return { details: file, covered }
   if (server !== '' && edits.every((edit) => covers(server, edit))) {

@@ -1,7 +1,8 @@
 import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
-import type { ToolPart } from '../part.ts'
+import type { Part, ToolPart } from '../part.ts'
 import type { Child, Reply } from '../reply.ts'
+import { isSubagentTool } from '../tool-name.ts'
 import { askAt, changeOfAsk, withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
 import { same } from './same.ts'
@@ -47,14 +48,22 @@ export function startChild(reply: Reply, { childID, title }: ChildStart, at: num
   return addChild(reply, { title, background: false, reply: freshReply(childID, title, at) }, changes)
 }
 
-/** A task tool's part names the session that it started. */
+/** The session that a sub-agent's call runs in, once the server has named it. */
+export function sessionOf(part: Part): string | undefined {
+  if (part.type !== 'tool' || !isSubagentTool(part.tool)) return undefined
+  const { sessionId, sessionID } = part.state.metadata ?? {}
+  const id = sessionId ?? sessionID
+  return typeof id === 'string' ? id : undefined
+}
+
+/** Connects a sub-agent's call with the session that it started. */
 export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Change[]): Reply {
   const { input, metadata } = part.state
-  const childID = metadata?.sessionId ?? metadata?.sessionID
-  if (typeof childID !== 'string' || childID === reply.sessionID) return reply
+  const childID = sessionOf(part)
+  if (childID === undefined || childID === reply.sessionID) return reply
   const link = {
     callID: part.callID,
-    agent: textOf(input.subagent_type),
+    agent: textOf(input.subagent_type) ?? textOf(input.agent),
     title: textOf(input.description),
     background: input.background === true || metadata?.background === true,
   }

@@ -1,5 +1,5 @@
 import type { SnapshotEvent } from '../event.ts'
-import type { Part } from '../part.ts'
+import { sessionOf } from '../reduce/child.ts'
 import { type Read, runStarts } from './run-boundaries.ts'
 
 /** A sub-agent's run that was over before its session was reused, as read over REST. */
@@ -37,10 +37,4 @@ function upTo(messages: readonly Read[], at: number, place: number): readonly Re
   return messages
     .slice(0, at + 1)
     .map((message, index) => (index < at ? message : { ...message, parts: message.parts.slice(0, place + 1) }))
-}
-
-/** The session that a task's call runs in. */
-export function sessionOf(part: Part): string | undefined {
-  const id = part.type === 'tool' && part.tool === 'task' ? part.state.metadata?.sessionId : undefined
-  return typeof id === 'string' ? id : undefined
 }

@@ -16,20 +16,23 @@ describe('the details of a permission', () => {
     expect(ask.type === 'permission' && askDetails(ask)).toBeUndefined()
   })
 
-  test('of a command are the command itself, verbatim and with its line breaks, and where it runs', () => {
-    const command = "[[ -v 'a[$(touch X)]' ]]; ls # harmless\nexport A=1 > file"
-    const details = detailsOf(
-      'bash',
-      { command, workdir: '/srv', timeout: 5, description: 'List' },
-      { patterns: ['ls'] },
-    )
-    expect(details).toEqual([
-      { label: 'Command', format: 'code', language: 'bash', text: command },
-      { label: 'Directory', format: 'text', text: '/srv' },
-      { label: 'timeout', format: 'text', text: '5' },
-      { label: 'description', format: 'text', text: 'List' },
-    ])
-  })
+  test.each(['bash', 'shell'])(
+    'of a command are the command itself, verbatim and with its line breaks, and where it runs: %s',
+    (tool) => {
+      const command = "[[ -v 'a[$(touch X)]' ]]; ls # harmless\nexport A=1 > file"
+      const details = detailsOf(
+        tool,
+        { command, workdir: '/srv', timeout: 5, description: 'List' },
+        { patterns: ['ls'] },
+      )
+      expect(details).toEqual([
+        { label: 'Command', format: 'code', language: 'bash', text: command },
+        { label: 'Directory', format: 'text', text: '/srv' },
+        { label: 'timeout', format: 'text', text: '5' },
+        { label: 'description', format: 'text', text: 'List' },
+      ])
+    },
+  )
 
   test('contain what the metadata adds, and only that', () => {
     const details = detailsOf('bash', { command: 'ls' }, { metadata: { command: 'ls', risk: 'none', files: [] } })
@@ -95,6 +98,11 @@ describe('the details of an edit', () => {
       ['Change', 'diff'],
     ])
     expect(details[1]?.text).toBe(diff)
+  })
+
+  test('name the file also if the tool calls it a path', () => {
+    const { filePath: path, ...rest } = input
+    expect(detailsOf('edit', { path, ...rest })).toEqual(detailsOf('edit', input))
   })
 
   test("are made from the input if the server's diff is absent or incomplete", () => {

@@ -1,4 +1,4 @@
-import { type Reply, type ToolPart, toolsOf } from '@reply/core'
+import { type Reply, subjectOf, type ToolPart, toolsOf } from '@reply/core'
 import type { Task } from '../port/port.ts'
 import { oneLine, toolLabel } from './format.ts'
 import type { ViewOptions } from './view.ts'
@@ -31,10 +31,10 @@ function taskOf(part: ToolPart): Task {
 }
 
 /** "bash: npm test": the tool, and what it works on. */
-export function titleOf({ tool, state }: ToolPart): string {
-  const detail = state.title ?? state.input.description ?? state.input.command ?? state.input.filePath
-  const name = toolLabel(tool)
-  return typeof detail === 'string' && detail !== '' ? `${name}: ${oneLine(detail, 120)}` : name
+export function titleOf(part: ToolPart): string {
+  const subject = subjectOf(part)
+  const name = toolLabel(part.tool)
+  return subject === undefined ? name : `${name}: ${oneLine(subject, 120)}`
 }
 
 /** The key of a task in the ledger's `told`. */

@@ -1,0 +1,11 @@
+/** The names that servers give to the same tool. All other rules go by what a call contains. */
+
+/** Whether the tool runs a shell command: `bash` in OpenCode 1, `shell` in OpenCode 2. */
+export function isShellTool(tool: string): boolean {
+  return tool === 'bash' || tool === 'shell'
+}
+
+/** Whether the tool starts a sub-agent: `task` in OpenCode 1, `subagent` in OpenCode 2. */
+export function isSubagentTool(tool: string): boolean {
+  return tool === 'task' || tool === 'subagent'
+}

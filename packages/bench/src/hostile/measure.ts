@@ -10,14 +10,14 @@ export interface Finding {
 /** UTF-16 units that a text grows by in each flush. */
 const step = 1024
 
-/** UTF-16 units to render before plain text is measured. Each pattern gets a quarter of that. */
+/** UTF-16 units to render before plain text is measured. Each pattern gets a third of that. */
 const warmedUnits = 400_000
 
 /** A flush that is faster is not repeated, in ms. */
 const enoughMs = 8
 
-/** Maximum tries of a text. Other work on the machine slows some of them. */
-const tries = 4
+/** Maximum tries of a text. Other work on the machine and collected garbage slow some of them. */
+const tries = 9
 
 /** How often each pattern was written, so that no text is in a cache. */
 const rounds = new Map<Pattern, number>()
@@ -33,9 +33,9 @@ export function ratios(path: Path, units: number, only?: readonly string[]): rea
   const warmUps = Math.ceil(warmedUnits / units)
   const { floor = path } = path
   for (let warm = 0; warm < warmUps; warm++) once(floor, plainText, units)
-  const plain = Math.min(...Array.from({ length: 9 }, () => once(floor, plainText, units)))
+  const plain = Math.min(...Array.from({ length: tries }, () => once(floor, plainText, units)))
   return chosen(only).map((pattern) => {
-    for (let warm = 0; warm < warmUps / 4; warm++) once(path, pattern, units)
+    for (let warm = 0; warm < warmUps / 3; warm++) once(path, pattern, units)
     return { id: pattern.id, value: fastest(plain * 2, () => once(path, pattern, units)) / plain }
   })
 }

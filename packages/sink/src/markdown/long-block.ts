@@ -74,13 +74,34 @@ function pieceAt(
 function forcedEnd(block: string, start: number): number {
   if (block.length - start <= mostPiece) return block.length
   const room = block.slice(start, start + mostPiece)
-  for (const place of [/\n[ \t\r]*\n(?=\S)/g, /\n(?=[^\s=-])/g, /\n/g]) {
-    let end = 0
-    for (const { index, 0: found } of room.matchAll(place)) end = index + found.length
-    if (end >= leastPiece) return start + end
+  const beginnings = /\n[ \t\r]*\n\S/.test(room) ? [afterBlankLine, notIndented, anyLine] : [notIndented, anyLine]
+  for (const mayBegin of beginnings) {
+    const end = lastLine(room, mayBegin)
+    if (end !== undefined && end >= leastPiece) return start + end
   }
   const isPair = /[\ud800-\udbff]/.test(block.charAt(start + mostPiece - 1))
   return start + mostPiece - (isPair ? 1 : 0)
+}
+
+/** Where the last line begins that `mayBegin` allows. */
+function lastLine(text: string, mayBegin: (text: string, at: number) => boolean): number | undefined {
+  for (let end = text.lastIndexOf('\n'); end >= 0; end = end === 0 ? -1 : text.lastIndexOf('\n', end - 1)) {
+    if (mayBegin(text, end + 1)) return end + 1
+  }
+  return undefined
+}
+
+function afterBlankLine(text: string, at: number): boolean {
+  const before = at < 2 ? -1 : text.lastIndexOf('\n', at - 2)
+  return before >= 0 && /\S/.test(text.charAt(at)) && /^[ \t\r]*$/.test(text.slice(before + 1, at - 1))
+}
+
+function notIndented(text: string, at: number): boolean {
+  return /[^\s=-]/.test(text.charAt(at))
+}
+
+function anyLine(): boolean {
+  return true
 }
 
 function goingOn(found: readonly Token[], next: string): List | Table | undefined {

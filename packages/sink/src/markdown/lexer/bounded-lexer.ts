@@ -169,7 +169,8 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   // marked tries the escape rule first at every position.
   const readEscape = tokenizer.escape.bind(tokenizer)
   tokenizer.escape = (src) => (left < least ? plainRest(src) : readEscape(src))
-  tokenizer.reflink = (src, links) => (isBracketClosed ? readReference(src, links) : openBrackets(src))
+  tokenizer.reflink = (src, links) =>
+    isBracketClosed ? (undefinedLabel(src, links) ?? readReference(src, links)) : openBrackets(src)
   tokenizer.emStrong = (src, masked, before) =>
     isMark(src, before) ? metered(src, () => readEmphasis(src, masked, before)) : undefined
   tokenizer.del = (src, masked, before) =>
@@ -218,6 +219,13 @@ function plainBlock(src: string, lexer: Lexer): Tokens.Paragraph {
   const raw = /^[\s\S]*?(?:\n(?=[ \t]*(?:\n|$))|$)/.exec(src)?.[0] ?? src
   const text = raw.replace(/\n$/, '')
   return { type: 'paragraph', raw, text, tokens: lexer.inline(text) }
+}
+
+/** A label of plain words that no definition has, as one text. marked would read it in three parts. */
+function undefinedLabel(src: string, links: Tokenizer['lexer']['tokens']['links']): Tokens.Text | undefined {
+  const [raw, label] = /^\[([A-Za-z0-9]{1,99})\](?!\[)/.exec(src) ?? []
+  if (raw === undefined || label === undefined || Object.hasOwn(links, label.toLowerCase())) return undefined
+  return { type: 'text', raw, text: raw }
 }
 
 /** Opening brackets in a line without a closing one. marked would search for a link at each of them. */

@@ -7,7 +7,6 @@ import { type Faulty, type LivePlan, type LivePlayed, openWhole, playLive, quick
 import { allowAfterStop } from './late-approvals.ts'
 import {
   playBeside,
-  problemsOfCuts,
   problemsOfLive,
   problemsOfRaces,
   problemsOfSeeds,
@@ -49,10 +48,6 @@ test('a noReply prompt makes one reply', async () => {
   } finally {
     await opencode.close()
   }
-})
-
-test('a run that is cut after every sixtieth of its events is the same', async () => {
-  expect(await problemsOfCuts(faulty, { whole, first: 5, step: 60 })).toEqual([])
 })
 
 test('a stream that falls silent after event 30 is noticed and reconnects', async () => {
@@ -186,6 +181,6 @@ describe('an abort', () => {
   })
 })
 
-test('2 random plans from seed 37 on, one with a server restart, lose and duplicate nothing', async () => {
-  expect(await problemsOfSeeds(faulty, { whole, first: 37, count: 2, restarts: 1 })).toEqual([])
+test('a random plan with a server restart loses and duplicates nothing', async () => {
+  expect(await problemsOfSeeds(faulty, { whole, first: 37, count: 1, restarts: 1 })).toEqual([])
 })

@@ -9,7 +9,6 @@ import { type DriveOptions, toSettings } from './options.ts'
 import { createQueries } from './queries.ts'
 import { createAborting } from './run/abort.ts'
 import { createIdleCheck } from './run/idle-check.ts'
-import { createMessageIDs } from './run/message-id.ts'
 import { toSourceCommand, toSourcePrompt } from './run/prompt-input.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
 import type { RunOptions } from './run/run-options.ts'
@@ -82,7 +81,6 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     aborting,
     idleCheck,
     stallTimer,
-    nextMessageID: createMessageIDs(settings),
     onClosed: (listener) => {
       closedListeners.add(listener)
       return () => closedListeners.delete(listener)

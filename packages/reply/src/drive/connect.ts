@@ -7,11 +7,12 @@ import { type ConnectOptions, toCallSettings, toSettings } from './options.ts'
 
 /** Connects to a server with one event stream, shared by all sessions. Throws only `invalid`, for invalid options. */
 export function connect(options: ConnectOptions = {}): OpenCode {
-  const { clock, onError } = toSettings(options)
+  const { clock, random, onError } = toSettings(options)
   const source = createOpenCode({
     ...toCallSettings(options),
     address: toAddress(options),
     clock,
+    random,
     onError: guardedOnError(onError),
   })
   return connectSource(source, options)

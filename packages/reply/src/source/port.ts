@@ -111,8 +111,11 @@ export interface Capabilities {
    * end as `lost` when the connection breaks, and only the stream ends runs.
    */
   readonly canRead: boolean
-  /** Whether a prompt may carry an id that its sender made. Without it, a prompt is recognized by its text. */
-  readonly takesMessageIDs: boolean
+  /**
+   * Makes the id of a prompt's message, for servers that take one. Absent if the server makes them all: a prompt is then
+   * recognized by its text.
+   */
+  readonly nextMessageID?: (() => string) | undefined
   /** Whether a busy session takes prompts. Without it, a prompt waits until the session's run is over. */
   readonly takesPromptsWhileBusy: boolean
   /**
@@ -163,13 +166,13 @@ export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'mod
 
 /** A prompt for an existing session. Neither empty nor blank. */
 export interface SourcePrompt extends Omit<PromptInput, 'sessionID' | 'title'> {
-  /** The id of its message, if the server takes one: `msg_`, 12 hex digits and 14 letters or digits. */
+  /** The id of its message, from `nextMessageID`. */
   readonly messageID?: string | undefined
 }
 
 /** A command for an existing session. Its name has no slash and is not empty. */
 export interface SourceCommand extends Omit<CommandInput, 'sessionID' | 'title'> {
-  /** The id of its message, if the server takes one. */
+  /** The id of its message, from `nextMessageID`. */
   readonly messageID?: string | undefined
 }
 

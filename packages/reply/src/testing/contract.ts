@@ -11,7 +11,7 @@ export interface Demand<Stage> {
   /** Also used to skip it. */
   readonly name: string
   /** Whether the stage has what the clause needs. Default: it has. */
-  readonly needs?: ((stage: Stage) => boolean) | undefined
+  readonly needs?: ((stage: Stage) => boolean | Promise<boolean>) | undefined
   /** Rejects with an `Error` that says what is wrong. */
   readonly run: (stage: Stage) => Promise<void>
 }
@@ -57,14 +57,14 @@ async function onStage<Stage extends { close(): Promise<void> }>(
 }
 
 async function hold<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
-  if (demand.needs && !demand.needs(stage))
+  if (demand.needs && !(await demand.needs(stage)))
     throw new Error('The stage lacks what this clause needs: skip the clause and give a reason.')
   await demand.run(stage)
 }
 
 /** Checks that a skip is needed: the stage lacks what the clause needs, or the clause fails. */
 async function lack<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
-  if (demand.needs && !demand.needs(stage)) return
+  if (demand.needs && !(await demand.needs(stage))) return
   const holds = await demand.run(stage).then(
     () => true,
     () => false,

@@ -1,5 +1,7 @@
 import { type Clause, type ContractOptions, clausesOf } from './contract.ts'
-import { asking, managing, prompting } from './source/acting.ts'
+import { asking } from './source/asking.ts'
+import { managing } from './source/managing.ts'
+import { prompting } from './source/prompting.ts'
 import { connecting, reading } from './source/reading.ts'
 import type { SourceStage } from './source/stage.ts'
 

@@ -5,13 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Ask, connect, type Reply } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, openWhole, playLive, quick } from './faulty.ts'
 import { allowAfterStop } from './late-approvals.ts'
-import {
-  playBeside,
-  problemsOfLive,
-  problemsOfRaces,
-  problemsOfSeeds,
-  problemsOfSilence,
-} from './live-plans.ts'
+import { playBeside, problemsOfLive, problemsOfRaces, problemsOfSeeds, problemsOfSilence } from './live-plans.ts'
 import { ask, judge } from './live-truth.ts'
 import { eventually } from './patience.ts'
 import { allowing, answering, approve, firstAsk, isTouched, pendingAt, typesOf } from './scenes.ts'

@@ -41,6 +41,7 @@ const scripts: Scripts = {
     ],
   },
   permission: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
+  always: { steps: [[tool('bash', { command: 'mkdir -p allowed', description: 'Make' })], [text('Made.')]] },
   // OpenCode's pattern for it is only `ls`, but it creates a file.
   hidden: {
     steps: [
@@ -84,7 +85,7 @@ export async function openStage(
     config: {
       ...(!second && { extra: { snapshot: false } }),
       command: { greet: { template: 'Greet $ARGUMENTS. [scenario:plain]', description: 'Greets' } },
-      permission: { bash: { '*': 'allow', 'touch *': 'ask', ls: 'ask' } },
+      permission: { bash: { '*': 'allow', 'touch *': 'ask', 'mkdir *': 'ask', ls: 'ask' } },
     },
     ...(options.version !== undefined && { version: options.version }),
     ...(options.env && { env: options.env }),

@@ -1,10 +1,10 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createAsks } from '../../src/drive/asks/answer-asks.ts'
-import { createMessageIDs } from '../../src/drive/run/message-id.ts'
 import { createStopping } from '../../src/drive/run/stopping.ts'
 import { createEngine } from '../../src/drive/store/engine.ts'
 import { type Ask, ReplyError } from '../../src/index.ts'
+import { createMessageIDs } from '../../src/source/message-id.ts'
 import { capabilitiesOf } from '../../src/source/opencode1/version.ts'
 import { permission, root, running, tool } from '../make.ts'
 
@@ -95,6 +95,8 @@ test("message ids have OpenCode's form, and keep their order within a millisecon
   expect(new Set(ids).size).toBe(3)
 })
 
+const nextID = () => 'msg_1'
+
 test.each([
   ['1.18.14', false, 25_000],
   ['1.18.15', true, 25_000],
@@ -105,5 +107,5 @@ test.each([
   [undefined, false, 75_000],
 ])('OpenCode %s takes message ids: %s, and may be silent for %d ms', (version, takes, silenceMs) => {
   const health = version === undefined ? undefined : { healthy: true, version }
-  expect(capabilitiesOf(health)).toMatchObject({ takesMessageIDs: takes, silenceMs })
+  expect(capabilitiesOf(health, nextID)).toMatchObject({ nextMessageID: takes ? nextID : undefined, silenceMs })
 })

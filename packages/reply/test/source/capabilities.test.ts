@@ -174,7 +174,6 @@ test('a late answer about an earlier connection changes nothing', async () => {
   const [old, fresh] = [info.learn(), info.learn()]
   const found = {
     canRead: true,
-    takesMessageIDs: true,
     takesPromptsWhileBusy: true,
     showsNotes: true,
     listsEverywhere: true,

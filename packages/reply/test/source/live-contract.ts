@@ -65,6 +65,7 @@ export function testSourceOn(
           plain: { text: 'Go. [scenario:plain]', answer: 'Hello there.' },
           endless: '[scenario:forever]',
           permission: '[scenario:permission]',
+          always: '[scenario:always]',
           question: '[scenario:question]',
           delegate: '[scenario:child]',
           command: 'greet',

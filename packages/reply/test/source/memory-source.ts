@@ -47,7 +47,6 @@ export function createMemorySource(capabilities: Partial<Capabilities> = {}): Me
     },
     learn: async () => ({
       canRead: false,
-      takesMessageIDs: false,
       takesPromptsWhileBusy: false,
       showsNotes: false,
       listsEverywhere: false,

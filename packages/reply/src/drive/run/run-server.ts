@@ -23,8 +23,6 @@ export interface RunServer {
   readonly aborting: Aborting
   readonly idleCheck: Pick<IdleCheck, 'expectRun'>
   readonly stallTimer: Pick<StallTimer, 'limit'>
-  /** Makes ids for prompts' messages. */
-  readonly nextMessageID: () => string
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
 }

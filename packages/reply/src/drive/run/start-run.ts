@@ -75,7 +75,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
         await whenReady()
         if (stopRequest) return drop(sessionID)
       }
-      messageID = server.info.current().takesMessageIDs ? server.nextMessageID() : undefined
+      messageID = server.info.current().nextMessageID?.()
       if (kind === 'note') await postNote(place)
       else if (engine.openReply(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)

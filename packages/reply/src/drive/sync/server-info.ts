@@ -12,7 +12,6 @@ export interface ServerInfo {
 const unknown: Capabilities = {
   silenceMs: 75_000,
   canRead: true,
-  takesMessageIDs: false,
   takesPromptsWhileBusy: true,
   showsNotes: true,
   listsEverywhere: false,

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Address } from '../http/address.ts'
+import { createMessageIDs } from '../message-id.ts'
 import type { AskAddress, Capabilities, CreateInput, SessionInfo, SessionQuery, Source, SourceAnswer } from '../port.ts'
 import { toCommandBody, toCreateBody, toPromptBody } from './bodies.ts'
 import { createConnector } from './connect.ts'
@@ -23,6 +24,8 @@ export interface OpenCode1Options {
   readonly address: Address
   readonly fetch: typeof fetch
   readonly clock: Clock
+  /** Numbers from 0 to 1. Default Math.random. */
+  readonly random?: (() => number) | undefined
   /** A call fails after this long without an answer, in ms. */
   readonly deadlineMs: number
   /** The largest body of an answer, in bytes. */
@@ -37,6 +40,7 @@ export function createOpenCode1(options: OpenCode1Options): Required<Source> {
   const rest = createRest(options)
   const places = createPlaces(rest, onError)
   const reading = { rest, places, clock, onError }
+  const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
     connect: createConnector(options),
@@ -67,7 +71,7 @@ export function createOpenCode1(options: OpenCode1Options): Required<Source> {
   }
 
   async function learn(): Promise<Capabilities> {
-    return capabilitiesOf(await rest.health().catch(() => undefined))
+    return capabilitiesOf(await rest.health().catch(() => undefined), nextMessageID)
   }
 
   async function sessions({ directory, everywhere = false, since }: SessionQuery): Promise<readonly SessionInfo[]> {

@@ -2,14 +2,14 @@ import type { Capabilities } from '../port.ts'
 import { toReadVersion } from './decode/rest.ts'
 
 /** What a server can do, by its answer to `GET /global/health`. An unknown version is taken for an old one. */
-export function capabilitiesOf(health: unknown): Capabilities {
+export function capabilitiesOf(health: unknown, nextMessageID: () => string): Capabilities {
   const version = toReadVersion(health)
   const isOld = version === undefined || isBeforeOneTwo(version)
   return {
     // Servers before 1.2 send a heartbeat every 30 s, later ones every 10 s.
     silenceMs: isOld ? 75_000 : 25_000,
     canRead: true,
-    takesMessageIDs: takesMessageIDs(version),
+    nextMessageID: takesMessageIDs(version) ? nextMessageID : undefined,
     takesPromptsWhileBusy: true,
     showsNotes: true,
     // The route is experimental; servers before 1.2 forward unknown routes to a website. It may fail.

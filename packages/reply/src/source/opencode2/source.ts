@@ -3,6 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
+import { createMessageIDs } from '../message-id.ts'
 import type {
   AskAddress,
   Capabilities,
@@ -35,6 +36,8 @@ export interface OpenCode2Options {
   readonly address: Address
   readonly fetch: typeof fetch
   readonly clock: Clock
+  /** Numbers from 0 to 1. Default Math.random. */
+  readonly random?: (() => number) | undefined
   /** A call fails after this long without an answer, in ms. */
   readonly deadlineMs: number
   /** The largest body of an answer, in bytes. */
@@ -53,6 +56,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
   const { memory } = decoder
   const rest = createRest(options)
   const reading = { rest, memory, clock, onError }
+  const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
     connect: ({ signal, onFrame }) =>
@@ -99,7 +103,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
     return {
       silenceMs,
       canRead: true,
-      takesMessageIDs: true,
+      nextMessageID,
       takesPromptsWhileBusy: true,
       listsEverywhere: true,
       // A prompt that starts nothing waits for the next one.
@@ -181,11 +185,13 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
 
   async function permit(
     { sessionID, requestID }: AskAddress,
-    reply: 'once' | 'always' | 'reject',
+    decision: 'once' | 'always' | 'reject',
     message: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    await rest.post(`/session/${sessionID}/permission/${requestID}/reply`, { body: { reply, message }, signal })
+    // `reply` in preview builds, which ignore `decision`: its name in 2.0.
+    const body = { reply: decision, decision, message }
+    await rest.post(`/session/${sessionID}/permission/${requestID}/reply`, { body, signal })
   }
 
   async function formOf({ sessionID, requestID }: AskAddress) {

@@ -65,8 +65,8 @@ export const reading = [
     run: async ({ source, directory }) => {
       const place = { sessionID: unknownID, directory }
       const reach = { messageIDs: [] }
-      for (const call of [source.session(place), source.startReading().session(place, reach)]) {
-        const error = await rejection(call)
+      for (const call of [() => source.session(place), () => source.startReading().session(place, reach)]) {
+        const error = await rejection(call())
         check(error instanceof ReplyError && error.type === 'gone', `It failed as ${String(error)}.`)
       }
     },

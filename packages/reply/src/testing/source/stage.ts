@@ -37,10 +37,12 @@ export interface StagePrompts {
   readonly plain: { readonly text: string; readonly answer: string }
   /** The agent works until it is stopped. */
   readonly endless: string
-  /** The agent asks for one permission, for a call with an input, then ends. */
-  readonly permission: string
-  /** The agent asks one question with at least one option, then ends. */
-  readonly question: string
+  /** The agent asks for one permission, for a call with an input, then ends. Absent if it never asks. */
+  readonly permission?: string | undefined
+  /** The same for a permission that no other prompt needs, and that can be allowed for good. Absent if there is none. */
+  readonly always?: string | undefined
+  /** The agent asks one question with at least one option, then ends. Absent if it never asks. */
+  readonly question?: string | undefined
   /** The agent starts a sub-agent, which asks for one permission. Absent if the agent has none. */
   readonly delegate?: string | undefined
   /** The name of a slash command of the server. Absent if it has none. */
@@ -61,6 +63,20 @@ export function existingOf({ existing }: SourceStage): ExistingSession {
 export function promptsOf({ prompts }: SourceStage): StagePrompts {
   if (!prompts) throw new Error('The stage takes no prompts.')
   return prompts
+}
+
+/** The prompts that an agent may lack. */
+type OptionalPrompt = Exclude<keyof StagePrompts, 'plain' | 'endless'>
+
+/** Whether a stage has the prompt. */
+export function has(kind: OptionalPrompt): (stage: SourceStage) => boolean {
+  return ({ prompts }) => prompts?.[kind] !== undefined
+}
+
+export function promptOf(stage: SourceStage, kind: OptionalPrompt): string {
+  const text = promptsOf(stage)[kind]
+  if (text === undefined) throw new Error(`The stage has no prompt "${kind}".`)
+  return text
 }
 
 export const takesPrompts = (stage: SourceStage): boolean => stage.prompts !== undefined

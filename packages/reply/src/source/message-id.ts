@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../clock.ts'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomDigits = 14
@@ -8,10 +8,15 @@ const perMs = 4096
 
 /**
  * Makes message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a
- * counter, so it wraps around every 2.2 years), 14 random letters and digits. Servers require only the prefix.
+ * counter, so it wraps around every 2.2 years), 14 random letters and digits. Servers of both
+ * generations require only the prefix.
  */
-export function createMessageIDs(options: { readonly clock: Clock; readonly random: () => number }): () => string {
-  const { clock, random } = options
+export function createMessageIDs(options: {
+  readonly clock: Clock
+  /** Numbers from 0 to 1. Default Math.random. */
+  readonly random?: (() => number) | undefined
+}): () => string {
+  const { clock, random = Math.random } = options
   let lastAt = 0
   let count = 0
   return () => {

@@ -1,0 +1,137 @@
+import type { Ask } from '../../ask.ts'
+import { ReplyError } from '../../error.ts'
+import { placeOf } from '../../place.ts'
+import { acting } from './acting.ts'
+import { asked, settled } from './listen.ts'
+import { check, has, promptOf, rejection, type SourceDemand } from './stage.ts'
+
+export const asking = [
+  {
+    name: 'lists a permission with its call, and allows it once',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
+      const ask = await asked(listener, place)
+      const { asks, isWhole } = await stage.source.asks(stage.directory)
+      check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is not listed.')
+      check(ask.sessionID === place.sessionID, `It is of ${ask.sessionID}.`)
+      await listener.until((heard) => heard.reply(place.sessionID)?.asks.find(hasCall))
+      await stage.source.answer(ask, 'once')
+      const reply = await settled(listener, place)
+      check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
+      check(reply.asks[0]?.status === 'answered', `The ask is ${reply.asks[0]?.status}.`)
+    }, has('permission')),
+  },
+  {
+    name: 'allows what a permission says is always allowed',
+    ...acting(async (stage, listener, place) => {
+      const text = promptOf(stage, 'always')
+      await stage.source.prompt(place, { text })
+      await stage.source.answer(await asked(listener, place), 'always')
+      const first = await settled(listener, place)
+      check(first.outcome === 'completed', `The first run ended as ${first.outcome}.`)
+      await stage.source.prompt(place, { text })
+      const second = await listener.until((heard) => {
+        const reply = heard.reply(place.sessionID)
+        return reply?.phase === 'settled' && reply.promptIDs[0] !== first.promptIDs[0] ? reply : undefined
+      })
+      check(second.outcome === 'completed', `The second run ended as ${second.outcome}.`)
+      check(second.asks.length === 0, 'It asks again.')
+    }, has('always')),
+  },
+  {
+    name: 'says gone for an ask that was answered',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
+      const ask = await asked(listener, place)
+      await stage.source.answer(ask, 'once')
+      await settled(listener, place)
+      for (const late of [() => stage.source.answer(ask, 'once'), () => stage.source.reject(ask)]) {
+        const error = await rejection(late())
+        check(error instanceof ReplyError && error.type === 'gone', `It failed as ${String(error)}.`)
+      }
+    }, has('permission')),
+  },
+  {
+    name: 'rejects a permission',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
+      await stage.source.reject(await asked(listener, place))
+      const { asks } = await settled(listener, place)
+      check(asks[0]?.status === 'rejected', `The ask is ${asks[0]?.status}.`)
+    }, has('permission')),
+  },
+  {
+    name: 'tells the agent why a permission is rejected',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
+      await stage.source.reject(await asked(listener, place), 'Not in this folder.')
+      const { messages } = await settled(listener, place)
+      const errors = messages.flatMap(({ parts }) =>
+        parts.flatMap((part) => (part.type === 'tool' ? (part.state.error ?? []) : [])),
+      )
+      check(
+        errors.some((error) => error.includes('Not in this folder.')),
+        `Its calls failed as ${errors.join(', ')}.`,
+      )
+    }, has('permission')),
+  },
+  {
+    name: 'answers a question',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'question') })
+      const ask = await asked(listener, place)
+      check(ask.type === 'question', `It asks for a ${ask.type}.`)
+      const option = ask.questions[0]?.options[0]?.label ?? ''
+      check(option !== '', 'The question has no options.')
+      await stage.source.answer(ask, [[option]])
+      const { asks } = await settled(listener, place)
+      check(asks[0]?.status === 'answered', `The ask is ${asks[0]?.status}.`)
+    }, has('question')),
+  },
+  {
+    name: 'rejects a question',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'question') })
+      await stage.source.reject(await asked(listener, place))
+      const { asks } = await settled(listener, place)
+      check(asks[0]?.status === 'rejected', `The ask is ${asks[0]?.status}.`)
+    }, has('question')),
+  },
+  {
+    name: 'does not send an answer whose signal has aborted',
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
+      const ask = await asked(listener, place)
+      const error = await rejection(stage.source.answer(ask, 'once', AbortSignal.abort(new Error('Too late.'))))
+      check(error instanceof Error, 'It was sent.')
+      const { asks, isWhole } = await stage.source.asks(stage.directory)
+      check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is no longer pending.')
+      await stage.source.reject(ask)
+      await settled(listener, place)
+    }, has('permission')),
+  },
+  {
+    name: "answers a sub-agent's permission, and lists the sub-agent as a child",
+    ...acting(async (stage, listener, place) => {
+      await stage.source.prompt(place, { text: promptOf(stage, 'delegate') })
+      const ask = await asked(listener, place)
+      check(ask.sessionID !== place.sessionID, 'The ask is not the sub-agent’s.')
+      const children = await stage.source.children(place)
+      check(
+        children.some((child) => child.sessionID === ask.sessionID),
+        'The sub-agent is not listed.',
+      )
+      check(
+        (await stage.source.session(placeOf(ask))).parentID === place.sessionID,
+        'The sub-agent has another parent.',
+      )
+      await stage.source.answer(ask, 'once')
+      const reply = await settled(listener, place)
+      check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
+    }, has('delegate')),
+  },
+] as const satisfies readonly SourceDemand[]
+
+function hasCall(ask: Ask): boolean {
+  return ask.type === 'permission' && ask.call !== undefined
+}

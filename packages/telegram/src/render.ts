@@ -158,6 +158,7 @@ function plainOf(text: string): string {
 }
 
 function codePoints(text: string): number {
+  if (!/[\ud800-\udfff]/.test(text)) return text.length
   let count = 0
   for (const _ of text) count++
   return count

@@ -1,4 +1,5 @@
-import { widestColumn } from './table.ts'
+import { excess, noTable, withLine } from './estimate-table.ts'
+import { isMarked } from './line-mark.ts'
 
 /** A line of a text: `[start, end)`, including its line feed. */
 export interface Row {
@@ -25,10 +26,10 @@ const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
 /** UTF-16 units in which a number or a fence is looked for. Quotes and lists nested deeper are read as text. */
 const LONGEST_LEAD = 1000
+/** UTF-16 units of a fence's marker. */
+const shortestFence = 3
 /** The most lines examined. A message with more is hard to read, and rendering very short lines takes far more room. */
 const mostRows = 700
-/** The start of the line below a table's head. */
-const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
 export function firstRow(text: string): Row {
@@ -65,11 +66,12 @@ function markerFrom(text: string, start: number): number {
 /** Undefined after the last. */
 export function nextRow(text: string, { start, end, fence, inList }: Row): Row | undefined {
   if (end >= text.length) return undefined
-  const above = text.slice(start, end)
-  const afterBlank = !/^[!-~]/.test(above) && above.trim() === ''
+  const first = text.charCodeAt(start)
+  const isPrinted = first > 0x20 && first < 0x7f
+  const afterBlank = !isPrinted && text.slice(start, end).trim() === ''
   const nextEnd = endOf(text, end)
-  const line = text.slice(end, nextEnd)
-  const open = fenceBelow(above, fence)
+  const open = end - start < shortestFence ? fence : fenceBelow(text.slice(start, end), fence)
+  const line = afterBlank || open !== undefined ? text.slice(end, nextEnd) : ''
   return {
     start: end,
     end: nextEnd,
@@ -90,7 +92,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
  */
 export function estimate(text: string, from: Row, room: number, swells?: RegExp): Estimate {
   let used = 0
-  let table = NO_TABLE
+  let table = noTable
   let block: Row | undefined
   let rows = 0
   for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
@@ -98,7 +100,7 @@ export function estimate(text: string, from: Row, room: number, swells?: RegExp)
     const line = text.slice(row.start, row.end)
     if (row.afterBlank) {
       used += excess(table)
-      table = NO_TABLE
+      table = noTable
       if (row !== from) block = row
     }
     if (table.rows === 0 && line === '\n' && used < room) {
@@ -139,20 +141,14 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
 }
 
 function mayBeFence(line: string): boolean {
-  return line.length >= 3 && (line.includes('```') || line.includes('~~~'))
-}
-
-const MARKS = new Set(' \t>|:-*+#`~0123456789')
-
-/** Whether a line begins like a list, heading, quote, fence, table rule or indented line. All other lines are text. */
-function isMarked(line: string): boolean {
-  return MARKS.has(line.charAt(0))
+  return line.length >= shortestFence && (line.includes('```') || line.includes('~~~'))
 }
 
 /** How many UTF-16 units rendering may double. */
 function swelling(text: string, swells: RegExp | undefined): number {
+  if (swells === undefined) return 0
   let units = 0
-  for (const run of (swells && text.match(swells)) ?? []) units += run.length
+  for (const run of text.match(swells) ?? []) units += run.length
   return units
 }
 
@@ -170,61 +166,6 @@ function extra(line: string, swollen: number): number {
     (number === undefined ? 0 : Math.max(1, 5 - number.length)) +
     (marker ? marker[0].length + 1 : 0)
   )
-}
-
-/** The lines of a table so far, from its head on, or a line that may be a head. */
-interface Cells {
-  readonly head: string
-  /** UTF-16 units of the lines, without cell text that overflows its column. */
-  readonly raw: number
-  /** 0 outside of a table. */
-  readonly rows: number
-  readonly widths: readonly number[]
-  /** A colon in the rule may align the last column, which puts space before its cells. */
-  readonly isAligned: boolean
-}
-
-const NO_TABLE: Cells = { head: '', raw: 0, rows: 0, widths: [], isAligned: false }
-
-function withLine(table: Cells, line: string): Cells {
-  if (table.rows > 0) return withRow(table, line)
-  if (!isMarked(line) || !RULE.test(line))
-    return { head: line, raw: 0, rows: 0, widths: NO_TABLE.widths, isAligned: false }
-  return withRow(withRow({ ...NO_TABLE, isAligned: line.includes(':') }, table.head), line)
-}
-
-function withRow({ head, raw, rows, widths, isAligned }: Cells, line: string): Cells {
-  let wider: number[] | undefined
-  let standingOut = 0
-  let start = 0
-  for (let column = 0; start <= line.length; column++) {
-    const bar = line.indexOf('|', start)
-    const end = bar < 0 ? line.length : bar
-    const before = widths[column]
-    if (before === undefined || end - start > before) {
-      const width = line.slice(start, end).trim().length
-      const shown = Math.min(width, widestColumn)
-      if (before === undefined || shown > before) {
-        wider ??= [...widths]
-        wider[column] = shown
-      }
-      standingOut += width - shown
-    }
-    start = end + 1
-  }
-  return { head, raw: raw + line.length - standingOut, rows: rows + 1, widths: wider ?? widths, isAligned }
-}
-
-function excess({ raw, rows, widths, isAligned }: Cells): number {
-  if (rows === 0) return 0
-  let [all, last] = [0, 0]
-  for (const width of widths) {
-    if (width > 0) last = width + 3
-    all += width > 0 ? last : 0
-  }
-  const padding = Math.max(0, rows * all - raw)
-  // Only the rule below the head fills the last column.
-  return isAligned ? padding : Math.min(padding, rows * (all - last) + last)
 }
 
 interface Fitting {

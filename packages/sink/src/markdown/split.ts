@@ -45,11 +45,12 @@ const SHRINKS = 4
  * An empty source has no slices.
  */
 export function split(source: string, { from = 0, open, ...options }: SplitOptions): readonly Slice[] {
+  const isSwelling = swellsIn(source.slice(from), options.swells)
   const slices: Slice[] = []
   let at = from
   let blocks = open
   while (at < source.length) {
-    const slice = sliceAt(source, at, { ...options, open: blocks })
+    const slice = sliceAt(source, at, { ...options, isSwelling, open: blocks })
     slices.push(slice)
     at = slice.to
     blocks = slice.open
@@ -61,6 +62,8 @@ interface SliceOptions {
   readonly maxLength: number
   readonly measure: (source: string) => number
   readonly swells?: RegExp | undefined
+  /** Whether the source has characters that may double, here or in later slices. */
+  readonly isSwelling: boolean
   readonly open: OpenBlocks | undefined
 }
 
@@ -72,7 +75,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
-  const swells = options.swells && text.search(options.swells) >= 0 ? options.swells : undefined
+  const swells = options.isSwelling || swellsIn(prefix, options.swells) ? options.swells : undefined
   const placeOf = (at: number): number => from + skip + at - prefix.length
   const complete = new Map<number, CompleteText>()
   const completeAt = (at: number): CompleteText => {
@@ -113,6 +116,10 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
     if (at <= least) return bare(source, from, placeOf(at))
     last = Math.max(least, last)
   }
+}
+
+function swellsIn(text: string, swells: RegExp | undefined): boolean {
+  return swells !== undefined && text.search(swells) >= 0
 }
 
 /** The end of the text that fits. The result never depends on the text after it. */

@@ -1,4 +1,4 @@
-import { type Form, type FormQuestion, visible } from '@reply/sink/channel'
+import { type Form, type FormQuestion, oneLine, visible } from '@reply/sink/channel'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 
@@ -48,7 +48,7 @@ export function dialogOf(form: Form): Component {
       : []),
     ...fieldsOf(plan, at, { isQuoted: quoted.has(at), hasWords: added.has(at) }),
   ])
-  return { custom_id: idOf(form.token), title: clipped(form.label, dialog.title), components }
+  return { custom_id: idOf(form.token), title: oneLine(form.label, dialog.title), components }
 }
 
 function fieldsOf(
@@ -58,10 +58,10 @@ function fieldsOf(
 ): readonly Component[] {
   const name = question.header || question.question
   const isSaid = isQuoted || (question.question === name && name.length <= dialog.label)
-  const description = isSaid ? {} : { description: clipped(question.question, dialog.description) }
+  const description = isSaid ? {} : { description: oneLine(question.question, dialog.description) }
   const isRequired = !hasWords && selects.length === 1
   const labelled = (component: Component, label: string, more: Component = {}): Component => ({
-    ...{ type: kind.label, label: clipped(label, dialog.label), ...more, component },
+    ...{ type: kind.label, label: oneLine(label, dialog.label), ...more, component },
   })
   const words = (isOnly: boolean): Component => ({
     ...{ type: kind.text, custom_id: `${at}.w`, style: 2, required: isOnly, max_length: dialog.written },
@@ -78,7 +78,7 @@ function fieldsOf(
       options: options.map((option, index) => optionOf(option, values[first + index] ?? '', first + index + 1)),
     }
     const count = selects.length > 1 ? ` (${chunk + 1}/${selects.length})` : ''
-    return labelled(select, `${clipped(name, dialog.label - count.length)}${count}`, description)
+    return labelled(select, `${oneLine(name, dialog.label - count.length)}${count}`, description)
   })
   return hasWords ? [...fields, labelled(words(false), `${ownWords} ${name}`)] : fields
 }
@@ -104,14 +104,8 @@ function valuesOf({ options }: FormQuestion): readonly string[] {
 
 function optionOf({ label, description }: FormQuestion['options'][number], value: string, number: number): Component {
   return {
-    label: clipped(label, dialog.option) || String(number),
+    label: oneLine(label, dialog.option) || String(number),
     value,
-    ...(description.trim() !== '' && { description: clipped(description, dialog.option) }),
+    ...(description.trim() !== '' && { description: oneLine(description, dialog.option) }),
   }
-}
-
-function clipped(text: string, most: number): string {
-  const line = visible(text.replace(/\s+/g, ' ').trim())
-  if (line.length <= most) return line
-  return `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }

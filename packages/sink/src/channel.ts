@@ -66,5 +66,6 @@ export type {
 } from './port/port.ts'
 export { PortError, type PortErrorOptions, type PortErrorType, unlessGone } from './port/port-error.ts'
 export { createRecent, type Recent } from './recent.ts'
+export { clip, oneLine } from './view/format.ts'
 export { amount, contextPercent, counted, dollars, duration, elapsed } from './view/numbers.ts'
 export { retryText, type StatusFacts, type StatusOptions, statusFacts } from './view/status.ts'

@@ -1,5 +1,5 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, lazyPlain, renderMarkdown, visible } from '@reply/sink/channel'
+import { cachedRender, clip, type Dialect, lazyPlain, renderMarkdown, visible } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, zero width. Between `<` and `!` it turns a mention into plain text. */
@@ -74,11 +74,9 @@ export function escapedTo(text: string, most: number): string {
   return clipped(escaped(clipped(text, most)), most).replace(/&[a-z]*…$/, '…')
 }
 
-/** Cuts to `most` UTF-16 units, never inside a surrogate pair. */
+/** Cuts to `most` UTF-16 units and replaces lone surrogates. */
 export function clipped(text: string, most: number): string {
-  if (text.length <= most) return wellFormed(text)
-  const end = text.slice(0, most - 1)
-  return wellFormed(`${/[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end}…`)
+  return wellFormed(clip(text, most))
 }
 
 /** Replaces lone surrogates: the client throws on them when it encodes a form. */

@@ -5,6 +5,7 @@ import {
   type Attachment,
   type Bubble,
   callPlatform,
+  clip,
   PortError,
   type PostOptions,
   type PreviewStream,
@@ -23,7 +24,7 @@ import {
 import { responseOf, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
-import { clipped, renderHtml, renderRich } from './render.ts'
+import { renderHtml, renderRich } from './render.ts'
 
 /** The chat to write in, and how. */
 export interface TelegramPortOptions {
@@ -120,7 +121,7 @@ export function createTelegramPort(
 
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await fileOf(new TextEncoder().encode(text), name)
-    const other = { ...thread, ...loudness(posting), caption: clipped(caption, captionLength) }
+    const other = { ...thread, ...loudness(posting), caption: clip(caption, captionLength) }
     return refOf(await call('upload', (signal) => api.sendDocument(chatId, file, other, signal)))
   }
 

@@ -1,12 +1,11 @@
 import type { Clock } from '@reply/core'
 import type { Inbound, LedgerStore } from '@reply/sink'
-import { createInboundReceiver } from '@reply/sink/channel'
+import { clip, createInboundReceiver } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Received, Update } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
-import { clipped } from './render.ts'
 import { createUsername } from './username.ts'
 
 export interface ReceiverOptions {
@@ -63,13 +62,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
       const say = async (words: string, signal: AbortSignal): Promise<unknown> =>
-        await api.sendMessage(toChatId(chat.id), clipped(words, textLength), replying, signal)
+        await api.sendMessage(toChatId(chat.id), clip(words, textLength), replying, signal)
       return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
     const { queryID, ...press } = received
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
-      await api.answerCallbackQuery(queryID, { text: clipped(text, noticeLength) }, signal)
+      await api.answerCallbackQuery(queryID, { text: clip(text, noticeLength) }, signal)
     return { ...press, answer: answering(press, { say, confirm, isMessage: false }) }
   }
 }

@@ -163,9 +163,3 @@ function codePoints(text: string): number {
   for (const _ of text) count++
   return count
 }
-
-/** Cuts to `most` UTF-16 units, never inside a surrogate pair: Telegram refuses a text with half of one. */
-export function clipped(text: string, most: number): string {
-  if (text.length <= most) return text
-  return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
-}

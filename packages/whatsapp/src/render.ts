@@ -87,13 +87,6 @@ export function asWritten(words: string): string {
   return literal(words)
 }
 
-/** Cuts to `most` UTF-16 units, never inside a surrogate pair. */
-export function clipped(text: string, most: number): string {
-  if (text.length <= most) return text
-  const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
-  return `${kept.trimEnd()}…`
-}
-
 function marked(kind: Mark, content: string): string {
   const [open, close] = mark[kind]
   if (!content.includes('\n')) return content === '' ? '' : `${open}${content}${close}`

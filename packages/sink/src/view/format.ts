@@ -15,13 +15,10 @@ export function oneLine(text: string, most: number): string {
   return clip(visible(text.replace(/\s+/g, ' ').trim()), most)
 }
 
+/** Cuts to `most` UTF-16 units, the last of them "…". Never splits a surrogate pair. */
 export function clip(text: string, most: number): string {
   if (text.length <= most) return text
-  let kept = ''
-  for (const letter of text.slice(0, most)) {
-    if (kept.length + letter.length > most - 1) break
-    kept += letter
-  }
+  const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
   return `${kept.trimEnd()}…`
 }
 

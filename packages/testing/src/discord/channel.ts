@@ -33,8 +33,7 @@ export interface DiscordUser {
 }
 
 /**
- * A button, or a select, of a message. A link opens an address, and the bot hears nothing of it; its `customId` is
- * empty.
+ * A button, or a select, of a message. A link opens an address without telling the bot, so its `customId` is empty.
  */
 export type DiscordComponent =
   | { readonly type: 'link'; readonly label: string; readonly customId: ''; readonly url: string }

@@ -1,8 +1,8 @@
 import type { Clock } from '@reply/core'
 import type { Inbound, LedgerStore } from '@reply/sink'
-import { createInboundReceiver } from '@reply/sink/channel'
+import { clip, createInboundReceiver } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
-import { asWritten, clipped } from '../render.ts'
+import { asWritten } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
 import { connectionOf, quotableIn } from './connection.ts'
 import { toBaileysPortError } from './failure.ts'
@@ -86,7 +86,7 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
     connection.remember(received.messageRef.id, quoted, clock.now())
     const { chat } = received
     const say = async (text: string): Promise<unknown> => {
-      const content = { text: clipped(asWritten(text), textLength), linkPreview: null }
+      const content = { text: clip(asWritten(text), textLength), linkPreview: null }
       return await connection.socket().sendMessage(chat.id, content, { quoted: quotableIn(chat.id, quoted) })
     }
     return { ...received, answer: answering(received, { say, isMessage: true }) }

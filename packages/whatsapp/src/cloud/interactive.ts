@@ -1,5 +1,4 @@
-import type { Button } from '@reply/sink/channel'
-import { clipped } from '../render.ts'
+import { type Button, clip } from '@reply/sink/channel'
 import type { CloudMessage } from './api.ts'
 import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'
 
@@ -27,11 +26,9 @@ export function interactiveOf(
   if (buttons.length > listRows.most || body.length > listBodyLength) return undefined
   const rows = buttons.map(({ label, data }, index) => {
     const whole = label.trim() || String(index + 1)
-    const title = clipped(whole, listRows.title)
-    return title === whole
-      ? { id: data, title }
-      : { id: data, title, description: clipped(whole, listRows.description) }
+    const title = clip(whole, listRows.title)
+    return title === whole ? { id: data, title } : { id: data, title, description: clip(whole, listRows.description) }
   })
-  const action = { button: clipped(listLabel, listRows.button), sections: [{ rows }] }
+  const action = { button: clip(listLabel, listRows.button), sections: [{ rows }] }
   return { type: 'list', body: { text: body }, action }
 }

@@ -4,12 +4,13 @@ import {
   type Attachment,
   type Bubble,
   callPlatform,
+  clip,
   PortError,
   type PostOptions,
   requireLength,
   systemClock,
 } from '@reply/sink/channel'
-import { asWritten, clipped } from '../render.ts'
+import { asWritten } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
 import { toCloudPortError } from './failure.ts'
 import { interactiveOf } from './interactive.ts'
@@ -63,7 +64,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
       if (error.type !== 'ambiguous') throw error
       throw new PortError('unreachable', error.message, { cause: error.cause })
     })
-    const document = { id, filename: name, caption: clipped(asWritten(caption), captionLength) }
+    const document = { id, filename: name, caption: clip(asWritten(caption), captionLength) }
     return await send('upload', { type: 'document', document }, posting)
   }
 

@@ -1,8 +1,8 @@
 import type { Clock } from '@reply/core'
 import type { Answering, Inbound, LedgerStore } from '@reply/sink'
-import { createInboundReceiver, type InboundPlace } from '@reply/sink/channel'
+import { clip, createInboundReceiver, type InboundPlace } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
-import { asWritten, clipped } from '../render.ts'
+import { asWritten } from '../render.ts'
 import type { CloudClient } from './api.ts'
 import { cureOf, toCloudPortError } from './failure.ts'
 import type { CloudEvent, CloudReceived } from './inbound.ts'
@@ -82,7 +82,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
 
   function replying(about: InboundPlace, message_id: string): Answering {
     const say = async (text: string, signal: AbortSignal): Promise<unknown> => {
-      const body = clipped(asWritten(text), textLength)
+      const body = clip(asWritten(text), textLength)
       const message = { ...recipientOf(about.chat.id), context: { message_id }, type: 'text', text: { body } }
       return await client.messages(message, signal)
     }

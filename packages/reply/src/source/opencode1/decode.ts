@@ -1,7 +1,9 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { excerptOf, kindOf } from '../../excerpt.ts'
+import { type Frame, unwrap } from './decode/frame.ts'
 import { firstIssue, frameReaders } from './decode/read.ts'
+import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 import { createSeen } from './decode/seen.ts'
 
 /** The options of `createDecoder`. */
@@ -21,15 +23,30 @@ export interface Decoder {
   decodeValue(value: unknown, at: number): ReplyEvent | undefined
 }
 
+/** A decoder for text that its caller has parsed, or may not need to parse. */
+export interface TextDecoder1 extends Decoder {
+  /** What a frame says that needs no parsing; undefined if it has to be parsed. An empty list for a duplicate. */
+  decodeRepeated(data: string, at: number): readonly ReplyEvent[] | undefined
+  /** Same as `decode`, for a text that is already parsed. */
+  decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined
+}
+
 /**
- * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids: keep one decoder
- * per server across its connections.
+ * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids and the form of the
+ * last delta: keep one decoder per server across its connections.
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
+  return createTextDecoder(options)
+}
+
+export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   const isSecond = createSeen()
-  return { decode, decodeValue }
+  const deltas = createRepeatedDeltas()
+  return { decode, decodeValue, decodeRepeated, decodeParsed }
 
   function decode(data: string, at: number): ReplyEvent | undefined {
+    const repeated = decodeRepeated(data, at)
+    if (repeated) return repeated[0]
     let value: unknown
     try {
       value = JSON.parse(data)
@@ -38,7 +55,19 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
       report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return undefined
     }
-    return decodeValue(value, at)
+    return decodeParsed(data, value, at)
+  }
+
+  function decodeRepeated(data: string, at: number): readonly ReplyEvent[] | undefined {
+    const delta = deltas.read(data)
+    if (!delta) return undefined
+    return delta.id !== undefined && isSecond(delta.id) ? [] : [delta.event(at)]
+  }
+
+  function decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined {
+    const event = decodeValue(value, at)
+    if (event?.type === 'delta') deltas.learn(data, event)
+    return event
   }
 
   function decodeValue(value: unknown, at: number): ReplyEvent | undefined {
@@ -72,19 +101,6 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   }
 }
 
-interface Frame {
-  readonly type: string
-  readonly id?: unknown
-  readonly properties?: unknown
-}
-
-/** Unwraps `{directory, payload}`. */
-function unwrap(value: unknown): Frame | undefined {
-  if (isFrame(value)) return value
-  const outer = value as { payload?: unknown; type?: unknown } | null | undefined
-  return outer?.type === undefined && isFrame(outer?.payload) ? outer.payload : undefined
-}
-
 /** The directory in `{directory, payload}`. Some frames, such as the server's own, say "global". */
 function directoryOf(value: unknown): string | undefined {
   const { directory, payload } = value as { directory?: unknown; payload?: unknown }
@@ -95,10 +111,6 @@ function directoryOf(value: unknown): string | undefined {
 function withDirectory(event: ReplyEvent, directory: string | undefined): ReplyEvent {
   if (directory === undefined || !('sessionID' in event) || event.directory !== undefined) return event
   return { ...event, directory }
-}
-
-function isFrame(value: unknown): value is Frame {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<Frame>).type === 'string'
 }
 
 function toDelta(frame: Frame, at: number): DeltaEvent | undefined {

@@ -1,0 +1,76 @@
+import { createDecoder, type ReplyEvent } from '@reply/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createRepeatedDeltas } from '../src/source/opencode1/decode/repeated-delta.ts'
+
+const ids = { sessionID: 'ses_1', messageID: 'msg_1', partID: 'prt_1', field: 'text' }
+
+/** How servers write a delta. */
+const forms: readonly ((delta: string, count: number) => string)[] = [
+  (delta) => JSON.stringify({ type: 'message.part.delta', properties: { ...ids, delta } }),
+  (delta, count) => JSON.stringify({ id: `evt_${count}`, type: 'message.part.delta', properties: { ...ids, delta } }),
+  (delta, count) => {
+    const payload = { id: `evt_${count}`, type: 'message.part.delta', properties: { ...ids, delta } }
+    return JSON.stringify({ directory: '/project', payload })
+  },
+  (delta, count) => JSON.stringify({ type: 'message.part.delta', properties: { ...ids, delta }, id: `evt_${count}` }),
+  (delta) => JSON.stringify({ type: 'message.part.delta', properties: { delta, ...ids } }),
+  (delta) => `{ "type": "message.part.delta", "properties": ${JSON.stringify({ ...ids, delta })} }`,
+]
+
+/** What a decoder that parses each frame as a whole says. */
+function parsedWhole(frames: readonly string[]): readonly (ReplyEvent | undefined)[] {
+  const decoder = createDecoder()
+  return frames.map((data, at) => decoder.decodeValue(JSON.parse(data), at))
+}
+
+function read(frames: readonly string[]): readonly (ReplyEvent | undefined)[] {
+  const decoder = createDecoder()
+  return frames.map((data, at) => decoder.decode(data, at))
+}
+
+test.each(forms.map((form, index) => [form('…', 1), index]))('deltas written as %s are read as parsed', (_, index) => {
+  const form = forms[Number(index)] ?? expect.fail()
+  const text = fc.oneof(fc.string(), fc.constantFrom('"delta":"', '"}}', '\\', '"', '\n', '","x":"', '😀', 'evt_1'))
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 3 }), (deltas) => {
+      const frames = deltas.map(form)
+      expect(read(frames)).toEqual(parsedWhole(frames))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('from the third delta of a part on, a frame is not parsed', () => {
+  const frames = ['a', 'b', 'c', 'd'].map((delta, count) => forms[1]?.(delta, count) ?? '')
+  const deltas = createRepeatedDeltas()
+  const known = frames.map((data, at) => {
+    const delta = deltas.read(data)
+    const event = createDecoder().decode(data, at)
+    if (!delta && event?.type === 'delta') deltas.learn(data, event)
+    return delta?.id
+  })
+  expect(known).toEqual([undefined, undefined, 'evt_2', 'evt_3'])
+})
+
+test('a duplicate of a delta is dropped', () => {
+  const frames = [1, 2, 3, 3, 4].map((count) => forms[1]?.(`${count}`, count) ?? '')
+  expect(read(frames).map((event) => event?.type)).toEqual(['delta', 'delta', 'delta', undefined, 'delta'])
+})
+
+test('a frame with more in it, or of another part, is parsed', () => {
+  const first = forms[0] ?? expect.fail()
+  const more = JSON.stringify({ type: 'message.part.delta', properties: { ...ids, delta: 'x', more: 'y' } })
+  const other = JSON.stringify({ type: 'message.part.delta', properties: { ...ids, partID: 'prt_2', delta: 'x' } })
+  const frames = [first('a', 1), first('b', 2), more, other, first('c', 3)]
+  expect(read(frames)).toEqual(parsedWhole(frames))
+})
+
+test('a broken delta is reported', () => {
+  const errors: string[] = []
+  const decoder = createDecoder({ onError: ({ message }) => errors.push(message) })
+  const first = forms[0] ?? expect.fail()
+  const broken = first('c', 3).replace('"c"', '"c\\"')
+  for (const data of [first('a', 1), first('b', 2), broken]) decoder.decode(data, 0)
+  expect(errors).toEqual([expect.stringContaining('not JSON')])
+})

@@ -35,6 +35,12 @@ export interface Policy {
   /** A reply that took longer ends with a message that notifies, in ms. Default 30,000. */
   readonly notifyAfterMs: number
   /**
+   * When the end of an aborted run is told. `elsewhere`: only if another client aborted it; after an abort through this
+   * process, the chat was told by the answer to the command, or a newer prompt follows. `always`: for a chat that shows
+   * runs which people of another chat can abort. Default `elsewhere`.
+   */
+  readonly abortNotice: 'elsewhere' | 'always'
+  /**
    * Code in an answer, or a diff in a permission, of more UTF-16 units is posted as a file, if the port can. Default
    * 4,000.
    */
@@ -65,6 +71,9 @@ const fields = {
   statusAfterMs: ms.default(1500),
   statusTickMs: ms.min(1000).default(5000),
   notifyAfterMs: ms.default(30_000),
+  abortNotice: z
+    .enum({ elsewhere: 'elsewhere', always: 'always' } satisfies Named<Policy['abortNotice']>)
+    .default('elsewhere'),
   documentLength: z.number().int().min(500).default(4000),
   allowUnseen: z.boolean().default(false),
 } satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
@@ -84,5 +93,7 @@ export function toPolicy(given: Partial<Policy> = {}): Policy {
 
 /** The host's words, with the defaults for those that it does not set. */
 export function toWords(given: Partial<Words> = {}): Words {
-  return { ...defaultWords, ...given }
+  const words = { ...defaultWords, ...given }
+  // Platforms refuse an edit to an empty text.
+  return words.removed.trim() === '' ? { ...words, removed: defaultWords.removed } : words
 }

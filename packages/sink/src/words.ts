@@ -1,7 +1,8 @@
 import type { LostReason, Outcome, Todo } from '@reply/core'
 
 /**
- * All text that the sink posts besides the agent's own. Hosts can replace any of it, such as for another language.
+ * All text that the sink posts besides the agent's own. Hosts can replace any of it, such as for another language. Notices,
+ * notes, endings and labels that are empty are not posted; buttons and the text of asks need words.
  */
 export interface Words {
   /** Status: the model reasons. */
@@ -83,7 +84,7 @@ export interface Words {
   continued: string
   /** Above an answer that is posted once more, as the first post is wrong and can't be edited. */
   correction: string
-  /** The text of a message that is no longer wanted, where it can't be removed. */
+  /** The text of a message that is no longer wanted, where it can't be removed. Empty: the default. */
   removed: string
   /** The caption of a file with that many lines. */
   file: (name: string, lines: number) => string

@@ -127,7 +127,7 @@ function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileOptions): bool
   // Of an ask's messages, only the one with the buttons notifies.
   if (card.type === 'ask') return card.isPending && isLast !== false
   if (card.type === 'ending') return card.isFailure || isSettled
-  return card.type === 'answer' && isSettled && isLast === true
+  return card.type === 'answer' && isSettled && isLast === true && !card.isSilent
 }
 
 function postPriority({ card }: Slot, { isSettled }: ReconcileOptions): Priority {

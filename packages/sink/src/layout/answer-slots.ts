@@ -46,7 +46,7 @@ export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly
 
 /** Posted below the wrong messages, with a label that says so. */
 function correctionFor(card: AnswerCard, { words }: LayoutOptions): AnswerCard {
-  return { ...card, key: correctionOf(card.key), source: `*${words.correction}*\n\n${card.source}` }
+  return { ...card, key: correctionOf(card.key), source: labelled(words.correction, card.source) }
 }
 
 /** A message that keeps its slice of the text. It loses the status below its text, which has moved on. */
@@ -119,7 +119,12 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
 }
 
 function continuedLabel({ words }: LayoutOptions): string {
-  return `*${words.continued}*\n\n`
+  return labelled(words.continued, '')
+}
+
+/** The text below a label of ours. Without words there is only the text. */
+function labelled(label: string, text: string): string {
+  return label.trim() === '' ? text : `*${label}*\n\n${text}`
 }
 
 /** The rendered length of a text, for a message and a stream alike. */

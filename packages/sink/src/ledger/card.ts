@@ -21,6 +21,8 @@ export type Card =
       readonly type: 'answer'
       /** More text may come, and the last part may still change. */
       readonly isOpen: boolean
+      /** It ends a run that people of the chat stopped, so its last message does not notify. */
+      readonly isSilent?: true | undefined
     })
   | (CardFields & { readonly type: 'status' })
   | (CardFields & {

@@ -1,6 +1,7 @@
 import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { answerBelow, answerKey } from '../ledger/keys.ts'
+import { isKnownToChat } from './ending.ts'
 import { withFiles } from './file.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -22,6 +23,7 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   const { texts, kept, mode } = options
   const cards: Card[] = []
   const isSettled = reply.phase === 'settled'
+  const isSilent = isKnownToChat(reply, options)
   const newest = partsOf(reply).at(-1)
   let from = 0
   let key: string = answerKey
@@ -42,7 +44,8 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     if (ready.length === 0) return
     const source = ready.map((part) => part.text).join('\n\n')
     const isWhole = isSettled || !isOpen
-    cards.push(...withFiles({ type: 'answer', key, source, isOpen }, { ...options, isWhole }))
+    const card = { type: 'answer', key, source, isOpen, ...(isSilent && { isSilent }) } as const
+    cards.push(...withFiles(card, { ...options, isWhole }))
   }
 }
 

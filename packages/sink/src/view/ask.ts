@@ -4,7 +4,7 @@ import { permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskState } from '../ledger/card.ts'
 import { questionKey, requestOf } from '../ledger/keys.ts'
 import type { Button, Form } from '../port/port.ts'
-import { clip, literal } from './format.ts'
+import { clip, italic, literal } from './format.ts'
 import { permissionCards, retiredCard } from './permission.ts'
 import { earliest, type ViewOptions } from './view.ts'
 
@@ -89,8 +89,8 @@ function questionCard(
     ...body,
     list.join('\n'),
     hint
-      .filter(Boolean)
-      .map((line) => `*${literal(line ?? '')}*`)
+      .map((line) => italic(line ?? ''))
+      .filter((line) => line !== '')
       .join(' '),
   ]
   return {

@@ -1,7 +1,7 @@
 import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
-import { clip, literal } from './format.ts'
+import { clip, italic, literal } from './format.ts'
 import { contextPercent } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -14,7 +14,13 @@ export function endingCards(reply: Reply, options: ViewOptions & { readonly hasT
   return [ending, context, done].filter((card) => card !== undefined)
 }
 
-function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly hasText: boolean }): Card | undefined {
+/** The chat knows that the run was stopped: the command that stopped it was answered, or a newer prompt followed. */
+export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<ViewOptions, 'policy'>): boolean {
+  return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice === 'elsewhere'
+}
+
+function endingOf(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): Card | undefined {
+  const { words, hasText } = options
   const { outcome } = reply
   switch (outcome) {
     case undefined:
@@ -34,8 +40,9 @@ function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly has
         [words.lost[reply.lostReason ?? 'end-not-seen'], hasText && words.arrived].filter(Boolean).join(' '),
         true,
       )
-    case 'stopped':
     case 'aborted':
+      return isKnownToChat(reply, options) ? undefined : card(words.endings[outcome], false)
+    case 'stopped':
       return card(words.endings[outcome], false)
     default:
       return outcome satisfies never
@@ -43,7 +50,8 @@ function endingOf(reply: Reply, { words, hasText }: ViewOptions & { readonly has
 }
 
 function card(text: string, isFailure: boolean): Card {
-  return { type: 'ending', key: endingKey, source: isFailure ? `⚠️ ${literal(text)}` : `*${literal(text)}*`, isFailure }
+  const source = isFailure && text.trim() !== '' ? `⚠️ ${literal(text)}` : italic(text)
+  return { type: 'ending', key: endingKey, source, isFailure }
 }
 
 function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
@@ -60,7 +68,7 @@ function contextCard(reply: Reply, { words, policy }: ViewOptions): Card | undef
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
   const text = percent < 80 ? words.contextWarning(percent) : words.contextUrgent(percent)
-  return { type: 'note', key: contextKey, source: `*${literal(text)}*` }
+  return { type: 'note', key: contextKey, source: italic(text) }
 }
 
 /** Edits don't notify, so a reply that took long ends with a new message. */

@@ -24,7 +24,7 @@ export function withFiles(
     const caption = words.file(name, code.trimEnd().split('\n').length)
     const file = { name, text: code, caption }
     files.push({ type: 'file', key: fileKey(card.key, name), source: caption, file })
-    return `*${caption}*`
+    return caption.trim() === '' ? '' : `*${caption}*`
   })
   return [{ ...card, source }, ...(isWhole ? files : [])]
 }

@@ -10,6 +10,12 @@ export function literal(text: string): string {
   return visible(text.replace(/\s+/g, ' ').trim()).replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
 }
 
+/** A line of our own words, escaped and in italics. Empty if they are blank. */
+export function italic(words: string): string {
+  const line = literal(words)
+  return line === '' ? '' : `*${line}*`
+}
+
 /** One line of at most that many UTF-16 units. Never splits a surrogate pair. */
 export function oneLine(text: string, most: number): string {
   return clip(visible(text.replace(/\s+/g, ' ').trim()), most)

@@ -1,7 +1,7 @@
 import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
-import { literal } from './format.ts'
+import { italic, literal } from './format.ts'
 import { amount } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -12,7 +12,7 @@ export function compactionCard({ compaction }: Reply, { words }: ViewOptions): C
   const took = endedAt === undefined ? 0 : endedAt - startedAt
   const duration = took < 1000 ? undefined : words.elapsed(took)
   const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
-  const source = `*${literal(words.compacted({ tokens, duration }))}*`
+  const source = italic(words.compacted({ tokens, duration }))
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 
@@ -20,8 +20,11 @@ export function compactionCard({ compaction }: Reply, { words }: ViewOptions): C
 export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: ViewOptions): Card | undefined {
   if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
   if (!toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return undefined
-  const lines = reply.todos.map((todo) => `- ${words.todo({ ...todo, content: literal(todo.content) })}`)
-  return { type: 'todos', key: todosKey, source: [`**${words.todos}**`, ...lines].join('\n') }
+  const lines = reply.todos
+    .map((todo) => words.todo({ ...todo, content: literal(todo.content) }))
+    .filter((line) => line.trim() !== '')
+  const title = words.todos.trim() === '' ? [] : [`**${words.todos}**`]
+  return { type: 'todos', key: todosKey, source: [...title, ...lines.map((line) => `- ${line}`)].join('\n') }
 }
 
 /** The model's reasoning as quotations, each where it occurred. */

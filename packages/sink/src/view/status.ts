@@ -56,7 +56,7 @@ export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptio
     step,
     (contextPercent(reply) ?? 0) < 60 ? undefined : context,
   ]
-  const source = facts.filter((fact) => fact !== undefined).join(' · ')
+  const source = facts.filter((fact) => fact !== undefined && fact.trim() !== '').join(' · ')
   return { card: { type: 'status', key: statusKey, source }, nextAt }
 }
 

@@ -92,12 +92,17 @@ export function view(reply: Reply, options: ViewOptions): View {
   const answers = answerCards(reply, { ...options, texts, kept })
   const ending = endingCards(reply, { ...options, hasText: here > 0 })
   return {
-    cards: [...answers, ...ending, ...(status.card && !options.typingTells ? [status.card] : [])],
+    cards: [...answers, ...ending, ...(status.card && !options.typingTells ? [status.card] : [])].filter(hasContent),
     isTyping: isAtWork(reply),
     doing: status.card?.source,
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,
     nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt, asks.nextAt),
   }
+}
+
+/** Words of the host that are empty post nothing. */
+function hasContent({ type, source }: Card): boolean {
+  return type === 'file' || source.trim() !== ''
 }
 
 const noFlow: Flow = { tasks: [] }

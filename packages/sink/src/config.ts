@@ -8,7 +8,7 @@ export interface Policy {
   /**
    * `edit`: messages grow by edits. `native`: uses the platform's own stream if the port has one, else `edit`.
    * `append`: nothing is ever edited; the text comes in pieces of at most 3,500 units, a second apart. `final`: the
-   * answer comes when it is complete. Default `edit`; a port without edits shows complete parts.
+   * answer comes as one text when the reply has settled, below its asks and notices. Default `edit`; a port without edits shows complete parts.
    */
   readonly delivery: 'edit' | 'native' | 'append' | 'final'
   /**
@@ -34,6 +34,11 @@ export interface Policy {
   readonly statusTickMs: number
   /** A reply that took longer ends with a message that notifies, in ms. Default 30,000. */
   readonly notifyAfterMs: number
+  /**
+   * Which messages of the answer reply to the one that asked. `last`: the first, and the one that is the last when it is
+   * posted. `all`: each. Default `last`.
+   */
+  readonly repliesToPrompt: 'last' | 'all'
   /**
    * When the end of an aborted run is told. `elsewhere`: only if another client aborted it; after an abort through this
    * process, the chat was told by the answer to the command, or a newer prompt follows. `always`: for a chat that shows
@@ -71,6 +76,7 @@ const fields = {
   statusAfterMs: ms.default(1500),
   statusTickMs: ms.min(1000).default(5000),
   notifyAfterMs: ms.default(30_000),
+  repliesToPrompt: z.enum({ last: 'last', all: 'all' } satisfies Named<Policy['repliesToPrompt']>).default('last'),
   abortNotice: z
     .enum({ elsewhere: 'elsewhere', always: 'always' } satisfies Named<Policy['abortNotice']>)
     .default('elsewhere'),

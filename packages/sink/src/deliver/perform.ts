@@ -1,3 +1,4 @@
+import type { Policy } from '../config.ts'
 import { safeFileName } from '../file-name.ts'
 import { openStream, refOf } from '../ledger/entry.ts'
 import { doneKey, firstAnswerMessage } from '../ledger/keys.ts'
@@ -13,6 +14,7 @@ export interface PerformOptions {
   readonly render: Render
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
+  readonly policy: Pick<Policy, 'repliesToPrompt'>
   readonly words: Words
   readonly signal: AbortSignal
   /** Growing text is streamed. */
@@ -79,11 +81,13 @@ async function takeAway(ref: MessageRef, { port, chat, signal, render, words }: 
   await port.edit?.(ref, bubble, { chat, signal })
 }
 
-/** The first message replies to the one that asked; the closing message replies to the answer. */
-function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo }: PerformOptions): MessageRef | undefined {
-  if (slot.key === doneKey) return newestAnswer(entries) ?? replyTo
-  const isFirst = entries.every(({ key, isReplaced }) => key === slot.key && !isReplaced)
-  return isFirst || slot.card.type === 'ending' || slot.key === firstAnswerMessage ? replyTo : undefined
+/** What happens at the reply's beginning and end replies to the message that asked; the closing line to the answer. */
+function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo, policy }: PerformOptions): MessageRef | undefined {
+  const { key, card, isLast } = slot
+  if (key === doneKey) return newestAnswer(entries) ?? replyTo
+  const isFirst = key === firstAnswerMessage || entries.every((entry) => entry.key === key && !entry.isReplaced)
+  const isOfAnswer = card.type === 'answer' && (isLast === true || policy.repliesToPrompt === 'all')
+  return isFirst || isOfAnswer || card.type === 'ending' ? replyTo : undefined
 }
 
 function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {

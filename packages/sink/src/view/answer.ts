@@ -30,7 +30,7 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   for (const { key: broken, at, card } of kept) {
     add(at, false)
     if (card) cards.push(card)
-    key = answerBelow(broken)
+    if (mode !== 'final') key = answerBelow(broken)
   }
   add(texts.length, true)
   return cards

@@ -73,9 +73,10 @@ export function view(reply: Reply, options: ViewOptions): View {
   const notice = noticeCard(reply, options)
   const heartbeat = heartbeatCard(reply, options)
   const asks = askCards(reply, options)
-  const here = texts.length
+  // A final answer is one card below all others.
+  const here = options.mode === 'final' ? 0 : texts.length
   const found = [
-    ...reasoningCards(reply, options),
+    ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
     ...[compactionCard(reply, options), todosCard(reply, options), notice.card, heartbeat.card].map((card) => ({
       card,
       at: here,
@@ -83,14 +84,18 @@ export function view(reply: Reply, options: ViewOptions): View {
     ...asks.cards.map((card) => ({ card, at: here })),
   ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
   const ids = texts.map(({ id }) => id)
-  const known = shown.breaks.map((one) => ({ key: one.key, at: positionOf(one, ids), card: cardOf(found, one.key) }))
+  const known = shown.breaks.map((one) => ({
+    key: one.key,
+    at: Math.min(positionOf(one, ids), here),
+    card: cardOf(found, one.key),
+  }))
   const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
   // The sort is stable: cards at the same place keep the order in which they were first shown.
   const kept = placed
     .toSorted((a, b) => a.at - b.at)
     .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
   const answers = answerCards(reply, { ...options, texts, kept })
-  const ending = endingCards(reply, { ...options, hasText: here > 0 })
+  const ending = endingCards(reply, { ...options, hasText: texts.length > 0 })
   return {
     cards: [...answers, ...ending, ...(status.card && !options.typingTells ? [status.card] : [])].filter(hasContent),
     isTyping: isAtWork(reply),

@@ -238,7 +238,7 @@ test.concurrent('the status is small text below the answer, and a command aborts
   discord.say(id, '/stop', { from: person })
   const { reply, screen } = await end(id)
   expect(reply.outcome).toBe('aborted')
-  expect(letters(screen.map((one) => one.text).join(''))).toBe('ThisneverendsandgoesonAborted')
+  expect(letters(screen.map((one) => one.text).join(''))).toBe('Thisneverendsandgoeson')
 })
 
 test.concurrent('an answer of 20,000 letters is shown completely and once, and mentions no one', async () => {

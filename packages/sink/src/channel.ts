@@ -67,5 +67,7 @@ export type {
 export { PortError, type PortErrorOptions, type PortErrorType, unlessGone } from './port/port-error.ts'
 export { createRecent, type Recent } from './recent.ts'
 export { clip, oneLine } from './view/format.ts'
+export { retryText } from './view/activity.ts'
 export { amount, contextPercent, counted, dollars, duration, elapsed } from './view/numbers.ts'
-export { retryText, type StatusFacts, type StatusOptions, statusFacts } from './view/status.ts'
+export { type StatusFacts, type StatusOptions, statusFacts } from './view/status.ts'
+export { type ToolEnd, toolEndOf, toolLabel } from './view/tool.ts'

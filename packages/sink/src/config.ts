@@ -7,13 +7,14 @@ import type { Words } from './words.ts'
 export interface Policy {
   /**
    * `edit`: messages grow by edits. `native`: uses the platform's own stream if the port has one, else `edit`.
-   * `append`: nothing is ever edited; the text comes in pieces of at most 3,500 units, a second apart. `final`: the
-   * answer comes as one text when the reply has settled, below its asks and notices. Default `edit`; a port without edits shows complete parts.
+   * `append`: nothing is ever edited; the text comes in pieces that end between words, a second apart. `final`: the
+   * answer comes as one text when the reply has settled, below its asks and notices. Default `edit`; a port without
+   * edits shows complete parts.
    */
   readonly delivery: 'edit' | 'native' | 'append' | 'final'
   /**
-   * `quiet`: answers, asks and endings. `normal`: also the activity. `verbose`: also each tool call with its output.
-   * Default `normal`.
+   * `quiet`: answers, asks and endings. `normal`: also the activity, and tool calls that failed or were denied. `verbose`:
+   * also each tool call with its output. Default `normal`.
    */
   readonly verbosity: 'quiet' | 'normal' | 'verbose'
   /** Shows the model's reasoning. Default false. */
@@ -28,6 +29,10 @@ export interface Policy {
   readonly firstFlushMs: number
   /** Minimum time between edits of growing text, in ms. Default: the port's limit. */
   readonly editIntervalMs?: number | undefined
+  /** With `delivery: 'append'`: minimum time between messages of growing text, in ms. Default 1,000. */
+  readonly appendIntervalMs: number
+  /** With `delivery: 'append'`: the most of one message, in the platform's units. Default 3,500. */
+  readonly appendLength: number
   /** A reply that answers sooner shows no status, in ms. Default 1,500. */
   readonly statusAfterMs: number
   /** Steps of the elapsed time in the status, in ms. Default 5,000. */
@@ -73,6 +78,8 @@ const fields = {
   heartbeatMs: ms.min(10_000).default(60_000),
   firstFlushMs: ms.default(200),
   editIntervalMs: ms.optional(),
+  appendIntervalMs: ms.default(1000),
+  appendLength: z.number().int().min(100).default(3500),
   statusAfterMs: ms.default(1500),
   statusTickMs: ms.min(1000).default(5000),
   notifyAfterMs: ms.default(30_000),

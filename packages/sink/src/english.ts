@@ -18,13 +18,17 @@ export const words: Words = {
     const when = wait === undefined ? 'retrying' : `retrying in ${wait}`
     return `${message || 'the model failed'}: ${when}${attempt === undefined ? '' : ` (attempt ${attempt})`}`
   },
-  toolFailed: (error) => `failed: ${error}`,
-  toolDenied: 'denied',
+  subAgent: (agent, description) => `${agent ?? 'sub-agent'}${description ? `(${description})` : ''}`,
+  toolPrefix: '🔧 ',
+  toolFailed: (error) => (error === '' ? 'failed' : `failed: ${error}`),
+  toolDenied: ({ by, reason }) => (by === 'rule' ? 'denied by a rule' : reason ? `denied: ${reason}` : 'denied'),
   heartbeat: (activity, elapsed) => `Still working: ${activity} (${elapsed})`,
   compacted: ({ tokens, duration }) =>
     ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),
-  contextWarning: (percent) => `The context is ${percent}% full: consider compacting it.`,
-  contextUrgent: (percent) => `The context is ${percent}% full: it will be compacted soon.`,
+  contextWarning: ({ percent, tokens, limit }) =>
+    `The context is ${percent}% full (${tokens} of ${limit} tokens): consider compacting it.`,
+  contextUrgent: ({ percent, tokens, limit }) =>
+    `The context is ${percent}% full (${tokens} of ${limit} tokens): it will be compacted soon.`,
   todos: 'To do',
   todo: ({ content, status }) => {
     if (status === 'completed') return `✅ ${content}`
@@ -54,9 +58,8 @@ export const words: Words = {
     again: 'Trying again may help.',
   },
   cutOff: "It was cut off at the model's output limit.",
-  noText: ({ tools, thought, compacted, agents }) => {
+  noText: ({ tools, thought, agents }) => {
     if (tools > 0) return `Done, without text: ${counted(tools, 'tool call')} ran.`
-    if (compacted) return 'Done, without text: the context was compacted.'
     if (agents > 0) return 'Done, without text: sub-agents ran.'
     return thought ? 'No answer: the model only reasoned. Try again.' : 'No answer. Try again.'
   },

@@ -28,10 +28,14 @@ export interface Words {
    * until then; undefined if it is now, or unknown. `attempt` counts from 1.
    */
   retrying: (retry: { message: string; wait: string | undefined; attempt: number | undefined }) => string
-  /** After the name of a failed tool call, as Markdown. `error` is one line, already escaped. */
+  /** Status: a sub-agent, before what it does. `description` has at most 40 units. Either may be unknown. */
+  subAgent: (agent: string | undefined, description: string | undefined) => string
+  /** Before the name of a tool call in a notice, as Markdown. */
+  toolPrefix: string
+  /** After the name of a failed tool call. `error` is one line, and may be empty. */
   toolFailed: (error: string) => string
-  /** After the name of a tool call that a person or a rule rejected, as Markdown. */
-  toolDenied: string
+  /** After the name of a tool call that a person or a rule of the server rejected. `reason`: the person's, in one line. */
+  toolDenied: (facts: { by: 'person' | 'rule'; reason: string | undefined }) => string
   /**
    * A message after `Policy.heartbeatMs` of silence, in a chat whose messages can't be edited. `activity` is one of the
    * status words or a tool call.
@@ -42,10 +46,10 @@ export interface Words {
    * `duration` is undefined below a second.
    */
   compacted: (facts: { tokens: string | undefined; duration: string | undefined }) => string
-  /** A note below an answer whose context is 60 to 79 percent full. */
-  contextWarning: (percent: number) => string
-  /** A note below an answer whose context is 80 percent full or more. */
-  contextUrgent: (percent: number) => string
+  /** A note below an answer whose context is 60 to 79 percent full. `tokens` and `limit` in short: `134k`, `200k`. */
+  contextWarning: (facts: { percent: number; tokens: string; limit: string }) => string
+  /** A note below an answer whose context is 80 percent full or more. Its facts as in `contextWarning`. */
+  contextUrgent: (facts: { percent: number; tokens: string; limit: string }) => string
   /** The title of the checklist. */
   todos: string
   /** One line of the checklist, as Markdown. The item's `content` is already escaped. */
@@ -76,10 +80,10 @@ export interface Words {
   /** Below an answer that ended at the model's output limit. */
   cutOff: string
   /**
-   * Takes the place of an answer without text. `tools` and `agents` are numbers of calls and sub-agents; `thought`:
-   * there was reasoning.
+   * Takes the place of an answer without text, unless the context was compacted. `tools` and `agents` are numbers of calls
+   * and sub-agents; `thought`: there was reasoning.
    */
-  noText: (facts: { tools: number; thought: boolean; compacted: boolean; agents: number }) => string
+  noText: (facts: { tools: number; thought: boolean; agents: number }) => string
   /** Above the part of an answer that continues below other messages. */
   continued: string
   /** Above an answer that is posted once more, as the first post is wrong and can't be edited. */

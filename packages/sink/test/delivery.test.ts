@@ -61,7 +61,7 @@ describe('delivery', () => {
 
   test('append: code that continues in the next message has its fence reopened there', async () => {
     const scene = createScene({ sink: { policy: { delivery: 'append', verbosity: 'quiet' } } })
-    scene.show(growing('Look:\n\n```ts\nconst a = 1'))
+    scene.show(growing('Look:\n\n```ts\nconst a = 1\nconst b'))
     await scene.pass(3000)
     scene.show(whole('Look:\n\n```ts\nconst a = 1\nconst b = 2\n```\n\nDone.'))
     await scene.end()
@@ -103,7 +103,7 @@ describe('delivery', () => {
     const bash = call('bash', { title: 'npm test' })
     scene.show(replyWith([said, bash, text('It', { status: 'open' })]))
     await scene.pass(70_000)
-    expect(textsOf(scene)).toEqual(['I look.', 'bash: npm test', expect.stringMatching(/^Still working/)])
+    expect(textsOf(scene)).toEqual(['I look.', '🔧 bash: npm test', expect.stringMatching(/^Still working/)])
   })
 })
 

@@ -27,8 +27,8 @@ async function play(scene: Scene): Promise<Scene> {
 describe('a final answer', () => {
   test.each<[Partial<Policy>, readonly string[]]>([
     [{ verbosity: 'quiet' }, ['❓ Colour']],
-    [{ verbosity: 'normal' }, ['bash: npm test', '❓ Colour']],
-    [{ verbosity: 'verbose', reasoning: true }, ['bash: npm test', '❓ Colour', '> Hm.']],
+    [{ verbosity: 'normal' }, ['🔧 bash: npm test', '❓ Colour']],
+    [{ verbosity: 'verbose', reasoning: true }, ['🔧 bash: npm test', '❓ Colour', '> Hm.']],
   ])('is one message below its asks and notices: %o', async (policy, above) => {
     const scene = await play(createScene({ sink: { policy: { delivery: 'final', ...policy } } }))
     const said = textsOf(scene).map((shown) => (shown.startsWith('❓') ? '❓ Colour' : shown))

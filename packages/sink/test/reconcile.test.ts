@@ -197,7 +197,7 @@ describe('a message that can no longer be edited', () => {
   })
 
   test('was posted before its white space arrived: what follows is cut as before', () => {
-    const paragraphs = `${'word '.repeat(35).trim()}.\n\n`.repeat(4).trim()
+    const paragraphs = `${'word '.repeat(35).trim()}.\n\n`.repeat(6).trim()
     const slots = slotsOf([said(paragraphs)])
     expect(slots.length).toBeGreaterThan(2)
     const trimmed = ledgerOf([said(paragraphs)]).entries.map((entry) => {
@@ -247,7 +247,7 @@ describe('an edit with an unknown result', () => {
 
 describe('the message that notifies', () => {
   test('is only the last one of an answer', () => {
-    const long = said('word '.repeat(120), { isOpen: false })
+    const long = said('word '.repeat(200), { isOpen: false })
     const slots = slotsOf([long])
     expect(slots.map(({ isLast }) => isLast)).toEqual([false, false, true])
     expect(steps(reconcile(emptyLedger, slots, settled))).toEqual(['post answer#0'])

@@ -31,7 +31,7 @@ const aborted = { outcome: 'aborted', aborting: 'requested' } as const
 const none = (): string => ''
 const silent: Words = {
   ...english,
-  ...{ thinking: '', working: '', waiting: '', todos: '', cutOff: '', other: '', arrived: '', toolDenied: '' },
+  ...{ thinking: '', working: '', waiting: '', todos: '', cutOff: '', other: '', arrived: '', toolDenied: none },
   ...{ step: none, context: none, retrying: none, heartbeat: none, compacted: none, elapsed: none, todo: none },
   ...{ contextWarning: none, contextUrgent: none, done: none, failed: none, noText: none, replyWith: none },
 }
@@ -103,7 +103,7 @@ describe('words that are empty', () => {
     const render = fakeRender
     const options = {
       render,
-      limits: { ...fakeLimits, maxLength: 1200 },
+      limits: { ...fakeLimits, maxLength: 1000 },
       mode: 'live',
       words: english,
       ledger: posted,

@@ -103,65 +103,6 @@ describe('typing', () => {
   })
 })
 
-describe('a notice of tools', () => {
-  const noticeOf = (reply: Reply, viewing: Viewing = {}) =>
-    saidIn(viewOf(reply, { mode: 'sealed', ...viewing }), 'notice')
-
-  test('names all running calls, in one message', () => {
-    const reply = replyWith([running, call('read', { input: { path: 'a.ts' } })])
-    expect(noticeOf(reply)).toEqual(['bash: npm test\nread: a.ts'])
-  })
-
-  test('reports a call once, and again if it fails', () => {
-    const told = { ...emptyLedger, told: [`${running.id}:running`] }
-    expect(noticeOf(replyWith([running]), { ledger: told })).toEqual([])
-    const broken = { ...running, state: { ...running.state, status: 'error', error: 'exit 1' } } as const
-    expect(noticeOf(replyWith([broken]), { ledger: told })).toEqual(['~~bash: npm test~~ failed: exit 1'])
-  })
-
-  test('marks denied calls', () => {
-    const denied = call('bash', { status: 'error', title: 'rm', error: 'The user rejected permission to use this' })
-    expect(noticeOf(replyWith([denied]))).toEqual(['~~bash: rm~~ denied'])
-  })
-
-  test('comes no sooner than the throttle after the previous one', () => {
-    const ledger = { ...emptyLedger, noticeAt: beginning }
-    const early = viewOf(replyWith([running]), { mode: 'sealed', ledger, atMs: 4999 })
-    expect(saidIn(early, 'notice')).toEqual([])
-    expect(early.nextAt).toBe(beginning + 5000)
-    expect(noticeOf(replyWith([running]), { ledger, atMs: 5000 })).toHaveLength(1)
-  })
-
-  test('leaves out successful calls, the checklist and questions', () => {
-    const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('question')]
-    expect(noticeOf(replyWith(parts))).toEqual([])
-  })
-
-  test.each<[Mode, 'quiet' | 'normal' | 'verbose', number]>([
-    ['live', 'normal', 0],
-    ['live', 'verbose', 1],
-    ['sealed', 'quiet', 0],
-    ['sealed', 'normal', 1],
-    ['append', 'normal', 1],
-  ])('in mode %s, %s: %i', (mode, verbosity, notices) => {
-    expect(noticeOf(replyWith([running]), { mode, policy: { verbosity } })).toHaveLength(notices)
-  })
-
-  test('shows outputs in verbose mode', () => {
-    const done = call('bash', { status: 'completed', title: 'ls', output: 'a.ts\nb.ts\n' })
-    expect(noticeOf(replyWith([done]), { policy: { verbosity: 'verbose' } })).toEqual([
-      'bash: ls\n\n````\na.ts\nb.ts\n````',
-    ])
-  })
-
-  test('shows external names verbatim', () => {
-    const odd = call('bash', { title: `*${'x'.repeat(117)}**` })
-    expect(noticeOf(replyWith([odd]))).toEqual([`bash: \\*${'x'.repeat(117)}\\*\\*`])
-    const long = call('bash', { title: `${'x'.repeat(118)}👍👍` })
-    expect(noticeOf(replyWith([long]))[0]).not.toMatch(/\p{Surrogate}/u)
-  })
-})
-
 describe('a heartbeat', () => {
   const beatOf = (reply: Reply, viewing: Viewing) => saidIn(viewOf(reply, viewing), 'heartbeat')
 
@@ -193,16 +134,29 @@ describe('a note', () => {
 
   test.each<[number, readonly string[]]>([
     [59_000, []],
-    [60_000, ['*The context is 60% full: consider compacting it.*']],
-    [79_000, ['*The context is 79% full: consider compacting it.*']],
-    [80_000, ['*The context is 80% full: it will be compacted soon.*']],
+    [60_000, ['*The context is 60% full (60k of 100k tokens): consider compacting it.*']],
+    [79_000, ['*The context is 79% full (79k of 100k tokens): consider compacting it.*']],
+    [80_000, ['*The context is 80% full (80k of 100k tokens): it will be compacted soon.*']],
   ])('of a context of %i tokens of 100,000', (tokens, notes) => {
-    expect(notesOf(settledWith([text('Done.')], using(tokens)))).toEqual(notes)
+    expect(notesOf(settledWith([text('Done.')], using(tokens))).map((said) => said.replaceAll('\\', ''))).toEqual(notes)
   })
 
   test('of the context is not shown after a compaction, or before the end', () => {
     expect(notesOf(settledWith([text('Done.')], { ...using(90_000), compaction }))).toHaveLength(1)
     expect(notesOf(replyWith([text('Done.')], using(90_000)))).toEqual([])
+  })
+
+  test('is in small print where the platform has it', () => {
+    const small = (line: string) => `-# ${line}`
+    expect(notesOf(settledWith([text('Done.')], using(90_000)), { small })[0]).toMatch(/^-# The context/)
+    expect(notesOf(replyWith([], { compaction }), { small })[0]).toMatch(/^-# Context compacted/)
+  })
+
+  test('of a compaction is enough for a reply without text', () => {
+    const reply = settledWith([], { compaction })
+    expect([notesOf(reply).length, endingsOf(reply)]).toEqual([1, []])
+    const unfinished = settledWith([], { compaction: { ...compaction, state: 'running', endedAt: undefined } })
+    expect(endingsOf(unfinished)).toEqual(['*No answer. Try again.*'])
   })
 })
 

@@ -191,7 +191,7 @@ test("a draft's Stop aborts", async () => {
   telegram.stopDraft(chatId)
   const { reply, screen } = await end(chatId)
   expect([reply.outcome, textOf(reply).trim()]).toEqual(['aborted', 'This never ends, and goes on.'])
-  expect(letters(screen.map((one) => one.text).join(''))).toBe(`ThisneverendsandgoesonAborted`)
+  expect(letters(screen.map((one) => one.text).join(''))).toBe(`Thisneverendsandgoeson`)
 })
 
 test('a command aborts as well', async () => {
@@ -201,7 +201,7 @@ test('a command aborts as well', async () => {
   telegram.say(chatId, '/stop')
   const { reply, screen } = await end(chatId)
   expect(reply.outcome).toBe('aborted')
-  expect(letters(screen.map((one) => one.text).join(''))).toBe(`ThisneverendsandgoesonAborted`)
+  expect(letters(screen.map((one) => one.text).join(''))).toBe(`Thisneverendsandgoeson`)
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import type { Ask, Reply, ToolPart } from '@reply/core'
-import { duration, elapsed } from '@reply/sink/channel'
+import { duration, elapsed, toolEndOf, toolLabel } from '@reply/sink/channel'
 import { patchCount } from '../format/patch.ts'
 import { cleanLine, visibleLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span } from '../format/styled-line.ts'
@@ -19,9 +19,9 @@ export function toolLine(part: ToolPart, options: { reply: Reply; now: number; w
   return Number.isFinite(width) ? fit(row, time, width) : [...row, ...time]
 }
 
-/** Shows `mcp__server__search` as `search`. */
+/** Without the name of the server that it belongs to. */
 export function toolName(tool: string): string {
-  return visibleLine(tool).replace(/^mcp__.+?__/, '') || 'tool'
+  return visibleLine(toolLabel(tool)) || 'tool'
 }
 
 /** The rejected permission of this call. */
@@ -37,10 +37,13 @@ function isInvalid({ state }: ToolPart): boolean {
 
 function markOf(part: ToolPart, reply: Reply, now: number): Span {
   if (isInvalid(part)) return SYMBOLS.failed
-  if (part.state.interrupted) return SYMBOLS.interrupted
-  if (part.state.status === 'completed') return exitOf(part) === 0 ? SYMBOLS.done : SYMBOLS.failed
-  if (part.state.status !== 'error') return part.status === 'open' ? spinner(now) : SYMBOLS.interrupted
-  return refusalOf(part, reply) || isForbidden(part) ? SYMBOLS.denied : SYMBOLS.failed
+  const end = toolEndOf(part, reply)
+  if (!end) {
+    if (part.state.status !== 'completed') return spinner(now)
+    return exitOf(part) === 0 ? SYMBOLS.done : SYMBOLS.failed
+  }
+  if (end.type === 'interrupted') return SYMBOLS.interrupted
+  return end.type === 'failed' ? SYMBOLS.failed : SYMBOLS.denied
 }
 
 // The subject is the first of these inputs that the call has.
@@ -58,15 +61,23 @@ function detailOf(part: ToolPart, reply: Reply): Line {
 }
 
 function endOf(part: ToolPart, reply: Reply): Line {
-  const { status, error, interrupted, metadata } = part.state
-  if (interrupted || (part.status !== 'open' && status !== 'completed' && status !== 'error')) {
-    return line(' · interrupted', 'yellow')
-  }
-  if (status === 'error') {
-    if (refusalOf(part, reply)) return line(` · rejected${feedbackOf(error)}`, 'yellow')
-    if (isForbidden(part)) return line(' · denied by a rule', 'yellow')
-    const reason = reasonText(error ?? '')
-    return line(reason === '' ? ' · failed' : ` · ${reason.slice(0, 300)}`, 'red')
+  const { status, metadata } = part.state
+  const end = toolEndOf(part, reply)
+  switch (end?.type) {
+    case undefined:
+      break
+    case 'interrupted':
+      return line(' · interrupted', 'yellow')
+    case 'rejected':
+      return line(end.reason === undefined ? ' · rejected' : ` · rejected: ${cleanLine(end.reason)}`, 'yellow')
+    case 'forbidden':
+      return line(' · denied by a rule', 'yellow')
+    case 'failed': {
+      const reason = reasonText(end.reason)
+      return line(reason === '' ? ' · failed' : ` · ${reason.slice(0, 300)}`, 'red')
+    }
+    default:
+      return end satisfies never
   }
   const changed = patchCount(metadata?.diff)
   if (changed !== '') return line(` ${changed}`, 'dim')
@@ -78,23 +89,6 @@ function endOf(part: ToolPart, reply: Reply): Line {
 function exitOf({ state }: ToolPart): number {
   const exit = state.metadata?.exit
   return typeof exit === 'number' ? exit : 0
-}
-
-// How all known servers begin the error of a call that a permission rule forbids. The rules follow as JSON.
-const FORBIDDEN = /^(?:Error: )?The user has specified a rule which prevents you|^PermissionDeniedError\b/
-
-function isForbidden({ state }: ToolPart): boolean {
-  return state.status === 'error' && FORBIDDEN.test(state.error ?? '')
-}
-
-// Followed by the reason as it was typed; 1.2 sends it as JSON.
-const FEEDBACK = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{"feedback":"((?:[^"\\]|\\.)*)"/s
-
-/** A person's reason for rejecting. Only the error text for the model contains it. */
-function feedbackOf(error: string | undefined): string {
-  const [, words, quoted = ''] = FEEDBACK.exec(error ?? '') ?? []
-  const reason = cleanLine(words ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1'))
-  return reason === '' ? '' : `: ${reason}`
 }
 
 function timeOf(part: ToolPart, reply: Reply, now: number): Line {

@@ -17,7 +17,7 @@ import { createNative } from './native.ts'
 import type { Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { perform, toPortError } from './perform.ts'
-import { type Picture, picture } from './picture.ts'
+import { createPainter, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
@@ -75,12 +75,12 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
-  let [isLoaded, isWorking, isCalled, isStopped] = [false, false, false, false]
+  const picture = createPainter()
+  let [isLoaded, isWorking, isCalled, isStopped, isResolved] = [false, false, false, false, false]
   /** The state seen last, if some of its operations wait for their time. */
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
   let result = withResolvers<Delivery>()
-  let isResolved = false
   let ended = Promise.resolve()
   return {
     show,

@@ -3,6 +3,7 @@ import { layout } from '../layout/layout.ts'
 import type { Slot } from '../layout/slot.ts'
 import { mayAllow } from '../ledger/guard.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
+import { createActivityTimes } from '../view/status.ts'
 import { type Mode, type View, view } from '../view/view.ts'
 import type { DeliverOptions } from './deliver.ts'
 import type { Native } from './native.ts'
@@ -21,19 +22,25 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
   readonly slots: readonly Slot[]
 }
 
-/** View and layout of a reply for one chat. Pure. */
-export function picture(reply: Reply, options: PictureOptions): Picture {
-  const { port, render, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
-  const { limits } = port
-  const { buttons, forms, typingTells } = limits
-  const { streaming: stream } = native
-  const shown = shownOf(ledger)
-  const { cards, flow, ...rest } = view(reply, {
-    ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld },
-    uploads: port.upload !== undefined,
-    mayAllow: (state) => mayAllow(state, options),
-    isStreaming: stream !== undefined,
-  })
-  const slots = layout(cards, { render, limits, mode, words, ledger, now, streaming: stream && { stream, flow } })
-  return { slots, ...rest }
+/** View and layout of a reply for one chat. Remembers only since when the newest activity goes on. */
+export function createPainter(): (reply: Reply, options: PictureOptions) => Picture {
+  const times = createActivityTimes()
+  return (reply, options) => {
+    const { port, render, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
+    const { limits } = port
+    const { buttons, forms, typingTells, small } = limits
+    const { streaming: stream } = native
+    const shown = shownOf(ledger)
+    const { cards, flow, ...rest } = view(reply, {
+      ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld, small },
+      activitySince: (activity) => times.since(activity, now),
+      uploads: port.upload !== undefined,
+      mayAllow: (state) => mayAllow(state, options),
+      isStreaming: stream !== undefined,
+    })
+    const { appendLength } = policy
+    const streaming = stream && { stream, flow }
+    const slots = layout(cards, { render, limits, mode, appendLength, words, ledger, now, streaming })
+    return { slots, ...rest }
+  }
 }

@@ -36,11 +36,11 @@ interface RefusedText {
   readonly retryAt: number
 }
 
-/** Minimum time between appended texts, in ms. */
-const appendMs = 1000
-
 export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOptions): Schedule {
-  const intervalMs = Math.max(policy.editIntervalMs ?? limits.editIntervalMs, mode === 'append' ? appendMs : 0)
+  const intervalMs = Math.max(
+    policy.editIntervalMs ?? limits.editIntervalMs,
+    mode === 'append' ? policy.appendIntervalMs : 0,
+  )
   const firstSeen = new Map<string, number>()
   let writtenAt = Number.NEGATIVE_INFINITY
   let failures = 0

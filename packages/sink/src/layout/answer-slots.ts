@@ -11,12 +11,6 @@ import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer
 import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
 import { streamLength } from './stream-length.ts'
 
-/** UTF-16 units reserved for a status below growing text. */
-const footerLength = 200
-
-/** The longest message without edits, so that people can follow along. */
-const appendLength = 3500
-
 /** Caches how growing texts were cut, so that only new text is cut. */
 const cut = createGrowingSplit()
 
@@ -103,11 +97,13 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
   const isGrowing = card.isOpen && isLast
   // A stream shows text as it comes; an edited message shows valid Markdown at any time.
   const isClosedEarly = isGrowing && mode === 'live' && !streaming
-  const source = (): string => (isClosedEarly ? closeMarkdown(slice.source.trimEnd()) : slice.source.trim())
   const isComplete = !isLast && !isContinued
+  const text = (): string => slice.source.trim()
+  const dressed = (): string =>
+    `${isContinued ? continuedLabel(options) : ''}${isClosedEarly ? closeMarkdown(slice.source.trimEnd()) : text()}`
   const slot = isComplete
-    ? sealedSlot(slice, { card, key, source }, options)
-    : slotOf(card, key, `${isContinued ? continuedLabel(options) : ''}${source()}`, options)
+    ? sealedSlot(slice, { card, key, source: text }, options)
+    : slotOf(card, key, fits(dressed(), card, options) ? dressed() : text(), options)
   return {
     ...slot,
     piece: { from: slice.from, to: slice.to, upTo: slice.upTo },
@@ -127,6 +123,12 @@ function labelled(label: string, text: string): string {
   return label.trim() === '' ? text : `*${label}*\n\n${text}`
 }
 
+/** A label or a closing mark may be too much for a text that fits alone. */
+function fits(source: string, card: AnswerCard, options: LayoutOptions): boolean {
+  const most = maxLengthOf(card, options)
+  return lengthOf(source, most, options) <= most
+}
+
 /** The rendered length of a text, for a message and a stream alike. */
 function lengthOf(text: string, maxLength: number, { render, streaming }: LayoutOptions): number {
   const rendered = render(text)
@@ -135,8 +137,10 @@ function lengthOf(text: string, maxLength: number, { render, streaming }: Layout
 }
 
 /** The most that a slice may measure. */
-function maxLengthOf(card: AnswerCard, { limits, mode, ledger }: LayoutOptions): number {
+function maxLengthOf(
+  card: AnswerCard,
+  { limits, mode, ledger, appendLength = limits.maxLength }: LayoutOptions,
+): number {
   const most = mode === 'append' ? Math.min(appendLength, limits.maxLength) : limits.maxLength
-  const free = mode === 'live' ? Math.max(Math.ceil(most / 2), most - footerLength) : most
-  return Math.min(free, ledger.caps[card.key]?.most ?? free)
+  return Math.min(most, ledger.caps[card.key]?.most ?? most)
 }

@@ -49,6 +49,8 @@ export interface LayoutOptions {
   readonly limits: Limits
   /** How text reaches the chat. */
   readonly mode: Mode
+  /** The most of a message in mode `append`, in units of `Limits.maxLength`. Default: that limit. */
+  readonly appendLength?: number | undefined
   /** The words for labels. */
   readonly words: Words
   /** What the chat was shown so far. Posted messages keep their slices. */

@@ -75,6 +75,8 @@ export interface Shown {
   readonly breaks: readonly Break[]
   /** Cards with at least one posted message. */
   readonly posted: ReadonlySet<string>
+  /** How far each answer was posted, in UTF-16 units of its source. */
+  readonly ends?: ReadonlyMap<string, number> | undefined
   /** Cards whose posts were all refused. */
   readonly lost?: ReadonlySet<string> | undefined
   /** Requests of asks with at least one posted message, of this content or an earlier one. */

@@ -86,6 +86,12 @@ export function shownOf(ledger: Ledger): Shown {
   return {
     breaks: ledger.breaks,
     posted,
+    ends: new Map(
+      there
+        .filter(isCurrent)
+        .flatMap(({ card, piece }) => (piece ? [[card, piece.to] as const] : []))
+        .toSorted(([, a], [, b]) => a - b),
+    ),
     lost: new Set(ledger.entries.flatMap(({ card, state }) => (state === 'failed' && !posted.has(card) ? [card] : []))),
     requests: new Set(there.flatMap(({ card }) => requestOf(card) ?? [])),
     told: new Set(ledger.told),

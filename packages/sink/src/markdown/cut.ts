@@ -52,6 +52,31 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
   )
 }
 
+/** Ends of words, also in texts without spaces. */
+const WORD_END = /\s+|[、，。！？；：]+/g
+const LINE_END = /\n+/g
+
+/**
+ * Where a text that may go on ends with a whole word, outside links, inline code and bold text; in a block of code with a
+ * whole line. At least `first`. A word of more than 200 units is cut.
+ */
+export function wordsEnd(text: string, first: number): number {
+  const last = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length
+  // One unit behind the text stands for what may come.
+  const seen = `${text.slice(0, last)}x`
+  const { start, fence } = rowAt(seen, last)
+  const spans = fence === undefined ? spansIn(seen, Math.max(start, last - SPAN_BACK)) : []
+  const isFree = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
+  const from = Math.max(first, last - SPAN_BACK)
+  const found = seen.slice(from, last).matchAll(fence === undefined ? WORD_END : LINE_END)
+  const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
+  if (end === undefined) return last - first <= BACK ? first : (hardCut(seen, { first, last }, () => true) ?? first)
+  if (fence === undefined) return end
+  const above = rowAt(seen, end - 1)
+  // A fence that has just been opened comes with its first line.
+  return above.fence === undefined ? Math.max(first, above.start) : end
+}
+
 /** The line at a position and all lines after it. */
 function rowsIn(text: string, at: number): readonly Row[] {
   const rows: Row[] = []

@@ -1,6 +1,7 @@
 import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { answerBelow, answerKey } from '../ledger/keys.ts'
+import { wordsEnd } from '../markdown/cut.ts'
 import { isKnownToChat } from './ending.ts'
 import { withFiles } from './file.ts'
 import type { ViewOptions } from './view.ts'
@@ -42,10 +43,18 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))
     const ready = mode === 'sealed' ? sealedPrefix(parts, newest) : parts
     if (ready.length === 0) return
-    const source = ready.map((part) => part.text).join('\n\n')
+    const source = sourceOf(ready, key)
     const isWhole = isSettled || !isOpen
     const card = { type: 'answer', key, source, isOpen, ...(isSilent && { isSilent }) } as const
     cards.push(...withFiles(card, { ...options, isWhole }))
+  }
+
+  /** Appended text is never edited, so it ends with a whole word. */
+  function sourceOf(ready: readonly TextPart[], key: string): string {
+    const source = ready.map((part) => part.text).join('\n\n')
+    const last = ready.at(-1)
+    const isComplete = mode !== 'append' || isSettled || last?.status !== 'open' || last.id !== newest?.id
+    return isComplete ? source : source.slice(0, wordsEnd(source, options.shown.ends?.get(key) ?? 0))
   }
 }
 

@@ -1,8 +1,8 @@
 import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
-import { clip, italic, literal } from './format.ts'
-import { contextPercent } from './numbers.ts'
+import { clip, italic, literal, smallPrint } from './format.ts'
+import { amount, contextPercent } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
 /** How the reply ended. Nothing if the answer already says it. */
@@ -28,6 +28,8 @@ function endingOf(reply: Reply, options: ViewOptions & { readonly hasText: boole
     case 'completed': {
       // A prompt sent with no reply wanted has no messages, so it needs no ending.
       const isSilent = !hasText && reply.messages.length > 0
+      // The note of the compaction says what was done.
+      if (isSilent && reply.compaction?.state === 'done') return undefined
       if (isSilent) return card(words.noText(factsOf(reply)), false)
       return reply.finish === 'length' ? card(words.cutOff, false) : undefined
     }
@@ -58,17 +60,18 @@ function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
   return {
     tools: toolsOf(reply).length,
     thought: partsOf(reply).some((part) => part.type === 'reasoning'),
-    compacted: reply.compaction !== undefined,
     agents: reply.children.length,
   }
 }
 
 /** Shown once, after the answer. Skipped if the context has just been compacted. */
-function contextCard(reply: Reply, { words, policy }: ViewOptions): Card | undefined {
+function contextCard(reply: Reply, { words, policy, small }: ViewOptions): Card | undefined {
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
-  const text = percent < 80 ? words.contextWarning(percent) : words.contextUrgent(percent)
-  return { type: 'note', key: contextKey, source: italic(text) }
+  const { contextTokens = 0, contextLimit = 0 } = reply.usage
+  const facts = { percent, tokens: amount(contextTokens), limit: amount(contextLimit) }
+  const text = percent < 80 ? words.contextWarning(facts) : words.contextUrgent(facts)
+  return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
 /** Edits don't notify, so a reply that took long ends with a new message. */

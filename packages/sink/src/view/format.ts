@@ -1,10 +1,5 @@
 import { visible } from '@reply/core'
 
-/** A tool's name without its server's: "mcp__files__read" becomes "read". */
-export function toolLabel(name: string): string {
-  return name.replace(/\bmcp__[^_\s]+(?:_[^_\s]+)*__/g, '')
-}
-
 /** Untrusted text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
 export function literal(text: string): string {
   return visible(text.replace(/\s+/g, ' ').trim()).replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
@@ -14,6 +9,12 @@ export function literal(text: string): string {
 export function italic(words: string): string {
   const line = literal(words)
   return line === '' ? '' : `*${line}*`
+}
+
+/** The same in the platform's small print, if it has one: `Limits.small`. */
+export function smallPrint(words: string, small: ((line: string) => string) | undefined): string {
+  const line = literal(words)
+  return line === '' || !small ? italic(words) : small(line)
 }
 
 /** One line of at most that many UTF-16 units. Never splits a surrogate pair. */

@@ -1,18 +1,18 @@
 import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
-import { italic, literal } from './format.ts'
+import { literal, smallPrint } from './format.ts'
 import { amount } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
 /** Stays in the chat: from here on the agent knows only a summary of what came before. */
-export function compactionCard({ compaction }: Reply, { words }: ViewOptions): Card | undefined {
+export function compactionCard({ compaction }: Reply, { words, small }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined
   const { startedAt, endedAt, tokensBefore } = compaction
   const took = endedAt === undefined ? 0 : endedAt - startedAt
   const duration = took < 1000 ? undefined : words.elapsed(took)
   const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
-  const source = italic(words.compacted({ tokens, duration }))
+  const source = smallPrint(words.compacted({ tokens, duration }), small)
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 

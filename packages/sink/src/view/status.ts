@@ -1,8 +1,8 @@
-import { currentActivity, type Reply } from '@reply/core'
+import type { Reply } from '@reply/core'
 import { statusKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
-import { oneLine, toolLabel } from './format.ts'
-import { amount, contextPercent } from './numbers.ts'
+import { type Activity, activityOf } from './activity.ts'
+import { contextPercent } from './numbers.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
 /** What a status line says, in the order to show it. */
@@ -27,13 +27,13 @@ export interface StatusOptions {
   readonly words: Words
 }
 
-/** The facts of a status line, the same in a chat and in a terminal. */
+/** The facts of a status line, the same in a chat and in a terminal. The time is the reply's. */
 export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
   const { now, stepMs = 1000, words } = options
   const { startedAt, usage } = reply
   const percent = contextPercent(reply)
   return {
-    activity: activityOf(reply, options),
+    activity: activityOf(reply, options).text,
     // A recording without times begins at 0.
     elapsed: startedAt ? words.elapsed(Math.floor((now - startedAt) / stepMs) * stepMs) : undefined,
     step: usage.steps > 0 ? words.step(usage.steps + 1) : undefined,
@@ -41,46 +41,51 @@ export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
   }
 }
 
-/** Updated at each tick, and at once when the activity changes. Shows the context from 60 percent on. */
-export function statusCard(reply: Reply, { mode, policy, words, now }: ViewOptions): Timed {
+/**
+ * Updated at each tick, and at once when the activity changes. Its time is that of the activity, and of a sub-agent as a
+ * whole. Shows the context from 60 percent on.
+ */
+export function statusCard(reply: Reply, options: ViewOptions): Timed {
+  const { mode, policy, words, now } = options
   const { startedAt = now, phase } = reply
   const { statusTickMs } = policy
   if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled' || phase === 'blocked') return {}
+  // Read also before the status is shown, as the time counts from when the activity was first seen.
+  const begin = beginOf(reply, options)
   const due = startedAt + policy.statusAfterMs
   if (now < due) return { nextAt: due }
-  const { activity, elapsed, step, context } = statusFacts(reply, { now, stepMs: statusTickMs, words })
-  const nextAt = startedAt + (Math.floor((now - startedAt) / statusTickMs) + 1) * statusTickMs
+  const { activity, step, context } = statusFacts(reply, { now, stepMs: statusTickMs, words })
+  const ticks = Math.floor((now - begin) / statusTickMs)
   const facts = [
     activity,
-    now - startedAt < statusTickMs ? undefined : elapsed,
+    ticks < 1 ? undefined : words.elapsed(ticks * statusTickMs),
     step,
     (contextPercent(reply) ?? 0) < 60 ? undefined : context,
   ]
   const source = facts.filter((fact) => fact !== undefined && fact.trim() !== '').join(' · ')
+  const nextAt = begin + (ticks + 1) * statusTickMs
   return { card: { type: 'status', key: statusKey, source }, nextAt }
 }
 
-/** The current activity, in one line of plain words. */
-export function activityOf(reply: Reply, options: StatusOptions): string {
-  const { words } = options
-  if (reply.connection === 'lost') return words.lostConnection
-  if (reply.retry) return retryText(reply.retry, options)
-  const { compaction } = reply
-  if (compaction?.state === 'running')
-    return words.compacting(compaction.tokensBefore === undefined ? undefined : amount(compaction.tokensBefore))
-  const activity = currentActivity(reply)
-  if (reply.stalled) return words.stalled
-  if (activity === undefined) return reply.phase === 'waiting' ? words.waiting : words.working
-  if (activity === 'thinking') return words.thinking
-  if (activity === 'writing') return words.writing
-  return oneLine(toolLabel(activity), 120)
+/** When what the reply does now began, in ms since the epoch. */
+function beginOf(reply: Reply, { now, words, activitySince }: ViewOptions): number {
+  const activity = activityOf(reply, { now, words })
+  return Math.min(now, activity.since ?? activitySince?.(activity) ?? reply.startedAt ?? now)
 }
 
-/** Why and when the server tries again. */
-export function retryText(
-  { message, nextAt, attempt }: NonNullable<Reply['retry']>,
-  { now, stepMs = 1000, words }: StatusOptions,
-): string {
-  const waitMs = nextAt === undefined ? undefined : Math.ceil(Math.max(0, nextAt - now) / stepMs) * stepMs
-  return words.retrying({ message: oneLine(message, 80), wait: waitMs ? words.elapsed(waitMs) : undefined, attempt })
+/** When activities began that the reply itself gives no time for: when they were first seen. */
+export interface ActivityTimes {
+  /** The time of that activity, in ms since the epoch. `now` if it is another than before. */
+  since(activity: Activity, now: number): number
+}
+
+/** Remembers the newest activity. */
+export function createActivityTimes(): ActivityTimes {
+  let newest: { readonly key: string; readonly since: number } | undefined
+  return {
+    since: ({ key }, now) => {
+      if (newest?.key !== key) newest = { key, since: now }
+      return newest.since
+    },
+  }
 }

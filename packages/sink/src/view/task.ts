@@ -1,6 +1,7 @@
-import { type Reply, subjectOf, type ToolPart, toolsOf } from '@reply/core'
+import { type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Task } from '../port/port.ts'
-import { oneLine, toolLabel } from './format.ts'
+import { oneLine } from './format.ts'
+import { titleOf } from './tool.ts'
 import type { ViewOptions } from './view.ts'
 
 /** What a stream shows besides the text. */
@@ -25,16 +26,9 @@ export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flo
   return { tasks, plan }
 }
 
-function taskOf(part: ToolPart): Task {
+export function taskOf(part: ToolPart): Task {
   const { state } = part
   return { id: part.id, title: titleOf(part), status: statuses[state.status] }
-}
-
-/** "bash: npm test": the tool, and what it works on. */
-export function titleOf(part: ToolPart): string {
-  const subject = subjectOf(part)
-  const name = toolLabel(part.tool)
-  return subject === undefined ? name : `${name}: ${oneLine(subject, 120)}`
 }
 
 /** The key of a task in the ledger's `told`. */

@@ -1,25 +1,45 @@
-import { type Reply, type ToolPart, toolsOf, visible } from '@reply/core'
+import { isShownText, partsOf, type Reply, type ToolPart, visible } from '@reply/core'
 import { heartbeatKey, noticeKey } from '../ledger/keys.ts'
+import { activityOf } from './activity.ts'
 import { code, literal, oneLine } from './format.ts'
-import { activityOf } from './status.ts'
-import { titleOf } from './task.ts'
+import { taskKey, taskOf } from './task.ts'
+import { type ToolEnd, titleOf, toolEndOf } from './tool.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
 /** UTF-16 units shown of a tool's output. */
 const outputLength = 600
 
-/** One message for all calls that run or failed and were not reported yet, at most one per throttle interval. */
-export function noticeCard(reply: Reply, options: ViewOptions): Timed {
+/** The most of one notice, in UTF-16 units of Markdown. Further calls wait for the next one. */
+const noticeLength = 1500
+
+/** A notice, and the number of shown text parts above it. */
+export interface Notice extends Timed {
+  readonly at: number
+}
+
+/**
+ * One message for calls that were not reported yet, at most one per throttle interval. Where messages can be edited, the
+ * status shows calls that run, so only their end is reported: before the text below them, even if that is sooner.
+ */
+export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const { mode, policy, shown, now } = options
-  const isShown = mode === 'live' ? policy.verbosity === 'verbose' : policy.verbosity !== 'quiet'
-  if (!isShown) return {}
-  const calls = toolsOf(reply).filter((part) => isNews(part, options))
-  if (calls.length === 0) return {}
+  const news = newsIn(reply, options)
+  const [first] = news
+  const texts = partsOf(reply).filter(isShownText).length
+  if (!first) return { at: texts }
   const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs
-  if (now < due && reply.phase !== 'settled') return { nextAt: due }
-  const source = calls.map((part) => lineOf(part, options)).join('\n')
-  const told = calls.map(stateKey)
-  return { card: { type: 'notice', key: noticeKey(shown.noticeCount), source, told } }
+  const hasTextBelow = mode === 'live' && texts > first.at
+  if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
+  const [lines, told]: [string[], string[]] = [[], []]
+  let length = 0
+  for (const { part, at } of news) {
+    const line = lineOf(part, reply, options)
+    length += line.length
+    if (at !== first.at || (lines.length > 0 && length > noticeLength)) break
+    if (line !== '') lines.push(line)
+    told.push(stateKey(part))
+  }
+  return { card: { type: 'notice', key: noticeKey(shown.noticeCount), source: lines.join('\n'), told }, at: first.at }
 }
 
 /** Without edits: says that the agent still works, after a long silence. */
@@ -29,38 +49,73 @@ export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
   const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs
   if (now < due) return { nextAt: due }
-  const source = literal(words.heartbeat(activityOf(reply, options), words.elapsed(now - reply.startedAt)))
+  const source = literal(words.heartbeat(activityOf(reply, options).text, words.elapsed(now - reply.startedAt)))
   return { card: { type: 'heartbeat', key: heartbeatKey(shown.heartbeats), source } }
 }
 
-function isNews(part: ToolPart, { shown, policy }: ViewOptions): boolean {
-  const { status } = part.state
-  const isReportable =
-    status === 'running' || status === 'error' || (policy.verbosity === 'verbose' && status === 'completed')
-  return isReportable && part.tool !== 'todowrite' && part.tool !== 'question' && !shown.told.has(stateKey(part))
+interface News {
+  readonly part: ToolPart
+  /** Shown text parts above the call. */
+  readonly at: number
+}
+
+function newsIn(reply: Reply, options: ViewOptions): readonly News[] {
+  if (options.policy.verbosity === 'quiet') return []
+  let at = 0
+  return partsOf(reply).flatMap((part): readonly News[] => {
+    if (isShownText(part)) at += 1
+    if (part.type !== 'tool' || part.status === 'abandoned') return []
+    return isNews(part, reply, options) ? [{ part, at }] : []
+  })
+}
+
+function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
+  const { shown, mode } = options
+  const { verbosity } = options.policy
+  if (part.tool === 'todowrite' || part.tool === 'question' || shown.told.has(stateKey(part))) return false
+  const end = toolEndOf(part, reply)
+  if (end?.type === 'interrupted') return false
+  if (end) return !isInStream(part, reply, options)
+  if (part.state.status === 'completed') return verbosity === 'verbose'
+  return mode !== 'live' && part.state.status === 'running'
+}
+
+/** The stream of the text shows the call as a task. */
+function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, policy }: ViewOptions): boolean {
+  if (!isStreaming || policy.verbosity === 'verbose') return false
+  return phase !== 'settled' || shown.told.has(taskKey(taskOf(part)))
 }
 
 function stateKey(part: ToolPart): string {
   return `${part.id}:${part.state.status}`
 }
 
-function lineOf(part: ToolPart, { words, policy }: ViewOptions): string {
-  const { state } = part
+function lineOf(part: ToolPart, reply: Reply, { words, policy, mode, small }: ViewOptions): string {
   const label = literal(titleOf(part))
-  if (state.status === 'error') {
-    const why = isDenied(state.error) ? words.toolDenied : words.toolFailed(literal(oneLine(state.error ?? '', 200)))
-    return `~~${label}~~ ${why}`
+  const end = toolEndOf(part, reply)
+  const said = `${words.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, words))}` : label}`.trim()
+  const line = small?.(said) ?? (mode === 'live' ? `*${said}*` : said)
+  const output = policy.verbosity === 'verbose' && !end ? (part.state.output ?? '').trim() : ''
+  return output === '' ? line : `${line}\n${excerpt(output)}`
+}
+
+function endText(end: ToolEnd, words: ViewOptions['words']): string {
+  switch (end.type) {
+    case 'rejected':
+      return words.toolDenied({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
+    case 'forbidden':
+      return words.toolDenied({ by: 'rule', reason: undefined })
+    case 'failed':
+      return words.toolFailed(oneLine(end.reason, 200))
+    case 'interrupted':
+      return ''
+    default:
+      return end satisfies never
   }
-  const output = policy.verbosity === 'verbose' && state.status === 'completed' ? (state.output ?? '').trim() : ''
-  return output === '' ? label : `${label}\n${excerpt(output)}`
 }
 
 function excerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
   const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`
   return `\n\`\`\`\`\n${visible(end).replaceAll('````', "''''")}\n\`\`\`\``
-}
-
-function isDenied(error: string | undefined): boolean {
-  return /rejected permission|rejected|denied/i.test(error ?? '')
 }

@@ -1,7 +1,9 @@
-import { isShownText, partsOf, pendingAsks, type Reply } from '@reply/core'
+import { isShownText, partsOf, pendingAsks, type Reply, type TextPart } from '@reply/core'
 import type { Policy } from '../config.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
+import { answerBelow, answerKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
+import type { Activity } from './activity.ts'
 import { answerCards, type Placed } from './answer.ts'
 import { askCards } from './ask.ts'
 import { endingCards } from './ending.ts'
@@ -43,6 +45,10 @@ export interface ViewOptions {
   readonly isStreaming?: boolean | undefined
   /** The typing notice shows the activity. */
   readonly typingTells?: boolean | undefined
+  /** Formats a line as Markdown that the platform shows small: `Limits.small`. */
+  readonly small?: ((line: string) => string) | undefined
+  /** When an activity began that the reply gives no time for, in ms since the epoch. Default: when the reply began. */
+  readonly activitySince?: ((activity: Activity) => number) | undefined
   /** Overlong code is posted as files. */
   readonly uploads: boolean
 }
@@ -77,10 +83,9 @@ export function view(reply: Reply, options: ViewOptions): View {
   const here = options.mode === 'final' ? 0 : texts.length
   const found = [
     ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
-    ...[compactionCard(reply, options), todosCard(reply, options), notice.card, heartbeat.card].map((card) => ({
-      card,
-      at: here,
-    })),
+    ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
+    { card: notice.card, at: isFree(notice.at, { ...options, texts }) ? Math.min(notice.at, here) : here },
+    { card: heartbeat.card, at: here },
     ...asks.cards.map((card) => ({ card, at: here })),
   ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
   const ids = texts.map(({ id }) => id)
@@ -103,6 +108,16 @@ export function view(reply: Reply, options: ViewOptions): View {
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,
     nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt, asks.nextAt),
   }
+}
+
+/** Nothing is posted yet of the text below that place, so a card can still come between. */
+function isFree(at: number, { shown, texts }: ViewOptions & { readonly texts: readonly TextPart[] }): boolean {
+  const ids = texts.map(({ id }) => id)
+  const breaks = shown.breaks.map((one) => ({ ...one, at: positionOf(one, ids) })).toSorted((a, b) => a.at - b.at)
+  const last = breaks.at(-1)
+  const above = texts.slice(last?.at ?? 0, at).map(({ text }) => text)
+  const posted = shown.ends?.get(last ? answerBelow(last.key) : answerKey) ?? 0
+  return at >= (last?.at ?? 0) && posted <= above.join('\n\n').length
 }
 
 /** Words of the host that are empty post nothing. */

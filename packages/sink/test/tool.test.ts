@@ -1,0 +1,218 @@
+import { type Reply, type ToolState, toolsOf } from '@reply/core'
+import { listRecordings } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { words } from '../src/english.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
+import { titleOf, toolEndOf, toolLabel } from '../src/view/tool.ts'
+import type { Mode } from '../src/view/view.ts'
+import { shownEntry } from './entries.ts'
+import { call, permits, replyWith, saidIn, settledWith, text, type Viewing, viewOf } from './make.ts'
+import { createScene } from './scene.ts'
+import { beginning, timelinesOf } from './timeline.ts'
+
+const running = call('bash', { input: { command: 'npm test' }, title: 'npm test' })
+const done = call('bash', { status: 'completed', title: 'ls', output: 'a.ts\nb.ts\n' })
+const broken = call('bash', { status: 'error', title: 'ls', error: 'exit 1' })
+const rejected = 'The user rejected permission to use this specific tool call'
+const forbidden =
+  'The user has specified a rule which prevents you from using this specific tool call. Here are some of the relevant rules [{"permission":"bash","pattern":"rm *","action":"deny"}]'
+
+describe('the label of a tool', () => {
+  test.each([
+    ['bash', 'bash'],
+    ['mcp__files__read', 'read'],
+    ['mcp__my_files__read_all', 'read_all'],
+    ['github_create_issue', 'create_issue'],
+    ['context7_resolve-library-id', 'resolve-library-id'],
+    ['chrome-devtools_click', 'click'],
+    ['apply_patch', 'apply_patch'],
+    ['plan_exit', 'plan_exit'],
+    ['send_mail', 'send_mail'],
+    ['_private', '_private'],
+    ['trailing_', 'trailing_'],
+  ])('of %s is %s', (name, label) => {
+    expect(toolLabel(name)).toBe(label)
+  })
+
+  test('leaves what the tool works on as it is', () => {
+    expect(titleOf(call('github_search', { title: 'mcp__a__b and my_file' }))).toBe('search: mcp__a__b and my_file')
+  })
+})
+
+describe('the end of a call', () => {
+  const endOf = (state: Partial<ToolState>, reply: Pick<Reply, 'asks'> = { asks: [] }) =>
+    toolEndOf(call('bash', state), reply)
+
+  test.each([
+    [`${rejected}.`, { type: 'rejected', reason: undefined }],
+    [
+      `Error: ${rejected} with the following feedback: Not on a\nSunday`,
+      { type: 'rejected', reason: 'Not on a\nSunday' },
+    ],
+    ['PermissionCorrectedError({"feedback":"Not \\"now\\""})', { type: 'rejected', reason: 'Not "now"' }],
+    ['PermissionRejectedError({\n', { type: 'rejected', reason: undefined }],
+    ['The user declined this tool call', { type: 'rejected', reason: undefined }],
+    [forbidden, { type: 'forbidden' }],
+    [`Error: ${forbidden}`, { type: 'forbidden' }],
+    ['PermissionDeniedError({\n', { type: 'forbidden' }],
+    ['Tool execution aborted', { type: 'interrupted' }],
+    ['Task cancelled', { type: 'interrupted' }],
+    ['EACCES: permission denied', { type: 'failed', reason: 'EACCES: permission denied' }],
+    ['The server rejected the request', { type: 'failed', reason: 'The server rejected the request' }],
+  ])('%s', (error, end) => {
+    expect(endOf({ status: 'error', error })).toEqual(end)
+  })
+
+  test('is a rejection if its permission was rejected, whatever the error says', () => {
+    const ask = permits({ status: 'answered', reply: 'reject', callID: 'call_x' })
+    const part = { ...call('bash', { status: 'error', error: 'Unable to execute command' }), callID: 'call_x' }
+    expect(toolEndOf(part, { asks: [ask] })).toEqual({ type: 'rejected', reason: undefined })
+    expect(toolEndOf(part, { asks: [{ ...ask, callID: 'call_y' }] })?.type).toBe('failed')
+  })
+
+  test('is an interruption if the run ended while it worked', () => {
+    expect(toolEndOf({ ...running, status: 'sealed' }, { asks: [] })).toEqual({ type: 'interrupted' })
+    expect(endOf({ status: 'error', error: 'x', interrupted: true })).toEqual({ type: 'interrupted' })
+    expect([endOf({ status: 'running' }), endOf({ status: 'completed' })]).toEqual([undefined, undefined])
+  })
+
+  const ended = async (scenario: string): Promise<readonly string[]> => {
+    const recordings = listRecordings().filter((one) => one.scenario === scenario)
+    const replies = (await Promise.all(recordings.map((one) => timelinesOf(one)))).flat()
+    const last = replies.flatMap(({ states }) => states.at(-1)?.reply ?? [])
+    return last.flatMap((reply) => toolsOf(reply).map((part) => JSON.stringify(toolEndOf(part, reply) ?? 'done')))
+  }
+
+  test.each([
+    ['permission-rejected', /"rejected"/],
+    ['permission-rejected-message', /"rejected","reason":"Not on a Sunday/],
+    ['permission-denied', /"forbidden"/],
+    ['failing-read', /"failed","reason":"(Error: )?File not found/],
+    ['abort-child', /"interrupted"/],
+  ])('is known on every recorded version: %s', async (scenario, end) => {
+    const ends = (await ended(scenario)).filter((one) => one !== '"done"')
+    expect(ends.length).toBeGreaterThan(3)
+    expect(ends.filter((one) => !end.test(one))).toEqual([])
+  })
+})
+
+describe('a notice of tools', () => {
+  const noticeOf = (reply: Reply, viewing: Viewing = {}) =>
+    saidIn(viewOf(reply, { mode: 'sealed', ...viewing }), 'notice')
+  const live = { mode: 'live' } as const
+  const verbose = { mode: 'live', policy: { verbosity: 'verbose' } } as const
+
+  test('names all running calls, in one message', () => {
+    const reply = replyWith([running, call('read', { input: { path: 'a.ts' } })])
+    expect(noticeOf(reply)).toEqual(['🔧 bash: npm test\n🔧 read: a.ts'])
+    expect(noticeOf(reply, { words: { ...words, toolPrefix: '' } })).toEqual(['bash: npm test\nread: a.ts'])
+  })
+
+  test('reports a call once, and again if it fails', () => {
+    const told = { ...emptyLedger, told: [`${running.id}:running`] }
+    expect(noticeOf(replyWith([running]), { ledger: told })).toEqual([])
+    const failed = { ...running, state: { ...running.state, status: 'error', error: 'exit 1' } } as const
+    expect(noticeOf(replyWith([failed]), { ledger: told })).toEqual(['🔧 ~~bash: npm test~~ failed: exit 1'])
+  })
+
+  test.each([
+    ['', 'failed'],
+    ['EACCES: permission denied', 'failed: EACCES: permission denied'],
+    [`${rejected}.`, 'denied'],
+    [`${rejected} with the following feedback: Not *now*`, 'denied: Not \\*now\\*'],
+    [forbidden, 'denied by a rule'],
+  ])('says why a call did not succeed, where messages can be edited, too: %s', (error, why) => {
+    const reply = replyWith([call('bash', { status: 'error', title: 'rm', error })])
+    expect(noticeOf(reply, live)).toEqual([`*🔧 ~~bash: rm~~ ${why}*`])
+    expect(noticeOf(reply)).toEqual([`🔧 ~~bash: rm~~ ${why}`])
+    expect(noticeOf(reply, { policy: { verbosity: 'quiet' } })).toEqual([])
+  })
+
+  test('leaves out interrupted calls', () => {
+    const parts = [call('bash', { status: 'error', error: 'Tool execution aborted' })]
+    expect(noticeOf(settledWith([...parts, { ...running, status: 'sealed' }]), verbose)).toEqual([])
+    expect(noticeOf(settledWith([{ ...running, status: 'sealed' }]))).toEqual([])
+  })
+
+  test('comes no sooner than the throttle after the previous one', () => {
+    const ledger = { ...emptyLedger, noticeAt: beginning }
+    const early = viewOf(replyWith([running]), { mode: 'sealed', ledger, atMs: 4999 })
+    expect(saidIn(early, 'notice')).toEqual([])
+    expect(early.nextAt).toBe(beginning + 5000)
+    expect(noticeOf(replyWith([running]), { ledger, atMs: 5000 })).toHaveLength(1)
+  })
+
+  test('leaves out successful calls, the checklist and questions', () => {
+    const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('question')]
+    expect(noticeOf(replyWith(parts))).toEqual([])
+  })
+
+  test.each<[Mode, 'quiet' | 'normal' | 'verbose', readonly string[]]>([
+    ['live', 'quiet', []],
+    ['live', 'normal', ['ls failed']],
+    ['live', 'verbose', ['ls done', 'ls failed']],
+    ['sealed', 'quiet', []],
+    ['sealed', 'normal', ['npm test', 'ls failed']],
+    ['sealed', 'verbose', ['npm test', 'ls done', 'ls failed']],
+    ['append', 'normal', ['npm test', 'ls failed']],
+    ['final', 'normal', ['npm test', 'ls failed']],
+  ])('in mode %s, %s: %j', (mode, verbosity, said) => {
+    const [source = ''] = noticeOf(replyWith([running, done, broken]), { mode, policy: { verbosity } })
+    const found = [source.includes('npm test') && 'npm test', source.includes('a.ts') && 'ls done']
+    expect([...found, source.includes('exit 1') && 'ls failed'].filter(Boolean)).toEqual(said)
+  })
+
+  test('is a small line with the output below it, in verbose mode', () => {
+    const small = (line: string) => `-# ${line}`
+    expect(noticeOf(replyWith([done]), { ...verbose, small })).toEqual(['-# 🔧 bash: ls\n\n````\na.ts\nb.ts\n````'])
+    const short = call('bash', { status: 'completed', title: 'ls', output: 'a.ts\n' })
+    expect(noticeOf(replyWith([short]), verbose)).toEqual(['*🔧 bash: ls*\n`a.ts`'])
+  })
+
+  test('stands above the text that follows the call, and does not wait for the throttle then', () => {
+    const ledger = { ...emptyLedger, noticeAt: beginning + 2900 }
+    const typesIn = (reply: Reply, more: Viewing = {}) =>
+      viewOf(reply, { ...verbose, ledger, ...more }).cards.flatMap(({ type, source }) =>
+        type === 'status' ? [] : [type === 'answer' ? source : type],
+      )
+    const [one, two] = [text('One.'), text('Two.', { status: 'open' })]
+    expect(typesIn(replyWith([one, done]))).toEqual(['One.'])
+    expect(typesIn(replyWith([one, done, two]))).toEqual(['One.', 'notice', 'Two.'])
+    const postedTo = (to: number): Viewing => {
+      const entry = shownEntry('answer#0', { card: 'answer', piece: { from: 0, to, upTo: '' } })
+      return { ledger: { ...ledger, entries: [entry] } }
+    }
+    expect(typesIn(replyWith([one, done, two]), postedTo(4))).toEqual(['One.', 'notice', 'Two.'])
+    // Some of what follows is posted already.
+    expect(typesIn(replyWith([one, done, two]), postedTo(10))).toEqual(['One.\n\nTwo.', 'notice'])
+    const far = replyWith([done, one, call('read', { status: 'completed' }), two])
+    expect(typesIn(far)).toEqual(['notice', 'One.\n\nTwo.'])
+  })
+
+  test('holds as many calls as fit in a message, and the next one the others', async () => {
+    const calls = Array.from({ length: 40 }, (_, at) =>
+      call('bash', { status: 'error', title: `step ${at} ${'x'.repeat(100)}`, error: 'exit 1' }),
+    )
+    const scene = createScene({ fake: { limits: { maxLength: 2000 } } })
+    scene.show(settledWith(calls))
+    await scene.end()
+    const said = scene.fake.screen().map((message) => message.text)
+    expect(said.join('\n').match(/step \d+ /g)).toHaveLength(40)
+    expect(said.some((one) => one.endsWith('…'))).toBe(false)
+  })
+
+  test('is left to the stream of the text, except for what that did not show', () => {
+    const streaming = { ...live, isStreaming: true } as const
+    expect(noticeOf(replyWith([broken]), streaming)).toEqual([])
+    expect(noticeOf(settledWith([broken]), streaming)).toHaveLength(1)
+    const told = { ...emptyLedger, told: [`task:${broken.id}:failed`] }
+    expect(noticeOf(settledWith([broken]), { ...streaming, ledger: told })).toEqual([])
+  })
+
+  test('shows external names verbatim', () => {
+    const odd = call('bash', { title: `*${'x'.repeat(117)}**` })
+    expect(noticeOf(replyWith([odd]))).toEqual([`🔧 bash: \\*${'x'.repeat(117)}\\*\\*`])
+    const long = call('bash', { title: `${'x'.repeat(118)}👍👍` })
+    expect(noticeOf(replyWith([long]))[0]).not.toMatch(/\p{Surrogate}/u)
+  })
+})

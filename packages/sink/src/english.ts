@@ -66,6 +66,7 @@ export const words: Words = {
   continued: '(continued)',
   correction: 'Corrected:',
   removed: '…',
+  fileFollows: (name, lines) => `… ${lines} lines: all of them follow in ${name}`,
   file: (name, lines) => `📄 ${name}, ${lines} lines`,
   permission: (title) => `Allow this? ${title}`,
   allowOnce: 'Allow once',

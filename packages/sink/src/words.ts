@@ -92,6 +92,8 @@ export interface Words {
   removed: string
   /** The caption of a file with that many lines. */
   file: (name: string, lines: number) => string
+  /** Below the beginning of code that will be posted as a file, with that many lines so far. */
+  fileFollows: (name: string, lines: number) => string
   /** The first line of a permission. `title` is one line, such as `bash: npm test`. */
   permission: (title: string) => string
   /** A button, and how an answered permission reads. */

@@ -232,7 +232,7 @@ describe('an answer', () => {
 
   test.each<[Mode, readonly string[]]>([
     ['live', ['One.\n\nTw']],
-    ['append', ['One.\n\nTw']],
+    ['append', ['One.\n\n']],
     ['sealed', ['One.']],
     ['final', []],
   ])('that grows, in mode %s', (mode, answers) => {
@@ -248,20 +248,6 @@ describe('an answer', () => {
   test('leaves out synthetic, ignored and abandoned parts', () => {
     const parts = [text('A', { synthetic: true }), text('B', { ignored: true }), text('C', { status: 'abandoned' })]
     expect(answersOf(replyWith([...parts, text('D')]))).toEqual(['D'])
-  })
-
-  const code = `Look:\n\n\`\`\`rust\n${'print(1)\n'.repeat(600)}\`\`\`\n\nThat is it.`
-
-  test('moves overlong code to a file, once it is complete', () => {
-    const { cards } = viewOf(settledWith([text(code)]), { uploads: true })
-    expect(cards[0]?.source).toBe('Look:\n\n*📄 code-1.rs, 600 lines*\n\nThat is it.')
-    expect(cards[1]).toMatchObject({ type: 'file', file: { name: 'code-1.rs', text: 'print(1)\n'.repeat(600) } })
-    expect(saidIn(viewOf(replyWith([text(code, { status: 'open' })]), { uploads: true }), 'file')).toEqual([])
-  })
-
-  test('keeps its code if the port takes no files, or if it is short', () => {
-    expect(answersOf(settledWith([text(code)]))).toEqual([code])
-    expect(answersOf(settledWith([text('```\na\n```')]), { uploads: true })).toEqual(['```\na\n```'])
   })
 })
 

@@ -209,7 +209,10 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly stri
 
 /** `missing`: messages that were not shown before the sink stopped. */
 export function deliveryOf(ledger: Ledger, missing: readonly string[] = []): Delivery {
-  const failed = ledger.entries.filter((entry) => entry.state === 'failed').filter(({ type }) => type !== 'status')
+  // Code of a refused file is shown as text.
+  const failed = ledger.entries
+    .filter((entry) => entry.state === 'failed')
+    .filter(({ type }) => type !== 'status' && type !== 'file')
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [

@@ -1,30 +1,69 @@
 import { fileExtension } from '../file-name.ts'
 import type { AnswerCard, Card } from '../ledger/card.ts'
 import { fileKey } from '../ledger/keys.ts'
+import { type CodeBlock, codeBlocksIn } from '../markdown/code-blocks.ts'
+import { withoutHalf } from '../port/well-formed.ts'
 import type { ViewOptions } from './view.ts'
 
-/** A fence on lines of its own at the left edge. Indented fences belong to a list and stay there. */
-const fences = /^(`{3,}|~{3,})([^\n`]*)\n([\s\S]*?)(?:^\1[`~]*[ \t]*$|(?![\s\S]))/gm
+export interface FileOptions extends ViewOptions {
+  /** No more text is added. */
+  readonly isWhole: boolean
+}
 
 /**
- * Replaces code that is too long for a message with a line that names a file, and adds the file once the text is
- * complete.
+ * Posts code that is too long for a message as a file, above the answer. Once the file is there, a line that names it
+ * takes the place of the code. Code of a refused file stays text.
  */
-export function withFiles(
-  card: AnswerCard,
-  { uploads, policy, words, mode, isWhole }: ViewOptions & { readonly isWhole: boolean },
-): readonly Card[] {
+export function withFiles(card: AnswerCard, options: FileOptions): readonly Card[] {
+  const { uploads, policy, mode, shown, isWhole } = options
+  const { documentLength } = policy
   // Text posted in pieces cannot be taken back.
-  if (!uploads || mode === 'append' || card.source.length <= policy.documentLength) return [card]
+  if (!uploads || mode === 'append' || card.source.length <= documentLength) return [card]
   const files: Card[] = []
-  const source = card.source.replace(fences, (whole, _fence: string, info: string, code: string) => {
-    if (code.length <= policy.documentLength) return whole
-    const [language = ''] = info.trim().split(/\s/)
-    const name = `code-${files.length + 1}.${fileExtension(language)}`
-    const caption = words.file(name, code.trimEnd().split('\n').length)
-    const file = { name, text: code, caption }
-    files.push({ type: 'file', key: fileKey(card.key, name), source: caption, file })
-    return caption.trim() === '' ? '' : `*${caption}*`
-  })
-  return [{ ...card, source }, ...(isWhole ? files : [])]
+  let [source, from, count] = ['', 0, 0]
+  for (const block of codeBlocksIn(card.source)) {
+    if (block.code.length <= documentLength) continue
+    count += 1
+    const name = `code-${count}.${fileExtension(block.language)}`
+    const key = fileKey(card.key, name)
+    source += card.source.slice(from, block.start)
+    from = block.start
+    const isThere = shown.posted.has(key)
+    // Without edits, code that was posted stays.
+    const isPosted = mode !== 'live' && !isThere && (shown.ends?.get(card.key) ?? 0) > source.length
+    if (shown.lost?.has(key) || isPosted) continue
+    const isReady = isWhole || (mode === 'sealed' && block.isClosed)
+    if (isReady) files.push(fileCard(block, { key, name, ...options }))
+    if (!isThere && mode !== 'live') continue
+    source += isThere ? captionOf(block, { name, ...options }) : beginningOf(block, { name, ...options })
+    from = block.end
+  }
+  return [...files, { ...card, source: source + card.source.slice(from) }]
+}
+
+interface NamedOptions extends ViewOptions {
+  readonly name: string
+}
+
+function fileCard({ code, ...block }: CodeBlock, options: NamedOptions & { readonly key: string }): Card {
+  const { name, key, words } = options
+  const caption = words.file(name, linesOf({ code, ...block }))
+  return { type: 'file', key, source: caption, file: { name, text: `${code}\n`, caption } }
+}
+
+function captionOf(block: CodeBlock, { name, words }: NamedOptions): string {
+  const caption = words.file(name, linesOf(block))
+  return caption.trim() === '' ? '' : `*${caption}*`
+}
+
+/** As much of the code as a message shows. It stays until the file is there. */
+function beginningOf(block: CodeBlock, { name, words, policy }: NamedOptions): string {
+  const { opening, marker, code } = block
+  const note = words.fileFollows(name, linesOf(block))
+  const shown = `${opening}\n${withoutHalf(code.slice(0, policy.documentLength))}\n${marker}`
+  return note.trim() === '' ? shown : `${shown}\n\n*${note}*`
+}
+
+function linesOf({ code }: CodeBlock): number {
+  return code.trimEnd().split('\n').length
 }

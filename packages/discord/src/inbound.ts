@@ -80,6 +80,7 @@ const interaction = z.object({
   data: z
     .object({
       custom_id: z.string().optional(),
+      values: z.array(z.string()).optional(),
       name: z.string().optional(),
       options: z.array(option).optional(),
       components: z.array(z.object({ component: field.optional() })).optional(),
@@ -164,6 +165,11 @@ function receivedIn(given: z.infer<typeof interaction>, { commands }: InboundFil
     const text = [`/${data.name}`, ...wordsIn(data.options)].join(' ')
     // A command isn't a message, so its answer can't be a reply to one.
     return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: answered }
+  }
+  if (given.type === 3 && pressed === undefined && data.custom_id !== undefined) {
+    const { custom_id: control, values } = data
+    const foreign = { token: control, ...(values && { values: [values] }), isForeign: true } as const
+    return { type: 'press', chat, actor, messageRef: refOf(on?.id ?? id), ...foreign, interaction: answered }
   }
   if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
   const press = { type: 'press', chat, actor, token: pressed, messageRef: refOf(on?.id ?? id) } as const

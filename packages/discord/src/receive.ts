@@ -55,6 +55,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   function inboundOf(received: Received, first: First | undefined): Inbound {
     if (received.type === 'press') {
       const { interaction, ...press } = received
+      if (press.isForeign) return { ...press, ...whenAsked(() => respond(press, interaction, first)) }
       return { ...press, ...respond(press, interaction, first) }
     }
     const { interaction, ...text } = received
@@ -70,6 +71,16 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return await rest.post(`/channels/${chat.id}/messages`, { body, signal })
     }
     return { ...text, answer: receiver.answering(text, { say, isMessage: true }) }
+  }
+
+  /** The host alone answers its own controls, also by its own client: nothing is acknowledged before it asks for it. */
+  function whenAsked(make: () => Respond): Respond {
+    let made: Respond | undefined
+    const get = (): Respond => {
+      made ??= make()
+      return made
+    }
+    return { answer: async (text) => await get().answer(text), open: async (form) => await get().open(form) }
   }
 
   function respond(about: Pick<Received, 'type' | 'chat'>, interaction: InteractionRef, first?: First): Respond {

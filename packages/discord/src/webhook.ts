@@ -54,13 +54,17 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
     const interaction = toInteraction(jsonOf(request.body), filter)
     if (!interaction) return { status: 400 }
     if (interaction.type === 'ping') return answerOf({ type: 1 })
-    if (!interaction.received) return { status: 400 }
+    const { received } = interaction
+    if (!received) return { status: 400 }
+    const isForeign = received.type === 'press' && received.isForeign === true
     return await new Promise((resolve) => {
       const first = async (body: Body): Promise<void> => resolve(answerOf(body))
       // A new interaction always gets its response from the host or the timer. Only a repeat gets an empty one here.
       const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
       const handled = receive(interaction, first)
-      if (handled) void handled.then((result) => result === 'repeat' && quiet())
+      // What the host did not answer here, its own server may answer.
+      if (handled && isForeign) void handled.then(() => resolve({ status: 400 }))
+      else if (handled) void handled.then((result) => result === 'repeat' && quiet())
       else quiet()
     })
   }

@@ -138,6 +138,21 @@ test.each<[string, object]>([
   expect(received).toMatchObject([{ type: 'press', token: 'tok', chat: { id: directId }, values: [['Blue']] }])
 })
 
+// `APIMessageStringSelectInteractionData` of discord-api-types: `values` beside `custom_id`.
+test("a select of the host's own reaches it with what was picked, and nothing answers before the host", async () => {
+  const { rest, clock, discord } = await start()
+  const received: Inbound[] = []
+  const onInbound = (inbound: Inbound): unknown => received.push(inbound)
+  const channel = discordChannel({ rest, clock, updates: 'own', onInbound })
+  const data = { custom_id: 'theirs', component_type: 3, values: ['a', 'b'] }
+  const given = { id: '1000000000000000000', token: 't', application_id: '7', type: 3, data, channel_id: directId }
+  const d = { ...given, user: { id: '5', username: 'ada' }, message: { id: '1000000000000000009' } }
+  await channel.handleEvent({ t: 'INTERACTION_CREATE', d })
+  expect(received).toMatchObject([{ type: 'press', token: 'theirs', values: [['a', 'b']], isForeign: true }])
+  await clock.advance(5000)
+  expect(discord.calls).toEqual([])
+})
+
 test("a forwarded message can't answer, and is not a reply", async () => {
   const { discord, channel, received } = await receive()
   const id = discord.say(channelId, '1')

@@ -196,12 +196,20 @@ describe('refused', () => {
     ['another method', (discord) => signed(discord, '', { method: 'GET' }), 405],
     ['no JSON', (discord) => signed(discord, '{'), 400],
     ['no interaction', (discord) => signed(discord, '{"type":3}'), 400],
-    ["another's button", (discord) => signed(discord, pressed('1', 'theirs')), 400],
     ['too many bytes', (discord) => signed(discord, pressed('1', `reply:${'x'.repeat(2000)}`)), 413],
   ])('%s', async (_, request, status) => {
     const { channel, discord, received } = await open(() => {}, { maxBytes: 1000 })
     expect(await channel.webhook(request(discord))).toEqual({ status })
     expect(received).toEqual([])
+  })
+
+  test("a button of the host's own, unless the host answers it", async () => {
+    const silent = await open(() => {})
+    expect(await silent.channel.webhook(signed(silent.discord, pressed('1', 'theirs')))).toEqual({ status: 400 })
+    expect(silent.received).toMatchObject([{ type: 'press', token: 'theirs', isForeign: true }])
+    const speaking = await open((inbound) => inbound.type === 'press' && inbound.answer('Next page.'))
+    const { body, status } = await speaking.channel.webhook(signed(speaking.discord, pressed('1', 'theirs')))
+    expect([status, JSON.parse(body?.text ?? '')]).toMatchObject([200, { type: 4, data: { content: 'Next page.' } }])
   })
 
   test('over HTTP too, before the body is read', async () => {

@@ -58,7 +58,7 @@ describe('typing', () => {
     await scene.pass(6000)
     scene.show(whole('Done.'))
     await scene.end()
-    expect(said).toEqual([undefined, 'bash: one', 'bash: three · 5s', 'bash: three · 10s', 'off'])
+    expect(said).toEqual([undefined, 'bash: one', 'bash: three', 'bash: three · 5s', 'off'])
     expect(textsOf({ ...scene, fake })).toEqual(['Done.'])
   })
 

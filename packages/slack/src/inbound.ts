@@ -25,7 +25,7 @@ export type Received =
 export interface Read {
   /** The same for redeliveries, and for the several events of one message. */
   readonly id: string
-  /** Undefined for events that a channel ignores: joins, other bots, other apps' buttons. */
+  /** Undefined for events that a channel ignores: joins, other bots, the host's own dialogs. */
   readonly received: Received | undefined
 }
 

@@ -95,7 +95,7 @@ describe('inbound', () => {
 
   test('only the person who pressed sees the answer to a press', async () => {
     const { slack, api, received } = await receive({}, async (inbound) => {
-      if (inbound.type !== 'press') return
+      if (inbound.type !== 'press' || inbound.isForeign) return
       await inbound.answer('Taken <so>.')
       await inbound.answer('Twice.')
     })
@@ -114,6 +114,7 @@ describe('inbound', () => {
     await until(() => slack.whispers.length === 1)
     expect(slack.whispers).toMatchObject([{ user: 'U5', channel: 'C1', threadTs: root, text: 'Taken <so>.' }])
     expect(received).toMatchObject([
+      { type: 'press', token: 'theirs', values: [['t']], isForeign: true },
       {
         type: 'press',
         token: 't',

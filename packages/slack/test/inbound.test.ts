@@ -46,11 +46,40 @@ describe('a message', () => {
   })
 })
 
-test('buttons and dialogs of other apps are ignored', () => {
+// Elements: https://docs.slack.dev/reference/block-kit/block-elements
+test.each<[string, object, readonly string[] | undefined]>([
+  ['a button', { type: 'button', value: 'v' }, ['v']],
+  ['a button without a value', { type: 'button' }, undefined],
+  ['a select', { type: 'static_select', selected_option: { value: 'a' } }, ['a']],
+  ['a select that was emptied', { type: 'static_select', selected_option: null }, undefined],
+  ['checkboxes', { type: 'checkboxes', selected_options: [{ value: 'a' }, { value: 'b' }] }, ['a', 'b']],
+  ['people', { type: 'multi_users_select', selected_users: ['U1', 'U2'] }, ['U1', 'U2']],
+  ['a channel', { type: 'channels_select', selected_channel: 'C1' }, ['C1']],
+  ['a date', { type: 'datepicker', selected_date: '2026-01-01' }, ['2026-01-01']],
+  ['a time', { type: 'datetimepicker', selected_date_time: 1700000000 }, ['1700000000']],
+  ['a formatted text', { type: 'rich_text_input', rich_text_value: {} }, undefined],
+])("the host's own controls are presses: %s", (_, action, values) => {
+  const place = { channel: { id: 'C1' }, message: { ts: '1.1', thread_ts: '1.0' }, trigger_id: 't' }
+  const control = { action_id: 'theirs', block_id: 'b', ...action }
+  const read = readBody({ type: 'block_actions', user: { id: 'U1' }, ...place, actions: [control] })
+  expect(read?.received).toMatchObject({ type: 'press', token: 'theirs', isForeign: true, messageRef: { id: '1.1' } })
+  expect(read?.received).toMatchObject({ chat: { id: 'C1', thread: '1.0' }, actor: { id: 'U1' } })
+  expect(read?.received && 'values' in read.received ? read.received.values : undefined).toEqual(values && [values])
+})
+
+// Its payload has no `message`: https://docs.slack.dev/interactivity/handling-user-interaction#payloads
+test('so is one below a message that only one person sees', () => {
+  const container = { type: 'message', message_ts: '1.2', channel_id: 'C1', is_ephemeral: true, thread_ts: '1.0' }
+  const place = { channel: { id: 'C1' }, container, trigger_id: 't' }
+  const actions = [{ action_id: 'theirs', block_id: 'b', value: 'v' }]
+  const read = readBody({ type: 'block_actions', user: { id: 'U1' }, ...place, actions })
+  expect(read?.received).toMatchObject({ chat: { id: 'C1', thread: '1.0' }, messageRef: { id: '1.2' } })
+})
+
+test('dialogs of other apps, and controls in them, are ignored', () => {
   const user = { id: 'U1' }
   const place = { channel: { id: 'C1' }, message: { ts: '1.1' }, trigger_id: 't' }
   const acted = (action: object) => readBody({ type: 'block_actions', user, ...place, actions: [action] })
-  expect(acted({ action_id: 'theirs', block_id: 'b', value: 'v' })).toEqual({ id: 't', received: undefined })
   expect(acted({ action_id: 'reply.form', block_id: 'b', value: '{"x":1}' })).toEqual({ id: 't', received: undefined })
   const view = { id: 'V1', callback_id: 'theirs', private_metadata: '', state: { values: {} } }
   expect(readBody({ type: 'view_submission', user, view })).toEqual({ id: 'V1', received: undefined })

@@ -34,11 +34,14 @@ export type Inbound =
       readonly chat: Chat
       /** The person who did it. */
       readonly actor: Actor
-      /** The `data` of the button, or the `token` of the form. */
+      /** The `data` of the button, or the `token` of the form; for a control of the host's own, its id. */
       readonly token: string
-      /** The button is the host's own, not one of an ask. The channel doesn't answer the press: the host does. */
+      /**
+       * The button, or another control of a message, is the host's own, not one of an ask. The channel doesn't answer the
+       * press: the host does.
+       */
       readonly isForeign?: true | undefined
-      /** Set for a form: for each of its questions, what was picked or written. */
+      /** For each question of a form, what was picked or written; for a control of the host's own, in one list. */
       readonly values?: readonly (readonly string[])[] | undefined
       /** The message with the button. */
       readonly messageRef: MessageRef

@@ -1,7 +1,9 @@
+import type { Inbound } from '@reply/sink'
 import * as z from 'zod'
 import { ids } from '../blocks.ts'
 import type { Read } from '../inbound.ts'
 import { chatOf, refOf } from '../place.ts'
+import { readControl } from './control.ts'
 import { readForm, readMetadata, stateSchema, toState } from './form.ts'
 
 const user = z.object({ id: z.string(), name: z.string().optional(), username: z.string().optional() })
@@ -18,8 +20,10 @@ const acted = z.object({
   user,
   trigger_id: z.string(),
   channel: z.object({ id: z.string() }),
-  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }),
-  actions: z.array(action).min(1),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }).optional(),
+  // A message that only one person can see is named here alone.
+  container: z.object({ message_ts: z.string().optional(), thread_ts: z.string().optional() }).optional(),
+  actions: z.array(z.unknown()).min(1),
 })
 
 const submitted = z.object({
@@ -40,31 +44,41 @@ export function readAction(value: unknown): Read | undefined {
   if (type === 'view_submission') return readSubmission(value)
   if (type !== 'block_actions') return type === undefined ? undefined : { id: '', received: undefined }
   const press = acted.safeParse(value)
-  // An action in a dialog or a home tab: not one of this package's.
-  if (!press.success) return { id: '', received: undefined }
-  const { data } = press
-  const [first] = data.actions
-  return { id: data.trigger_id, received: first && pressOf(data, first) }
+  const ts = press.data?.message?.ts ?? press.data?.container?.message_ts
+  // An action in a dialog or a home tab: it has no chat.
+  if (!press.success || ts === undefined) return { id: '', received: undefined }
+  const { message, container, channel, user: by, trigger_id, actions } = press.data
+  const place = {
+    // Must equal the chat of the sink that asked, which has no thread outside of threads.
+    chat: chatOf(channel.id, message?.thread_ts ?? container?.thread_ts),
+    actor: { id: by.id, name: by.name || by.username || by.id },
+    messageRef: refOf(ts),
+  }
+  return { id: trigger_id, received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
 }
 
-function pressOf(
-  data: z.infer<typeof acted>,
-  { action_id, block_id, value, selected_option }: z.infer<typeof action>,
-): Read['received'] {
-  const { message, channel, user: by } = data
-  const press = {
-    // Must equal the chat of the sink that asked, which has no thread outside of threads.
-    chat: chatOf(channel.id, message.thread_ts),
-    actor: { id: by.id, name: by.name || by.username || by.id },
-    messageRef: refOf(message.ts),
+type Place = Pick<Extract<Inbound, { type: 'press' }>, 'chat' | 'actor' | 'messageRef'> & { readonly trigger: string }
+
+function pressOf(given: unknown, { trigger, ...press }: Place): Read['received'] {
+  const control = readControl(given)
+  if (control && !isOurs(control.id)) {
+    const { id, values } = control
+    return { type: 'press', ...press, token: id, ...(values.length > 0 && { values: [values] }), isForeign: true }
   }
+  const { data } = action.safeParse(given)
+  if (!data) return undefined
+  const { action_id, block_id, value, selected_option } = data
   if (action_id.startsWith(`${ids.button}.`) && value !== undefined) return { type: 'press', ...press, token: value }
   if (action_id === ids.select && selected_option) {
     const token = block_id.slice(`${ids.select}:`.length)
     return { type: 'press', ...press, token, values: [[selected_option.value]] }
   }
   const read = action_id === ids.form && value !== undefined ? readForm(value) : undefined
-  return read && { type: 'open', ...press, ...read, trigger: data.trigger_id }
+  return read && { type: 'open', ...press, ...read, trigger }
+}
+
+function isOurs(id: string): boolean {
+  return id.startsWith(`${ids.button}.`) || id === ids.select || id === ids.form
 }
 
 /** Any dialog. Those of the host may have fields of any kind. */

@@ -134,7 +134,7 @@ describe('a block of code', () => {
     expect(blocksIn(source)).toEqual(blocks)
   })
 
-  test('ends at an indented fence, and what follows is no code', () => {
+  test('ends at an indented fence, with text behind it', () => {
     const source = `\`\`\`ts\n${'a\n'.repeat(600)}   \`\`\`\n\nText with \`code\`.\n\n\`\`\`sh\nb\n\`\`\`\n`
     expect(blocksIn(source)).toEqual([
       ['ts', 'a\n'.repeat(600).trimEnd(), true],

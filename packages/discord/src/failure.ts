@@ -22,8 +22,6 @@ const codes: Readonly<Record<number, PortErrorType>> = {
   30046: 'fixed',
   50005: 'fixed',
   50083: 'fixed',
-  // Overloaded.
-  130000: 'unreachable',
 }
 
 /**

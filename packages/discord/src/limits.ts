@@ -70,5 +70,7 @@ export const discordLimits: Limits = {
   // `nonce` with `enforce_nonce`, for "the past few minutes".
   // https://discord.com/developers/docs/resources/message#create-message
   idempotent: true,
+  // The shortest time that "a few minutes" can mean.
+  keyMs: 120_000,
   small: (line) => `<small>${line}</small>`,
 }

@@ -143,10 +143,10 @@ test.each<[string, DiscordFault, string]>([
   ['a message that is gone', refused(404, 10008), 'gone'],
   ['a message that is too old', refused(403, 30046), 'fixed'],
   ['a thread that was put away', refused(400, 50083), 'fixed'],
-  ['an overload', refused(503, 130000), 'unreachable'],
-  ['a failure of theirs', refused(500, 0), 'unreachable'],
+  ['an overload', refused(503, 130000), 'ambiguous'],
+  ['a failure of theirs', refused(500, 0), 'ambiguous'],
   ['a gateway that gave up', { type: 'status', status: 504, isTaken: true }, 'ambiguous'],
-  ['a web page', { type: 'html' }, 'unreachable'],
+  ['a web page', { type: 'html' }, 'ambiguous'],
   ['a break before', { type: 'refuse' }, 'ambiguous'],
   ['a break after', { type: 'accept-then-drop' }, 'ambiguous'],
 ])('%s fails by its kind', async (_, fault, type) => {

@@ -58,6 +58,7 @@ const plans: readonly (readonly [string, Plan])[] = [
   ['a flood of everybody', { faults: [{ type: 'rate-limited', retryAfterS: 20, scope: 'global', nth: 3 }] }],
   ['a flood of others', { faults: [{ type: 'rate-limited', retryAfterS: 9, scope: 'shared', times: 2 }] }],
   ['failures of theirs', { faults: [{ type: 'status', status: 502, times: 3 }] }],
+  ['failures after posts were taken', { faults: [{ type: 'status', status: 502, times: 5, isTaken: true }] }],
   ['broken connections', { faults: [{ type: 'accept-then-drop', nth: 2, times: 2 }] }],
   ['a slower channel', { allowances: { post: { count: 1, perMs: 3000 }, edit: { count: 2, perMs: 10_000 } } }],
 ]

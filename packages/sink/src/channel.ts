@@ -54,6 +54,8 @@ export type {
   EditOptions,
   Form,
   FormQuestion,
+  LookedUp,
+  LookUpOptions,
   MessageRef,
   NativeStream,
   PostOptions,

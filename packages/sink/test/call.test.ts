@@ -84,7 +84,7 @@ test.each([
   [400, 'refused'],
   [413, 'too-long'],
   [429, 'rate-limited'],
-  [502, 'unreachable'],
+  [502, 'ambiguous'],
   [504, 'ambiguous'],
 ] as const)('status %i alone means %s', (status, type) => {
   expect(typeOfStatus(status)).toBe(type)

@@ -25,6 +25,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     faults,
     lacks: options.lacks,
     stream: options.stream,
+    lookUp: options.lookUp,
     limits: { perChat, ...options.limits },
   })
   return {
@@ -48,15 +49,17 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
   }
 }
 
-const onlyThere: ContractOptions['skip'] = { 'posts once per key': 'it is not idempotent' }
+const unsought: ContractOptions['skip'] = {
+  'finds a post with an unknown result, or cannot tell': 'it looks nothing up',
+}
 const previews: ContractOptions['skip'] = {
   'appends to a stream, which can be edited once closed': 'it writes previews',
 }
-const unkeyed: ContractOptions['skip'] = {
-  ...previews,
-  ...onlyThere,
+const onlyThere: ContractOptions['skip'] = {
+  'posts once per key': 'it is not idempotent',
   'shows an unconfirmed post once when repeated with its key': 'it is not idempotent',
 }
+const unkeyed: ContractOptions['skip'] = { ...previews, ...onlyThere, ...unsought }
 const unedited: ContractOptions['skip'] = {
   'edits in place': 'nothing is edited',
   'treats an edit without changes as done': 'nothing is edited',
@@ -73,14 +76,16 @@ const unremoved: ContractOptions['skip'] = {
 
 const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['skip']][] = [
   ['that edits', {}, unkeyed],
-  ['that is idempotent', { limits: { idempotent: true } }, previews],
+  ['that is idempotent', { limits: { idempotent: true } }, { ...previews, ...unsought }],
+  ['that finds its posts', { lookUp: 'exact' }, { ...previews, ...onlyThere }],
+  ['that can only be asked whether it answers', { lookUp: 'probe' }, { ...previews, ...onlyThere }],
   ['without edits', { limits: { edits: false }, lacks: ['edit', 'remove'] }, { ...unkeyed, ...unedited, ...unremoved }],
   [
     'with streams',
     { stream: 'append' },
     {
       ...onlyThere,
-      'shows an unconfirmed post once when repeated with its key': 'it is not idempotent',
+      ...unsought,
       'writes a preview that is not a message': 'it has streams',
     },
   ],

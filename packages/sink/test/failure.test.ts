@@ -11,7 +11,7 @@ import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import { goneEntry, shownEntry } from './entries.ts'
 
-const options = { at: 0, isIdempotent: false }
+const options = { at: 0, isIdempotent: false, canLookUp: false }
 const older = { type: 'newest-or-older', body: 'b' } as const
 
 function ledgerOf(...entries: readonly Entry[]): Ledger {

@@ -19,7 +19,7 @@ export interface Plan {
   /** The process dies at this wait for the port or the store (counted), before or after the call has done its work. */
   readonly crashes: readonly { readonly at: number; readonly isDone: boolean }[]
   readonly policy: Partial<Policy>
-  readonly fake: Pick<FakeOptions, 'limits' | 'lacks' | 'stream'>
+  readonly fake: Pick<FakeOptions, 'limits' | 'lacks' | 'stream' | 'lookUp'>
 }
 
 export interface Shown {
@@ -132,13 +132,14 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
 
   function mortal(mine: number): ChannelPort {
     const { port } = fake
-    const { edit, remove, upload, stream } = port
+    const { edit, remove, upload, lookUp, stream } = port
     return {
       limits: port.limits,
       post: (bubble, options) => wait(mine, () => port.post(bubble, options)),
       ...(edit && { edit: (ref, bubble, options) => wait(mine, () => edit(ref, bubble, options)) }),
       ...(remove && { remove: (ref, options) => wait(mine, () => remove(ref, options)) }),
       ...(upload && { upload: (file, options) => wait(mine, () => upload(file, options)) }),
+      ...(lookUp && { lookUp: (options) => wait(mine, () => lookUp(options)) }),
       ...(port.typing && { typing: port.typing }),
       ...(stream && {
         stream:
@@ -288,5 +289,6 @@ export function planBySeed(seed: number): Plan {
   const policy = { delivery, verbosity, reasoning: random() < 0.15 } as const
   // Drawn last, so that existing seeds keep their plans.
   const stream = random() < 0.6 ? 'append' : 'preview'
-  return { faults, crashes, policy, fake: { limits, lacks, stream } }
+  const lookUp = random() < 0.4 ? 'exact' : random() < 0.5 ? 'probe' : undefined
+  return { faults, crashes, policy, fake: { limits, lacks, stream, lookUp } }
 }

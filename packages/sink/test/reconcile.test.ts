@@ -47,7 +47,7 @@ function ledgerOf(
 
 function steps(operations: readonly Operation[]): readonly string[] {
   return operations.map((one) => {
-    if (one.type === 'remove') return `remove ${one.entry.key}`
+    if (one.type === 'remove' || one.type === 'look-up') return `${one.type} ${one.entry.key}`
     if (one.type === 'edit')
       return `edit ${one.entry.key}${one.entry.key === one.slot.key ? '' : ` to ${one.slot.key}`}`
     return `${one.type} ${one.slot.key}${one.type === 'post' && one.isLoud ? ' loud' : ''}`

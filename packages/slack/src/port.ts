@@ -15,6 +15,7 @@ import { contentOf } from './blocks.ts'
 import { createCall, saysOf } from './call.ts'
 import { featuresOf } from './features.ts'
 import { slackLimits, textLength } from './limits.ts'
+import { lookUp, metadataOf } from './look-up.ts'
 import { refOf } from './place.ts'
 import { createStatus } from './status.ts'
 import { createStream, type SlackRecipient } from './stream.ts'
@@ -54,6 +55,7 @@ export function createSlackPort(
   let stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
     ...{ limits: limits(), post, edit, remove, upload: file, react },
+    lookUp: (options) => lookUp(options, { call, channelId: channel, threadTs }),
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
     /** Streams exist only in threads, and not in every workspace. */
     get stream(): AppendStream | undefined {
@@ -81,8 +83,8 @@ export function createSlackPort(
     return createStream({ ...who, features, isWorking, onMisplaced, clock })
   }
 
-  async function post(bubble: Bubble, { replyTo }: PostOptions): Promise<MessageRef> {
-    const fields = { channel, ...threadOf(replyTo), ...content(bubble), ...quiet }
+  async function post(bubble: Bubble, { replyTo, key }: PostOptions): Promise<MessageRef> {
+    const fields = { channel, ...threadOf(replyTo), ...content(bubble), ...quiet, metadata: metadataOf(key) }
     const { ts } = await call('chat.postMessage', fields, { verb: 'post', scope: 'chat' })
     return refOf(String(ts))
   }

@@ -9,7 +9,7 @@ import { clientOf, recipient, token } from './app.ts'
 const faults: Readonly<Record<StageFault, SlackFault>> = {
   'rate-limited': { type: 'rate-limited', retryAfterS: 3 },
   refused: { type: 'error', error: 'restricted_action' },
-  unreachable: { type: 'status', code: 503 },
+  unreachable: { type: 'error', error: 'service_unavailable' },
   unanswered: { type: 'accept-then-drop' },
   unparsable: { type: 'error', error: 'invalid_blocks' },
   fixed: { type: 'error', error: 'cant_update_message' },

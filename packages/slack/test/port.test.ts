@@ -179,7 +179,7 @@ test.each<[string, SlackFault, string]>([
   ['too long', error('msg_too_long'), 'too-long'],
   ['wrong blocks', error('invalid_blocks'), 'unparsable'],
   ['a message that streams', error('streaming_state_conflict'), 'unreachable'],
-  ['a failure of theirs', { type: 'status', code: 500 }, 'unreachable'],
+  ['a failure of theirs', { type: 'status', code: 500 }, 'ambiguous'],
   ['a gateway that gave up', { type: 'status', code: 504, isTaken: true }, 'ambiguous'],
   ['an error that may have come after it', { ...error('internal_error'), isTaken: true } as SlackFault, 'ambiguous'],
   ['a web page', { type: 'html' }, 'ambiguous'],

@@ -6,7 +6,9 @@ import {
   type Bubble,
   callPlatform,
   clip,
+  type LookedUp,
   PortError,
+  type PortErrorType,
   type PostOptions,
   type PreviewStream,
   requireLength,
@@ -50,6 +52,9 @@ interface Ways<T> {
   text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
 }
 
+/** Failures that say that Telegram takes no calls yet. */
+const waiting: ReadonlySet<PortErrorType> = new Set(['ambiguous', 'unreachable', 'rate-limited'])
+
 const parsed: TelegramFields = { parse_mode: 'HTML' }
 
 /** For text messages only: rich messages have no previews. */
@@ -65,7 +70,7 @@ export function createTelegramPort(
   const features = featuresOf(api)
   const draftId = randomInt(1, 2 ** 31)
   const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
-  const port = { limits: limits(), post, edit, remove, typing, upload, react }
+  const port = { limits: limits(), post, edit, remove, typing, upload, lookUp, react }
   return {
     ...port,
     /** Drafts exist only in private chats, and not on every server. */
@@ -117,6 +122,16 @@ export function createTelegramPort(
   /** Telegram ends the indicator by itself, and with the next message. */
   async function typing(on: boolean): Promise<void> {
     if (on) await call('typing', (signal) => api.sendChatAction(chatId, 'typing', thread, signal))
+  }
+
+  /** The Bot API can't read a chat, so a refusal tells as much as success: Telegram answers again. */
+  async function lookUp(): Promise<LookedUp> {
+    try {
+      await call('look-up', (signal) => api.sendChatAction(chatId, 'typing', thread, signal))
+    } catch (error) {
+      if (!(error instanceof PortError) || waiting.has(error.type)) throw error
+    }
+    return { type: 'unknown' }
   }
 
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {

@@ -146,7 +146,7 @@ test.each<[string, TelegramFault, string]>([
   ['too many blocks', refused('rich message has too many blocks'), 'too-long'],
   ['wrong markup', refused("can't parse entities: unsupported start tag at byte offset 3"), 'unparsable'],
   ['a table too wide', refused('rich message table has too many columns'), 'unparsable'],
-  ['a failure of theirs', { type: 'status', code: 500 }, 'unreachable'],
+  ['a failure of theirs', { type: 'status', code: 500 }, 'ambiguous'],
   ['a gateway that gave up', { type: 'status', code: 504, isTaken: true }, 'ambiguous'],
   ['a web page', { type: 'html' }, 'ambiguous'],
   ['a break before', { type: 'refuse' }, 'ambiguous'],
@@ -154,6 +154,19 @@ test.each<[string, TelegramFault, string]>([
 ])('%s fails by its kind', async (_, fault, type) => {
   const { port, bubble } = await open({ faults: [fault] })
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
+})
+
+test.each<[string, TelegramFault | undefined, object]>([
+  ['answers', undefined, { type: 'done', value: { type: 'unknown' } }],
+  ['refuses', refused('not enough rights'), { type: 'done', value: { type: 'unknown' } }],
+  ['fails', { type: 'status', code: 502 }, { type: 'ambiguous' }],
+  ['asks for a pause', { type: 'rate-limited', retryAfterS: 7 }, { type: 'rate-limited', retryAfterMs: 7000 }],
+])('a look-up of a post only tells whether Telegram %s', async (_, fault, outcome) => {
+  const { port } = await open({ faults: fault ? [fault] : [] })
+  const looked = port
+    .lookUp?.({ ...editing, key: 'k', kind: 'message', since: 0 })
+    .then((value) => ({ type: 'done', value }))
+  expect(await looked?.catch((error: unknown) => error)).toMatchObject(outcome)
 })
 
 test('a rate limit has its wait, and applies to the chat', async () => {

@@ -73,7 +73,7 @@ const plans: readonly (readonly [string, Plan])[] = [
   ['nothing', {}],
   ['a flood of 30 s', { faults: [{ type: 'rate-limited', retryAfterS: 30, nth: 2 }] }],
   ['a flood of ten minutes', { faults: [{ type: 'rate-limited', retryAfterS: 600, nth: 3 }] }],
-  ['failures of theirs', { faults: [{ type: 'status', code: 502, times: 3 }] }],
+  ['edits without a result', { faults: [{ type: 'status', code: 502, method: /^edit/, times: 3 }] }],
   ['wrong markup', { faults: [{ type: 'status', code: 400, description: "Bad Request: can't parse entities" }] }],
   ['too long', { faults: [{ type: 'status', code: 400, description: 'Bad Request: MESSAGE_TOO_LONG', nth: 2 }] }],
   ['no rich messages', { features: { richMessages: false } }],
@@ -108,6 +108,20 @@ test.each<TelegramFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'r
   const times = shownTimes(reply, screen)
   expect(times.every((count) => count >= 1)).toBe(true)
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
+})
+
+test.each([
+  ['a lost response', { times: 1, isTaken: true, method: /^send(?!ChatAction)/ }, 1],
+  ['five lost responses', { times: 5, isTaken: true, method: /^send(?!ChatAction)/ }, 2],
+  ['an outage', { times: 40 }, 1],
+] as const)('%s loses nothing and doubles one message at most', async (_, fault, doubtful) => {
+  const faults: readonly TelegramFault[] = [{ type: 'status', code: 502, ...fault }]
+  const { delivery, reply, screen } = await show(await timelines('plain'), {
+    faults,
+    sink: { policy: { verbosity: 'quiet', delivery: 'final' } },
+  })
+  expect(shownTimes(reply, screen).every((count) => count === ('isTaken' in fault ? 2 : 1))).toBe(true)
+  expect(delivery).toMatchObject({ undelivered: [], doubtful })
 })
 
 test('a chat that blocked the bot is named in the delivery', async () => {

@@ -69,7 +69,9 @@ const noEdits = 'the Cloud API has no edits'
 const noRemoval = 'the Cloud API takes nothing back'
 const noStreams = 'WhatsApp has no streams'
 const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
+const unsought = 'WhatsApp shows a bot no chat'
 const cloud: ContractOptions['skip'] = {
+  'finds a post with an unknown result, or cannot tell': unsought,
   'edits in place': noEdits,
   'treats an edit without changes as done': noEdits,
   'does not notify for edits': noEdits,
@@ -157,6 +159,7 @@ function baileysStage(jid: string): Stage {
 
 const silence = 'WhatsApp can post nothing silently'
 const linked: ContractOptions['skip'] = {
+  'finds a post with an unknown result, or cannot tell': unsought,
   'notifies only for loud posts': silence,
   'removes its status at the end': `${silence}: a status is only shown below a text`,
   'shows buttons and removes them': 'linked devices have no buttons',

@@ -3,13 +3,15 @@ import { type AskFinder, createAskFinder, type MayAnswer } from '../asks/answeri
 import { withSecrets } from '../asks/asks.ts'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
+import type { Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
+import type { IntentEntry } from '../ledger/entry.ts'
 import { guardOf, withGuard, withReasons } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import type { PortError } from '../port/port-error.ts'
-import { earliest, type Mode } from '../view/view.ts'
+import { earliest } from '../view/view.ts'
 import type { Words } from '../words.ts'
 import { expired } from './expire.ts'
 import { failed } from './failure.ts'
@@ -17,13 +19,16 @@ import { createNative } from './native.ts'
 import type { Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { perform, toPortError } from './perform.ts'
-import { createPainter, type Picture } from './picture.ts'
+import { createPainter, modeOf, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
 import { type Delivery, deliveryOf, missingIn, type ReconcileOptions, reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
-import { edited, editing, emptied, intending, posted, recovered, removed } from './transitions.ts'
+import { isStreamed } from './streaming.ts'
+import { succeeded } from './succeeded.ts'
+import { editing, intending } from './transitions.ts'
 import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
+import { recovered } from './unknown-post.ts'
 import { withResolvers } from './with-resolvers.ts'
 
 export interface DeliverOptions {
@@ -63,6 +68,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const { limits } = port
   const mode = modeOf(options)
+  const facts = { isIdempotent: limits.idempotent, canLookUp: port.lookUp !== undefined && !limits.idempotent }
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
   const abort = new AbortController()
   const { signal } = abort
@@ -112,7 +118,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   async function load(): Promise<void> {
-    ledger = recovered(await storage.load(key), { isIdempotent: limits.idempotent })
+    ledger = recovered(await storage.load(key), facts)
     isLoaded = true
     work()
   }
@@ -183,41 +189,39 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
     const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
     const isPreviewing = native.previewing !== undefined
-    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), hasTimeFor: turn.hasTimeFor }
+    const openSince = native.openSince()
+    return { isSettled, canEdit, canRemove, isPreviewing, openSince, ...facts, hasTimeFor: turn.hasTimeFor }
+  }
+
+  function kindOf(slot: Slot): IntentEntry['kind'] {
+    if (slot.file && port.upload) return 'file'
+    return native.streaming && isStreamed(slot) ? 'stream' : undefined
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
-      const canEdit = optionsOf(reply).canEdit
-      await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit }))
+      const { canEdit } = optionsOf(reply)
+      const kind = kindOf(operation.slot)
+      await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
     }
     if (operation.type === 'edit') await keep(editing(ledger, operation))
     if (isStopped) return
     try {
-      const ref = await perform(operation, ledger, { ...options, signal, stream: native.streaming })
+      const done = await perform(operation, ledger, { ...options, signal, stream: native.streaming })
       schedule.succeeded(operation)
       native.did(operation)
-      await keep(after(operation, ref))
+      await keep(succeeded(ledger, operation, done, { at: clock.now(), port }))
     } catch (error) {
       await fail(operation, toPortError(error))
     }
-  }
-
-  function after(operation: Operation, ref: MessageRef | undefined): Ledger {
-    const at = clock.now()
-    if (operation.type === 'post' && ref) return posted(ledger, operation, { ref, at })
-    if (operation.type === 'edit') return edited(ledger, operation)
-    if (operation.type === 'remove')
-      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
-    return ledger
   }
 
   async function fail(operation: Operation, error: PortError): Promise<void> {
     const at = clock.now()
     schedule.failed(operation, error)
     if (operation.type === 'preview') native.did(operation)
-    const next = failed(ledger, operation, error, { at, isIdempotent: limits.idempotent })
+    const next = failed(ledger, operation, error, { ...facts, at })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (error.type === 'refused' || error.type === 'unreachable' || error.type === 'ambiguous')
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
@@ -242,9 +246,4 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
     result.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
   }
-}
-
-function modeOf({ port, policy }: DeliverOptions): Mode {
-  if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
-  return port.edit && port.limits.edits ? 'live' : 'sealed'
 }

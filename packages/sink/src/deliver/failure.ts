@@ -1,14 +1,17 @@
 import type { Slot } from '../layout/slot.ts'
-import { isNewest, withChanged, withoutEntry } from '../ledger/change.ts'
+import { isNewest, withChanged } from '../ledger/change.ts'
 import { type FailedEntry, gone, type IntentEntry, type ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { PortError } from '../port/port-error.ts'
-import type { Edit, Operation, Post, Remove } from './operation.ts'
+import type { Edit, LookUp, Operation, Post, Remove } from './operation.ts'
 import { emptied, intentOf, isWorthAnotherTry, removed, withDoubt, withResult } from './transitions.ts'
+import { lookedUp, unsure, untried } from './unknown-post.ts'
 
 export interface FailureOptions {
   readonly at: number
   readonly isIdempotent: boolean
+  /** The port can look for a post. */
+  readonly canLookUp: boolean
 }
 
 /** The ledger after a failed call: what is now known of the screen, and whether to try again. Pure. */
@@ -22,6 +25,8 @@ export function failed(ledger: Ledger, operation: Operation, error: PortError, o
       return removeFailed(ledger, operation, error)
     case 'preview':
       return ledger
+    case 'look-up':
+      return lookUpFailed(ledger, operation, error)
     default:
       return operation satisfies never
   }
@@ -33,7 +38,12 @@ export function isTriedAgain(operation: Operation, { type }: PortError): operati
   return operation.slot.isGrowing && operation.priority !== 'ask'
 }
 
-function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isIdempotent }: FailureOptions): Ledger {
+function postFailed(
+  ledger: Ledger,
+  operation: Post,
+  error: PortError,
+  { at, isIdempotent, canLookUp }: FailureOptions,
+): Ledger {
   const { slot } = operation
   const intent = intentOf(ledger, slot)
   if (!intent) return ledger
@@ -52,8 +62,8 @@ function postFailed(ledger: Ledger, operation: Post, error: PortError, { at, isI
     case 'fixed':
       return givenUp(ledger, intent, { error, at })
     case 'ambiguous': {
-      // A retry with the same id cannot duplicate the post, so the intent stays.
-      if (isIdempotent) return ledger
+      // A retry with the same id cannot duplicate the post, and a look-up finds it, so the intent stays.
+      if (isIdempotent || canLookUp) return unsure(ledger, intent)
       const counted = withDoubtful(ledger)
       return isWorthAnotherTry(intent) ? counted : withDoubt(counted, { ...intent, at })
     }
@@ -108,17 +118,16 @@ function removeFailed(ledger: Ledger, { entry }: Remove, { type }: PortError): L
   }
 }
 
+function lookUpFailed(ledger: Ledger, operation: LookUp, { type }: PortError): Ledger {
+  if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') return ledger
+  // The platform answered, but a port that is refused here can't tell.
+  return lookedUp(ledger, operation, { type: 'unknown' })
+}
+
 /** The platform takes no more of this stream: show the full text by an edit. */
 function endsStream({ flowing }: Edit, { type }: PortError): boolean {
   if (flowing !== 'append' && flowing !== 'close') return false
   return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
-}
-
-/** The post is certainly not there, and does not count as tried. */
-function untried(ledger: Ledger, intent: IntentEntry): Ledger {
-  // One of its earlier tries may have succeeded.
-  if (intent.tries > 1) return withChanged(ledger, intent, { ...intent, tries: intent.tries - 1 })
-  return withoutEntry(ledger, intent)
 }
 
 /** The post is not tried again. An earlier try may have succeeded. */

@@ -1,12 +1,12 @@
 import type { Slot } from '../layout/slot.ts'
-import type { ShownEntry } from '../ledger/entry.ts'
+import type { IntentEntry, ShownEntry } from '../ledger/entry.ts'
 import type { Flowing } from './streaming.ts'
 
 /** How urgent an operation is. Under a tight budget the last ones wait first. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
 
 /** One difference between what the chat shows and what it should show. */
-export type Operation = Post | Edit | Remove | Preview
+export type Operation = Post | Edit | Remove | Preview | LookUp
 
 export interface Post {
   readonly type: 'post'
@@ -34,5 +34,14 @@ export interface Remove {
 export interface Preview {
   readonly type: 'preview'
   readonly slot: Slot
+  readonly priority: Priority
+}
+
+/** Finds out whether a post with an unknown result is in the chat. */
+export interface LookUp {
+  readonly type: 'look-up'
+  readonly entry: IntentEntry
+  /** The message should still be shown. */
+  readonly isWanted: boolean
   readonly priority: Priority
 }

@@ -1,9 +1,18 @@
 import type { Policy } from '../config.ts'
 import { safeFileName } from '../file-name.ts'
-import { openStream, refOf } from '../ledger/entry.ts'
+import { type IntentEntry, openStream, refOf } from '../ledger/entry.ts'
 import { doneKey, firstAnswerMessage } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { AppendStream, ChannelPort, Chat, EditOptions, MessageRef, Render } from '../port/port.ts'
+import type {
+  AppendStream,
+  Bubble,
+  ChannelPort,
+  Chat,
+  EditOptions,
+  LookedUp,
+  MessageRef,
+  Render,
+} from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
 import type { Words } from '../words.ts'
 import type { Edit, Operation, Post } from './operation.ts'
@@ -21,25 +30,31 @@ export interface PerformOptions {
   readonly stream?: AppendStream | undefined
 }
 
-/** Performs one operation with the port. Returns the ref of a posted message; rejects as the port does. */
-export async function perform(
-  operation: Operation,
-  ledger: Ledger,
-  options: PerformOptions,
-): Promise<MessageRef | undefined> {
+/** What a port answered. */
+export interface Performed {
+  /** Of a posted message. */
+  readonly ref?: MessageRef
+  /** The result of a look-up. */
+  readonly found?: LookedUp
+}
+
+/** Performs one operation with the port; rejects as the port does. */
+export async function perform(operation: Operation, ledger: Ledger, options: PerformOptions): Promise<Performed> {
   const { port, chat, signal } = options
   switch (operation.type) {
     case 'post':
-      return await post(operation, ledger, options)
+      return { ref: await post(operation, ledger, options) }
     case 'edit':
       await edit(operation, options)
-      return undefined
+      return {}
     case 'remove':
       await takeAway(operation.entry.ref, options)
-      return undefined
+      return {}
     case 'preview':
       if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
-      return undefined
+      return {}
+    case 'look-up':
+      return { found: await lookUp(operation.entry, options) }
     default:
       return operation satisfies never
   }
@@ -74,11 +89,23 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
   }
 }
 
+/** An idempotent platform answers a post under a known key with the message that has it. */
+async function lookUp({ id: key, kind, at: since }: IntentEntry, options: PerformOptions): Promise<LookedUp> {
+  const { port, chat, signal } = options
+  const looking = { chat, signal, key, kind: kind ?? 'message', since } as const
+  if (!port.limits.idempotent) return (await port.lookUp?.(looking)) ?? { type: 'unknown' }
+  return { type: 'there', ref: await port.post(placeholder(options), { chat, signal, key, silent: true }) }
+}
+
 /** Without `remove`, edits the message down to a placeholder. */
-async function takeAway(ref: MessageRef, { port, chat, signal, render, words }: PerformOptions): Promise<void> {
+async function takeAway(ref: MessageRef, options: PerformOptions): Promise<void> {
+  const { port, chat, signal } = options
   if (port.remove) return await port.remove(ref, { chat, signal })
-  const bubble = { ...render(words.removed), isPlain: false, source: words.removed, buttons: [] }
-  await port.edit?.(ref, bubble, { chat, signal })
+  await port.edit?.(ref, placeholder(options), { chat, signal })
+}
+
+function placeholder({ render, words }: PerformOptions): Bubble {
+  return { ...render(words.removed), isPlain: false, source: words.removed, buttons: [] }
 }
 
 /** What happens at the reply's beginning and end replies to the message that asked; the closing line to the answer. */

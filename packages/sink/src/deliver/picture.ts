@@ -44,3 +44,9 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
     return { slots, ...rest }
   }
 }
+
+/** How text reaches the chat. */
+export function modeOf({ port, policy }: Pick<DeliverOptions, 'port' | 'policy'>): Mode {
+  if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
+  return port.edit && port.limits.edits ? 'live' : 'sealed'
+}

@@ -1,9 +1,9 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
-import { type Entry, isEditable, isThere, type ShownEntry } from '../ledger/entry.ts'
+import { type Entry, type IntentEntry, isEditable, isThere, type ShownEntry } from '../ledger/entry.ts'
 import { messageIndex, statusKey } from '../ledger/keys.ts'
-import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
-import type { Edit, Operation, Post, Priority, Remove } from './operation.ts'
+import { entriesByKey, entryAt, type Ledger } from '../ledger/ledger.ts'
+import type { Edit, LookUp, Operation, Post, Priority, Remove } from './operation.ts'
 import { flowingOf, flows, isStreamed } from './streaming.ts'
 
 export interface ReconcileOptions {
@@ -14,6 +14,10 @@ export interface ReconcileOptions {
   readonly isPreviewing: boolean
   /** Streams opened before this time, in ms since the epoch, are closed. Undefined: no streaming. */
   readonly openSince?: number | undefined
+  /** The port can look for a post with an unknown result. */
+  readonly canLookUp?: boolean | undefined
+  /** Repeating a post gives the message that it made, if it made one. */
+  readonly isIdempotent?: boolean | undefined
   /** Whether an ask can wait for this many posts that belong above it. Default: yes. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
 }
@@ -32,6 +36,7 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
   const operations: readonly Operation[] = [
     ...(post ? [post] : []),
     ...edits,
+    ...strayPosts(ledger, slots, options),
     ...removals.map((entry): Remove => ({ type: 'remove', entry, priority })),
   ]
   return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
@@ -47,7 +52,24 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOpti
   if (!slot || !urgency) return undefined
   // Any message ends a preview, so previewed text is posted before it.
   if (options.isPreviewing && missing.every(isPreview)) return { type: 'preview', slot, priority: 'text' }
+  const entry = entryAt(ledger, slot.key)
+  if (entry && isToLookUp(entry, options)) return { type: 'look-up', entry, isWanted: true, priority: urgency }
   return { ...postOf(ledger, slot, options), priority: urgency }
+}
+
+/** Posts that may be in the chat although they are no longer wanted. */
+function strayPosts(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly LookUp[] {
+  const wanted = new Set(slots.map(({ key }) => key))
+  const priority = options.isSettled ? 'final' : 'status'
+  return ledger.entries.flatMap((entry): readonly LookUp[] => {
+    const isFound = options.isIdempotent && options.canRemove && isRemovable[entry.type]
+    if (!isToLookUp(entry, { canLookUp: options.canLookUp || isFound }) || wanted.has(entry.key)) return []
+    return [{ type: 'look-up', entry, isWanted: false, priority }]
+  })
+}
+
+function isToLookUp(entry: Entry, { canLookUp }: Pick<ReconcileOptions, 'canLookUp'>): entry is IntentEntry {
+  return canLookUp === true && entry.state === 'intent' && entry.unsureSince !== undefined
 }
 
 function editsOf(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Edit[] {
@@ -83,7 +105,7 @@ function isWaitingAsk({ card }: Slot): boolean {
 function rankOf(operation: Operation): number {
   const { type, priority } = operation
   // A missing ask comes before edits of those that are shown.
-  if (type === 'post' && priority === 'ask') return order.ask - 1
+  if ((type === 'post' || type === 'look-up') && priority === 'ask') return order.ask - 1
   if (type !== 'edit') return order[priority] + 0.5
   return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
 }

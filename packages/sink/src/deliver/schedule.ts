@@ -52,7 +52,8 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   function readyAt(operation: Operation): number {
     const { priority } = operation
     const at = Math.max(pace.readyAt(priority), retryAt)
-    if ((priority !== 'text' && priority !== 'status') || operation.type === 'remove') return at
+    if ((priority !== 'text' && priority !== 'status') || operation.type === 'remove' || operation.type === 'look-up')
+      return at
     const isFirst = operation.type === 'post' && operation.slot.isGrowing
     const gathered = isFirst ? seenAt(operation.slot.key) + policy.firstFlushMs : 0
     return Math.max(at, writtenAt + intervalMs, gathered, refusedIn(operation)?.retryAt ?? 0)

@@ -24,15 +24,18 @@ import { isStreamed, sentOf, withTasks } from './streaming.ts'
  * - A post: `intending` before it, then `posted`, or `failed` in failure.ts.
  * - An edit, or more text for a stream: `editing` before it, then `edited` or `failed`.
  * - A removal: `removed` or `emptied` after it, or `failed`.
- * - A restart: `recovered`, as the result of calls in flight is unknown.
+ * - A post with an unknown result, also after a restart: unknown-post.ts.
  */
 
+export interface IntentOptions extends Pick<IntentEntry, 'kind'> {
+  /** A new id, for a post that has none yet. */
+  readonly id: string
+  readonly at: number
+  readonly canEdit: boolean
+}
+
 /** Recorded before a post, so that a restart after a crash finds it. */
-export function intending(
-  ledger: Ledger,
-  { slot, isLoud }: Post,
-  { id, at, canEdit }: { readonly id: string; readonly at: number; readonly canEdit: boolean },
-): Ledger {
+export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canEdit, kind }: IntentOptions): Ledger {
   const before = intentOf(ledger, slot)
   const isChanged = before !== undefined && !isShowing(before.content, slot)
   const knownID = ledger.ids[slot.key]
@@ -48,6 +51,8 @@ export function intending(
     content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : contentOf(slot),
     before: slot.card.before,
     told: slot.card.type === 'notice' ? slot.card.told : undefined,
+    unsureSince: before?.unsureSince,
+    kind,
   }
   const known = entryAt(ledger, slot.key)
   const rest = known ? withoutEntry(ledger, known) : ledger
@@ -59,20 +64,31 @@ export function intending(
   }
 }
 
-/** The platform accepted the post. */
+/** The platform accepted the post. `keyMs`: as in `Limits`. */
 export function posted(
-  ledger: Ledger,
+  before: Ledger,
   { slot }: Post,
-  { ref, at }: { readonly ref: MessageRef; readonly at: number },
+  { ref, at, keyMs = Number.POSITIVE_INFINITY }: Acceptance & { readonly keyMs?: number | undefined },
 ): Ledger {
-  const intent = intentOf(ledger, slot)
-  if (!intent) return ledger
-  const shown: ShownEntry = { ...intent, state: 'shown', ref, at, access: { type: 'editable' } }
+  const intent = intentOf(before, slot)
+  if (!intent) return before
+  const isLate = at - (intent.unsureSince ?? at) > keyMs
+  const ledger = isLate ? { ...before, doubtful: before.doubtful + 1 } : before
+  const shown = shownEntry(intent, { ref, at })
   if (!isStreamed(slot)) return withResult(ledger, intent, shown)
   // An earlier try may have succeeded, with less text.
   const isUnsure = intent.tries > 1 || undefined
   const access: Access = { type: 'open-stream', sent: sentOf(slot, at) }
   return withResult(withTasks(ledger, slot), intent, { ...shown, access, isUnsure })
+}
+
+interface Acceptance {
+  readonly ref: MessageRef
+  readonly at: number
+}
+
+export function shownEntry({ unsureSince: _, kind: __, ...intent }: IntentEntry, { ref, at }: Acceptance): ShownEntry {
+  return { ...intent, state: 'shown', ref, at, access: { type: 'editable' } }
 }
 
 /** Until the result of an edit is known, the message may show either version. */
@@ -115,15 +131,6 @@ export function removed(ledger: Ledger, entry: ShownEntry): Ledger {
 /** Without removal: the message is still there, but counts as removed. */
 export function emptied(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, replaced(gone(entry)))
-}
-
-/** After a crash: it is unknown whether the open intents were posted. */
-export function recovered(ledger: Ledger, { isIdempotent }: { readonly isIdempotent: boolean }): Ledger {
-  const open = ledger.entries.filter((entry) => entry.state === 'intent')
-  // An idempotent platform is simply given the same post again. An unwanted one stays an intent.
-  if (open.length === 0 || isIdempotent) return ledger
-  const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
-  return open.filter((intent) => !isWorthAnotherTry(intent)).reduce(withDoubt, counted)
 }
 
 /** Records the result of a post. Its place and what it reported count from now on. */

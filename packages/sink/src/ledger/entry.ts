@@ -7,6 +7,10 @@ export type Entry = IntentEntry | ShownEntry | DoubtfulEntry | GoneEntry | Faile
 /** It is about to be posted. Found after a restart, it is unknown whether it was posted. */
 export interface IntentEntry extends EntryFields {
   readonly state: 'intent'
+  /** Since when the result of a try is unknown, in ms since the epoch. */
+  readonly unsureSince?: number | undefined
+  /** How it is posted. Default: as a message. */
+  readonly kind?: 'file' | 'stream' | undefined
 }
 
 /** The platform accepted it. */

@@ -41,6 +41,11 @@ export interface Limits {
   readonly small?: ((line: string) => string) | undefined
   /** The platform ignores a second post with the same key, so an ambiguous post is simply repeated. */
   readonly idempotent: boolean
+  /**
+   * With `idempotent`: how long the platform knows a key, in ms. A post confirmed later than that after an unknown result
+   * may be there twice, and counts as doubtful. Default: no limit.
+   */
+  readonly keyMs?: number | undefined
 }
 
 /** A number of calls per interval, in ms. */

@@ -70,7 +70,6 @@ export function typeOfStatus(status: number): PortErrorType {
   if (status < 300) return 'ambiguous'
   if (status === 413) return 'too-long'
   if (status === 429) return 'rate-limited'
-  // The gateway timed out; the server may still have acted.
-  if (status === 504) return 'ambiguous'
-  return status >= 500 ? 'unreachable' : 'refused'
+  // A gateway that gets no answer from the server says so with a 5xx, and the server may still have acted.
+  return status >= 500 ? 'ambiguous' : 'refused'
 }

@@ -124,6 +124,22 @@ export interface TypingOptions extends EditOptions {
   readonly doing?: string | undefined
 }
 
+/** The post to look for. */
+export interface LookUpOptions extends EditOptions {
+  /** Its `PostOptions.key`. */
+  readonly key: string
+  /** How it was posted: by `post`, by `upload`, or by the `open` of a stream. */
+  readonly kind: 'message' | 'file' | 'stream'
+  /** When it was tried last, in ms since the epoch. */
+  readonly since: number
+}
+
+/** Whether a post is in the chat. `unknown`: the platform can't tell. */
+export type LookedUp =
+  | { readonly type: 'there'; readonly ref: MessageRef }
+  | { readonly type: 'absent' }
+  | { readonly type: 'unknown' }
+
 /**
  * Stateless platform adapter. Calls are sequential. Only `post` is required; the sink works without the other members.
  * All reject with a `PortError`, whose type decides how the sink handles the failure.
@@ -141,6 +157,12 @@ export interface ChannelPort {
   typing?(on: boolean, options: TypingOptions): Promise<void>
   /** Posts a file with its caption as one message. Without it, all text goes into messages. */
   upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
+  /**
+   * Finds out whether a post with an unknown result is in the chat. Resolves only when the platform answers, and rejects
+   * as the others do until then: the sink calls it again, and posts nothing in between. After `unknown`, the sink posts
+   * the message once more. Without this member it does so after a pause. Not called if `Limits.idempotent` is true.
+   */
+  lookUp?(options: LookUpOptions): Promise<LookedUp>
   /** A reaction to a person's message: seen or done. Undefined removes it. */
   react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
   /** The platform's own way to show growing text. Used with `Policy.delivery` `native`. */

@@ -25,6 +25,9 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
         await port.typing?.(on, { ...options, ...(doing !== undefined && { doing: wellFormed(doing) }) }),
     }),
     ...uploading(port),
+    ...(port.lookUp && {
+      lookUp: async (options) => (await port.lookUp?.(options)) ?? { type: 'unknown' },
+    }),
     ...(port.react && { react: async (ref, sign, options) => await port.react?.(ref, sign, options) }),
     /** A getter, as a port may lose its stream. */
     get stream(): NativeStream | undefined {

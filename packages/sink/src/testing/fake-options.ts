@@ -25,6 +25,11 @@ export interface FakeOptions {
   readonly faults?: readonly FakeFault[] | undefined
   /** The kind of its native stream. Default `preview`. */
   readonly stream?: 'preview' | 'append' | undefined
+  /**
+   * Whether its port has `lookUp`, and what that answers: `exact`: whether the post is there; `probe`: only that it can't
+   * tell. Default: none.
+   */
+  readonly lookUp?: 'exact' | 'probe' | undefined
   /** Verbs that it does not have. */
   readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
 }

@@ -4,6 +4,7 @@ import type {
   Bubble,
   ChannelPort,
   Chat,
+  LookedUp,
   MessageRef,
   PostOptions,
   PreviewStream,
@@ -62,7 +63,7 @@ export interface Fake {
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
 /** Makes an empty chat on the given clock. */
-export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream }: FakeOptions): Fake {
+export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream, lookUp }: FakeOptions): Fake {
   const limits = { ...fakeLimits, ...given }
   const messages: FakeMessage[] = []
   const removed = new Set<string>()
@@ -94,6 +95,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     ...(has('upload') && {
       upload: (file, options) => call('upload', () => post({ text: file.caption, buttons: [] }, options, file)),
     }),
+    ...(lookUp && { lookUp: ({ key }) => call('lookUp', () => find(key)) }),
     ...(has('typing') && { typing }),
     ...(has('stream') && { stream: stream === 'append' ? adding : previewing }),
   }
@@ -117,6 +119,12 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
   async function typing(on: boolean): Promise<void> {
     calls.push({ at: clock.now(), verb: 'typing', result: 'done' })
     typingUntil = on ? clock.now() + (limits.typingMs ?? 0) : 0
+  }
+
+  function find(key: string): LookedUp {
+    if (lookUp === 'probe') return { type: 'unknown' }
+    const ref = byKey.get(key)
+    return ref && !removed.has(ref.id) ? { type: 'there', ref } : { type: 'absent' }
   }
 
   function show({ text }: Bubble): void {
@@ -165,7 +173,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
 
   function post(bubble: Pick<Bubble, 'text' | 'buttons'>, options: PostOptions, file?: Attachment): MessageRef {
     const known = limits.idempotent ? byKey.get(options.key) : undefined
-    if (known) return known
+    if (known && clock.now() - (known.postedAt ?? 0) <= (limits.keyMs ?? Number.POSITIVE_INFINITY)) return known
     fits(bubble)
     const id = String(messages.length + 1)
     const { chat, replyTo, silent } = options

@@ -35,6 +35,8 @@ export interface Post {
   readonly shown: Shown
   /** As sent: interactions include them. */
   readonly blocks: readonly unknown[]
+  /** Of the app, for apps. */
+  readonly metadata?: unknown
   readonly file?: SlackFileSent
   readonly stream?: Stream
   readonly editedTimes: number

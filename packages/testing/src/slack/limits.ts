@@ -75,6 +75,8 @@ export const tiers: Readonly<Record<string, Allowance>> = {
   'chat.startStream': tier2,
   'chat.appendStream': tier4,
   'chat.stopStream': tier2,
+  'conversations.history': tier3,
+  'conversations.replies': tier3,
   'views.open': tier4,
   'reactions.add': tier3,
   'reactions.remove': tier2,

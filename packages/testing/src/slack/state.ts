@@ -23,6 +23,8 @@ export interface SlackFeatures {
   readonly statuses?: boolean
   /** Sessions of agents, with their Stop button. Default true. */
   readonly sessions?: boolean
+  /** The scopes to read messages: `channels:history` and the like. Default true. */
+  readonly history?: boolean
 }
 
 /** The state of the fake. */
@@ -63,7 +65,7 @@ export function createState({ clock, channels, features, delivery, onChange }: S
   let count = 0
   return {
     clock,
-    features: { streams: true, statuses: true, sessions: true, ...features },
+    features: { streams: true, statuses: true, sessions: true, history: true, ...features },
     team: 'T0FAKE',
     bot: 'U0BOT',
     budget: createBudget(clock),

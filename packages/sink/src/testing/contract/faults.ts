@@ -1,3 +1,4 @@
+import { systemClock } from '@reply/core'
 import { type Demand, edit, failureOf, must, post, reads, remove, type StageFault, textsOn } from './stage.ts'
 
 const can =
@@ -55,6 +56,22 @@ export const faults = [
       await failureOf(post(stage, 'Perhaps.', { key: 'again' }))
       await post(stage, 'Perhaps.', { key: 'again' })
       must(stage.screen().length === 1, `The same key created ${stage.screen().length} messages.`)
+    },
+  },
+  {
+    name: 'finds a post with an unknown result, or cannot tell',
+    needs: (stage) => can('unanswered')(stage) && stage.port.lookUp !== undefined,
+    run: async (stage) => {
+      const since = (stage.clock ?? systemClock).now()
+      stage.failNext('unanswered')
+      await failureOf(post(stage, 'Perhaps.', { key: 'unsure' }))
+      const options = { chat: stage.chat, signal: new AbortController().signal, kind: 'message', since } as const
+      const found = await stage.port.lookUp?.({ ...options, key: 'unsure' })
+      const [message] = stage.screen()
+      must(found?.type !== 'absent', 'The message is in the chat, but was not found.')
+      if (found?.type === 'there') must(found.ref.id === message?.id, `The message ${found.ref.id} was found instead.`)
+      const other = await stage.port.lookUp?.({ ...options, key: 'never-posted' })
+      must(other?.type !== 'there', 'A message was found that was never posted.')
     },
   },
   {

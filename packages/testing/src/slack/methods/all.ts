@@ -2,6 +2,7 @@ import type { Payload } from '../payload.ts'
 import type { SlackState } from '../state.ts'
 import { postEphemeral, postMessage, type Result, remove, update } from './chat.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './file.ts'
+import { history, replies } from './history.ts'
 import { addReaction, removeReaction } from './reaction.ts'
 import { appendStream, startStream, stopStream } from './stream.ts'
 import { setSession, setStatus } from './thread.ts'
@@ -22,6 +23,8 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['chat.startStream', startStream],
   ['chat.appendStream', appendStream],
   ['chat.stopStream', stopStream],
+  ['conversations.history', history],
+  ['conversations.replies', replies],
   ['assistant.threads.setStatus', setStatus],
   ['agents.sessions.setStatus', setSession],
   ['views.open', openView],

@@ -1,8 +1,9 @@
+import { fieldsOf } from '../../recorded/frames.ts'
 import { type Shown, shownIn } from '../blocks.ts'
 import type { Channel } from '../chat.ts'
 import { limits } from '../limits.ts'
 import { mentionsIn, mentionsInBlocks } from '../mention.ts'
-import { isOn, listIn, type Payload, required, textIn } from '../payload.ts'
+import { isOn, listIn, type Payload, parsed, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
 import { channelIn, ownPost, putPost, replacePost, type SlackState } from '../state.ts'
 import { isLive } from '../stream.ts'
@@ -14,7 +15,8 @@ export function postMessage(state: SlackState, payload: Payload): Result {
   const channel = channelIn(state, payload)
   const threadTs = threadIn(channel, payload)
   const written = writtenIn(state, payload, limits.text)
-  const post = putPost(state, channel, { from: 'bot', threadTs, ...written })
+  const metadata = metadataIn(payload)
+  const post = putPost(state, channel, { from: 'bot', threadTs, ...written, ...(metadata && { metadata }) })
   return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
 }
 
@@ -44,6 +46,20 @@ export function remove(state: SlackState, payload: Payload): Result {
   channel.posts.delete(post.ts)
   state.changed(channel)
   return { channel: channel.id, ts: post.ts }
+}
+
+/**
+ * An event's type and its payload, both required. Undefined if absent.
+ * https://docs.slack.dev/messaging/message-metadata
+ */
+function metadataIn({ metadata }: Payload): object | undefined {
+  if (metadata === undefined || metadata === '') return undefined
+  const { event_type: type, event_payload: content } = fieldsOf(
+    typeof metadata === 'string' ? parsed(metadata) : metadata,
+  )
+  const isValid = typeof type === 'string' && type !== '' && typeof content === 'object' && content !== null
+  if (!isValid) throw new Refusal('invalid_metadata_format')
+  return { event_type: type, event_payload: content }
 }
 
 /** A thread is named by its first message, which must exist. */

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
+import { replyWith, settledWith, text } from './make.ts'
+import { createScene, type Scene } from './scene.ts'
+
+const answer = settledWith([text('It is done.')])
+const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
+const postsIn = ({ fake }: Scene) => fake.posted.length
+
+/** The first call is `first`, and the platform answers none of the next calls. */
+const outage = (first: FakeFault['type'], calls: number): readonly FakeFault[] =>
+  Array.from({ length: calls }, (_, index) => ({ call: index + 1, type: index === 0 ? first : 'ambiguous' }))
+
+function sceneOf(faults: readonly FakeFault[], fake: Partial<FakeOptions>): Scene {
+  return createScene({ fake: { faults, ...fake }, sink: { policy: { statusAfterMs: 3_600_000 } } })
+}
+
+describe.each([1, 2, 30])('an outage of %i calls', (calls) => {
+  test.each([
+    ['probe', 'done', { posts: 2, doubtful: 1 }],
+    ['probe', 'ambiguous', { posts: 1, doubtful: 1 }],
+    ['exact', 'done', { posts: 1, doubtful: 0 }],
+    ['exact', 'ambiguous', { posts: 1, doubtful: 0 }],
+  ] as const)('where a look-up is %s and the first post is %s loses nothing', async (lookUp, first, expected) => {
+    const scene = sceneOf(outage(first, calls), { lookUp })
+    scene.show(answer)
+    const { doubtful, undelivered, shown } = await scene.end()
+    expect({ posts: postsIn(scene), doubtful }).toEqual(expected)
+    expect([undelivered, shown, textsOf(scene).at(-1)]).toEqual([[], 1, 'It is done.'])
+  })
+
+  test('where the platform knows keys posts once', async () => {
+    const scene = sceneOf(outage('done', calls), { limits: { idempotent: true } })
+    scene.show(answer)
+    expect(await scene.end()).toMatchObject({ doubtful: 0, undelivered: [] })
+    expect(postsIn(scene)).toBe(1)
+  })
+})
+
+test('a post that is confirmed after the platform has forgotten its key counts as doubtful', async () => {
+  const limits = { idempotent: true, keyMs: 60_000 }
+  const [short, long] = [sceneOf(outage('done', 4), { limits }), sceneOf(outage('done', 9), { limits })]
+  for (const scene of [short, long]) scene.show(answer)
+  expect([await short.end(), postsIn(short)]).toMatchObject([{ doubtful: 0 }, 1])
+  expect([await long.end(), postsIn(long)]).toMatchObject([{ doubtful: 1, undelivered: [] }, 2])
+})
+
+test('five responses lost after the post was made leave two copies at most', async () => {
+  const faults = [1, 3, 5, 7, 9].map((call): FakeFault => ({ call, type: 'done' }))
+  const scene = sceneOf(faults, { lookUp: 'probe' })
+  scene.show(answer)
+  expect(await scene.end()).toMatchObject({ doubtful: 2, undelivered: [] })
+  expect(postsIn(scene)).toBe(2)
+})
+
+test('a look-up that is refused says nothing, so the post is tried once more', async () => {
+  const faults: readonly FakeFault[] = [
+    { call: 1, type: 'ambiguous' },
+    { call: 2, type: 'refused' },
+  ]
+  const scene = sceneOf(faults, { lookUp: 'exact' })
+  scene.show(answer)
+  expect(await scene.end()).toMatchObject({ doubtful: 1, undelivered: [] })
+  expect(textsOf(scene)).toEqual(['It is done.'])
+})
+
+test.each(['exact', 'probe'] as const)('an edit without a result is repeated: %s', async (lookUp) => {
+  const faults = [2, 3, 4].map((call): FakeFault => ({ call, type: 'done' }))
+  const scene = sceneOf(faults, { lookUp })
+  scene.show(replyWith([{ ...text('It', { status: 'open' }), id: 'prt_a' }]))
+  await scene.pass(3000)
+  scene.show(settledWith([{ ...text('It is done.'), id: 'prt_a' }]))
+  expect(await scene.end()).toMatchObject({ doubtful: 0, undelivered: [] })
+  expect(textsOf(scene)).toEqual(['It is done.'])
+})
+
+test.each([
+  ['exact look-ups', { lookUp: 'exact' }],
+  ['keys', { limits: { idempotent: true } }],
+] as const)('a status that is there although it is no longer wanted is removed: %s', async (_, fake) => {
+  const scene = createScene({
+    fake: { ...fake, faults: [{ call: 1, type: 'done' }] },
+    sink: { policy: { statusAfterMs: 0 } },
+  })
+  scene.show(replyWith([]))
+  await scene.pass(10)
+  expect(textsOf(scene)).toEqual([expect.stringContaining('Working')])
+  scene.show(answer)
+  expect(await scene.end()).toMatchObject({ doubtful: 0 })
+  expect(textsOf(scene)).toEqual(['It is done.'])
+})
+
+test('after a restart during a post, the post is found', async () => {
+  const scene = sceneOf([], { lookUp: 'exact' })
+  const { port } = scene.fake
+  const hanging = createScene({
+    sink: {
+      store: scene.store,
+      clock: scene.clock,
+      port: { ...port, post: (bubble, options) => port.post(bubble, options).then(() => new Promise(() => {})) },
+    },
+  })
+  hanging.show(answer)
+  await scene.pass(10)
+  expect(textsOf(scene)).toEqual(['It is done.'])
+  scene.show(answer)
+  expect(await scene.end()).toMatchObject({ doubtful: 0, undelivered: [] })
+  expect(postsIn(scene)).toBe(1)
+})

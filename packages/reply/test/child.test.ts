@@ -53,6 +53,12 @@ describe('a sub-agent', () => {
     expect(reply.children).toMatchObject([{ agent: 'explore', callID: 'call', reply: { sessionID: child } }])
   })
 
+  test('works in the background if its call returns before it', () => {
+    const metadata = { sessionID: child, status: 'running' }
+    const call = tool('m1', { tool: 'subagent', status: 'completed', metadata })
+    expect(run([...running, call, user('cu', ofChild)]).reply.children).toMatchObject([{ background: true }])
+  })
+
   test('is not what another tool says of some session', () => {
     const call = tool('m1', { tool: 'mcp_sessions', metadata: { sessionID: child } })
     expect(run([...running, call, session(child), user('cu', ofChild)]).reply.children).toEqual([])

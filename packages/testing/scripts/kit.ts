@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from '../src/error.ts'
+import { isSecond } from '../src/generation.ts'
 import type { Opencode } from '../src/launch.ts'
 import type { Model } from '../src/model.ts'
 import type { Posted, SessionTruth, Truth } from '../src/recordings.ts'
 import { promptFor, type Scenario } from '../src/scenario.ts'
 import type { Frame, Tape } from './tape.ts'
+import { createFirstWire } from './wires/first.ts'
+import { createSecondWire } from './wires/second.ts'
+import type { Calls, Wire } from './wires/wire.ts'
 
 /** What a driver plays a scenario with. Everything but reads is noted down. */
 export interface Kit {
@@ -12,6 +16,7 @@ export interface Kit {
   readonly model: Model
   readonly tape: Tape
   readonly scenario: Scenario
+  readonly wire: Wire
   create(): Promise<string>
   /** Counts a session that came about otherwise, say by a fork, as one of the roots. */
   adopt(sessionID: string): void
@@ -22,11 +27,14 @@ export interface Kit {
     sessionID: string,
     options?: { script?: string; words?: string; parts?: readonly unknown[]; more?: object },
   ): Promise<void>
-  post(path: string, body?: unknown): Promise<unknown>
+  /** Runs a slash command. */
+  command(sessionID: string, name: string, words: string): Promise<void>
   send(method: string, path: string, body?: unknown): Promise<unknown>
   read(path: string): Promise<unknown>
-  /** The first event of a type, from frame number `since` on, whose properties fit. */
-  event(type: string, fits?: (properties: Frame['properties']) => boolean, since?: number): Promise<Frame['properties']>
+  /** The first event that fits, from frame number `since` on. */
+  event(what: string, fits: (frame: Frame) => boolean, since?: number): Promise<Frame>
+  /** Waits until a session, by default any, is reported as idle, from frame number `since` on. Gives its id. */
+  idle(sessionID?: string, since?: number): Promise<string>
   /** Sends a prompt and waits until its session has become idle again. */
   turn(sessionID: string, options?: Parameters<Kit['prompt']>[1]): Promise<void>
   /** Connects the event streams anew, after the server was started again. */
@@ -34,16 +42,6 @@ export interface Kit {
   /** Resolves when every session is idle over REST and the stream has been quiet. */
   settled(): Promise<void>
   truth(): Promise<Truth>
-}
-
-/** The string at a path of an unknown value, or a failure that names the path. */
-export const stringAt = (value: unknown, ...path: readonly string[]): string => {
-  const found = path.reduce<unknown>(
-    (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
-    value,
-  )
-  if (typeof found === 'string') return found
-  throw new TestingError('scenario', `No string at ${path.join('.')} of ${JSON.stringify(value).slice(0, 300)}.`)
 }
 
 export interface KitOptions {
@@ -55,15 +53,25 @@ export interface KitOptions {
   readonly scenario: Scenario
 }
 
+/** Whom a driver speaks to, by the server's version. */
+export const createWire = (version: string, calls: Calls): Wire =>
+  isSecond(version) ? createSecondWire(calls) : createFirstWire(calls)
+
 export const createKit = ({ opencode, model, tape, others, scenario }: KitOptions): Kit => {
   const posted: Posted[] = []
   const roots: string[] = []
   const forgotten = new Set<string>()
-  const url = (path: string): string =>
-    `${opencode.url}${path}${path.includes('?') ? '&' : '?'}directory=${encodeURIComponent(opencode.directory)}`
+  const { version, directory } = opencode
+  const url = (path: string): string => {
+    const query = `directory=${encodeURIComponent(directory)}`
+    return isSecond(version)
+      ? `${opencode.url}${path}`
+      : `${opencode.url}${path}${path.includes('?') ? '&' : '?'}${query}`
+  }
 
   const send: Kit['send'] = async (method, path, body) => {
-    const init = { method, headers: { 'content-type': 'application/json' } }
+    const headers = { ...wire.headers, 'content-type': 'application/json' }
+    const init = { method, headers }
     const response = await fetch(url(path), body === undefined ? init : { ...init, body: JSON.stringify(body) })
     const answer = await response.text()
     posted.push({ method, path, ...(body === undefined ? {} : { body }), status: response.status })
@@ -77,31 +85,25 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
     }
   }
   const read: Kit['read'] = async (path) => {
+    const init = { headers: wire.headers }
     // The first request on a kept-alive socket fails once after a restart.
-    const response = await fetch(url(path)).catch(() => fetch(url(path)))
+    const response = await fetch(url(path), init).catch(() => fetch(url(path), init))
     if (!response.ok)
       throw new TestingError('scenario', `GET ${path} answered ${response.status}: ${await response.text()}`)
     return response.json()
   }
-  const readList = async (path: string): Promise<readonly unknown[]> => {
-    const list = await read(path)
-    if (Array.isArray(list)) return list
-    throw new TestingError('scenario', `GET ${path} did not return a list.`)
-  }
-  const statuses = async (): Promise<Record<string, unknown>> =>
-    (await read('/session/status')) as Record<string, unknown>
-  const isIdle = (status: unknown): boolean => status === undefined || stringAt(status, 'type') === 'idle'
+  const wire = createWire(version, { directory, send, read })
 
   const kit: Kit = {
     opencode,
     model,
     tape,
     scenario,
+    wire,
     send,
     read,
-    post: (path, body) => send('POST', path, body),
     create: async () => {
-      const id = stringAt(await send('POST', '/session', {}), 'id')
+      const id = await wire.create()
       roots.push(id)
       return id
     },
@@ -112,21 +114,19 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
       forgotten.add(id)
       roots.splice(roots.indexOf(id), 1)
     },
-    prompt: async (sessionID, { script = scenario.name, words, parts = [], more = {} } = {}) => {
-      const said = { type: 'text', text: promptFor(script, words) }
-      await send('POST', `/session/${sessionID}/prompt_async`, { parts: [said, ...parts], ...more })
-    },
-    event: async (type, fits = () => true, since = 0) => {
-      const frame = await tape.seen(
-        type,
-        (each, index) => index >= since && each.type === type && fits(each.properties),
-      )
-      return frame.properties
+    prompt: (sessionID, { script = scenario.name, words, parts = [], more = {} } = {}) =>
+      wire.prompt(sessionID, { text: promptFor(script, words), parts, more }),
+    command: wire.command,
+    event: (what, fits, since = 0) => tape.seen(what, (frame, index) => index >= since && fits(frame)),
+    idle: async (sessionID, since) => {
+      const isIt = (id: string | undefined): boolean => (sessionID === undefined ? id !== undefined : id === sessionID)
+      const frame = await kit.event(`${sessionID ?? 'a session'} is idle`, (each) => isIt(wire.idleIn(each)), since)
+      return wire.idleIn(frame) ?? ''
     },
     turn: async (sessionID, options) => {
       const since = tape.frames.length
       await kit.prompt(sessionID, options)
-      await kit.event('session.idle', (properties) => properties.sessionID === sessionID, since)
+      await kit.idle(sessionID, since)
     },
     reconnect: async () => {
       await Promise.all([tape, ...others].map((each) => each.reconnect()))
@@ -136,29 +136,22 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
       do {
         await tape.quiet(400)
         await sleep(20)
-      } while (!Object.entries(await statuses()).every(([id, status]) => forgotten.has(id) || isIdle(status)))
+      } while (!(await wire.working()).every((id) => forgotten.has(id)))
       await tape.quiet(400)
     },
     truth: async () => {
-      const status = await statuses()
       const sessions: Record<string, SessionTruth> = {}
       const visit = async (id: string): Promise<void> => {
         if (sessions[id] !== undefined) return
-        const children = (await readList(`/session/${id}/children`)).map((child) => stringAt(child, 'id'))
-        sessions[id] = {
-          info: await read(`/session/${id}`),
-          messages: await readList(`/session/${id}/message`),
-          todos: await readList(`/session/${id}/todo`),
-          children,
-          ...(status[id] === undefined ? {} : { status: status[id] }),
-        }
-        for (const child of children) await visit(child)
+        const told = await wire.truth(id)
+        sessions[id] = told
+        for (const child of told.children) await visit(child)
       }
       for (const id of roots) await visit(id)
       return {
-        version: opencode.version,
+        version,
         scenario: scenario.name,
-        directory: opencode.directory,
+        directory,
         roots,
         sessions,
         posted,

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { TestingError } from '../src/error.ts'
-import { launchOpencode } from '../src/launch.ts'
+import { isSecond } from '../src/generation.ts'
+import { launchOpencode, secondPassword } from '../src/launch.ts'
 import { startModel } from '../src/model.ts'
 import { type Truth, writeRecording } from '../src/recordings.ts'
 import { redact } from '../src/redact.ts'
 import type { Scenario } from '../src/scenario.ts'
-import { scenarios } from '../src/scenarios/all.ts'
-import { recordedVersions, unsupportedReason } from '../src/versions.ts'
+import { scenariosOf } from '../src/scenarios/all.ts'
+import { recordedVersions } from '../src/versions.ts'
 import { driverFor } from './drivers/all.ts'
-import { createKit } from './kit.ts'
+import { createKit, createWire } from './kit.ts'
 import { startTape, type Tape } from './tape.ts'
 import { startWatch } from './watch.ts'
 
@@ -34,8 +35,10 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
   const model = await startModel({
     scripts: scenario.scripts,
     fallback: scenario.name,
+    generation: isSecond(version) ? 2 : 1,
     keepAlive: scenario.keepAlive ?? true,
   })
+  const undo: (() => Promise<unknown>)[] = [model.close]
   try {
     const { config, files, env } = scenario
     const opencode = await launchOpencode({
@@ -46,43 +49,44 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
       ...(files === undefined ? {} : { files }),
       ...(env === undefined ? {} : { env }),
     })
-    try {
-      const tape = await startTape(`${opencode.url}/event?directory=${encodeURIComponent(opencode.directory)}`)
-      const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
-      const watch = await startWatch(opencode)
-      await sleep(listeningMs)
-      const kit = createKit({
-        opencode,
-        model,
-        tape,
-        others: global === undefined ? [] : [global],
-        scenario,
-      })
-      await driverFor(scenario.name)(kit)
-      await kit.settled()
-      const truth = await kit.truth()
-      const watched = await watch.stop(45_000)
-      await tape.stop()
-      await global?.stop()
-      if (global !== undefined && eventsOf(global) !== eventsOf(tape)) return undefined
-      const machine = {
-        directory: opencode.directory,
-        home: opencode.home,
-        root: opencode.root,
-        serverPort: opencode.port,
-        modelPort: Number(new URL(model.url).port),
-      }
-      const clean = (text: string): string => redact(text, machine)
-      const event = clean(tape.text())
-      const replies = JSON.parse(clean(JSON.stringify(watched))) as readonly unknown[]
-      const streams = { event, watched: replies, ...(global === undefined ? {} : { global: clean(global.text()) }) }
-      await writeRecording(JSON.parse(clean(JSON.stringify(truth))) as Truth, streams)
-      return tape.frames.length
-    } finally {
-      await opencode.stop()
+    undo.unshift(opencode.stop)
+    const unused = async (): Promise<undefined> => undefined
+    const { directory, url } = opencode
+    const { stream, headers } = createWire(version, { directory, send: unused, read: unused })
+    const tape = await startTape(`${url}${stream}`, headers)
+    const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
+    const watch = await startWatch({ url, directory, ...(isSecond(version) && { password: secondPassword }) })
+    undo.unshift(() => watch.stop(0))
+    await sleep(listeningMs)
+    const kit = createKit({
+      opencode,
+      model,
+      tape,
+      others: global === undefined ? [] : [global],
+      scenario,
+    })
+    await driverFor(scenario.name)(kit)
+    await kit.settled()
+    const truth = await kit.truth()
+    const watched = await watch.stop(45_000)
+    await tape.stop()
+    await global?.stop()
+    if (global !== undefined && eventsOf(global) !== eventsOf(tape)) return undefined
+    const machine = {
+      directory: opencode.directory,
+      home: opencode.home,
+      root: opencode.root,
+      serverPort: opencode.port,
+      modelPort: Number(new URL(model.url).port),
     }
+    const clean = (text: string): string => redact(text, machine)
+    const event = clean(tape.text())
+    const replies = JSON.parse(clean(JSON.stringify(watched))) as readonly unknown[]
+    const streams = { event, watched: replies, ...(global === undefined ? {} : { global: clean(global.text()) }) }
+    await writeRecording(JSON.parse(clean(JSON.stringify(truth))) as Truth, streams)
+    return tape.frames.length
   } finally {
-    await model.close()
+    for (const each of undo) await each()
   }
 }
 
@@ -94,23 +98,20 @@ const { values } = parseArgs({
   },
 })
 const versions = values.version ?? recordedVersions
-const chosen = scenarios.filter((each) => values.scenario?.includes(each.name) ?? true)
-if (chosen.length === 0)
+const queue = versions.flatMap((version) =>
+  scenariosOf(version)
+    .filter(({ name }) => values.scenario?.includes(name) ?? true)
+    .map((scenario) => ({ version, scenario })),
+)
+if (queue.length === 0)
   throw new TestingError(
     'scenario',
-    `No scenario is named ${values.scenario}: choose from ${scenarios.map((each) => each.name)}.`,
+    `${versions} play no scenario that is named ${values.scenario}: choose from ${versions.flatMap(scenariosOf).map(({ name }) => name)}.`,
   )
-
-const queue = versions.flatMap((version) => chosen.map((scenario) => ({ version, scenario })))
 const failed: string[] = []
 const work = async (): Promise<void> => {
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const name = `${next.version}/${next.scenario.name}`
-    const reason = unsupportedReason(next.version, next.scenario.name)
-    if (reason !== undefined) {
-      console.log(`${name}: skipped: ${reason}`)
-      continue
-    }
     const startedAt = Date.now()
     try {
       let frames = await record(next.version, next.scenario)

@@ -4,6 +4,7 @@ import { TestingError } from '../src/error.ts'
 /** One event as it was on the wire; what it says is not checked here. */
 export interface Frame {
   readonly type: string
+  /** Version 2 calls them `data`. */
   readonly properties: Readonly<Record<string, unknown>>
 }
 
@@ -20,14 +21,20 @@ export interface Tape {
   stop(): Promise<void>
 }
 
+interface Wired extends Partial<Frame> {
+  readonly type: string
+  readonly data?: Frame['properties']
+}
+
 const frameOf = (line: string): Frame | undefined => {
   if (!line.startsWith('data:')) return undefined
-  const { payload, ...direct } = JSON.parse(line.slice(5)) as { payload?: Frame } & Frame
-  return payload ?? direct
+  const { payload, ...direct } = JSON.parse(line.slice(5)) as { payload?: Wired } & Wired
+  const { type, properties, data } = payload ?? direct
+  return { type, properties: properties ?? data ?? {} }
 }
 
 /** Opens an event stream with plain fetch and keeps every byte. */
-export const startTape = async (url: string): Promise<Tape> => {
+export const startTape = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Tape> => {
   const frames: Frame[] = []
   const watchers = new Set<() => void>()
   let text = ''
@@ -84,7 +91,7 @@ export const startTape = async (url: string): Promise<Tape> => {
     await disconnect()
     const before = frames.length
     const leave = new AbortController()
-    const response = await fetch(url, { signal: leave.signal })
+    const response = await fetch(url, { headers, signal: leave.signal })
     if (!response.ok || response.body === null)
       throw new TestingError('scenario', `The event stream answered ${response.status}: is the server up?`)
     const done = read(response.body)

@@ -7,7 +7,7 @@ export interface Watch {
 }
 
 /** Follows a server as a user of the core would, beside the tape. */
-export const startWatch = async (server: { url: string; directory: string }): Promise<Watch> => {
+export const startWatch = async (server: { url: string; directory: string; password?: string }): Promise<Watch> => {
   const replies: Reply[] = []
   const opencode = connect(server)
   opencode.watch(

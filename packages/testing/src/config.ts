@@ -41,6 +41,7 @@ export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): 
   const model = {
     name: 'M1',
     limit: { context: config.contextLimit ?? 200_000, output: config.outputLimit ?? 8000 },
+    cost: { input: 1, output: 2 },
     capabilities: { tools: true, input: ['text', 'image'], output: ['text'] },
   }
   const provider = {
@@ -56,11 +57,22 @@ export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): 
     providers: { fake: provider },
     permissions: permissionsOf(config.permission),
     commands: config.command,
-    agents: config.agent,
+    agents: agentsOf(config.agent),
+    experimental: { subagent_depth: config.subagentDepth },
     ...config.extra,
   }
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
+
+/** Version 2 keeps an agent's permissions as it keeps all others. */
+const agentsOf = (agents: OpencodeConfig['agent']): object | undefined =>
+  agents &&
+  Object.fromEntries(
+    Object.entries(agents).map(([name, agent]) => {
+      const { permission, ...rest } = agent as { permission?: OpencodeConfig['permission'] }
+      return [name, { ...rest, permissions: permissionsOf(permission) }]
+    }),
+  )
 
 const permissionsOf = (permission: OpencodeConfig['permission'] = {}): readonly object[] =>
   Object.entries(permission).flatMap(([tool, rules]) => {

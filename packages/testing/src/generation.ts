@@ -17,12 +17,14 @@ export const inGeneration = (generation: 1 | 2, pieces: Pieces): Pieces =>
     ? pieces
     : pieces.map((piece) =>
         piece.type === 'tool'
-          ? { ...piece, tool: renamedTools[piece.tool] ?? piece.tool, input: inputOf(piece.tool, piece.input) }
+          ? { ...piece, tool: renamedTools[piece.tool] ?? piece.tool, input: inputOf(piece.input) }
           : piece,
       )
 
-const inputOf = (tool: string, input: unknown): unknown => {
-  if (tool !== 'task' || typeof input !== 'object' || input === null || !('subagent_type' in input)) return input
-  const { subagent_type: agent, ...rest } = input
-  return { ...rest, agent }
-}
+/** The inputs that OpenCode 2 names otherwise. */
+const renamedInputs: Readonly<Record<string, string>> = { subagent_type: 'agent', filePath: 'path' }
+
+const inputOf = (input: unknown): unknown =>
+  typeof input === 'object' && input !== null
+    ? Object.fromEntries(Object.entries(input).map(([name, value]) => [renamedInputs[name] ?? name, value]))
+    : input

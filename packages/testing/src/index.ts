@@ -51,7 +51,7 @@ export {
 } from './recordings.ts'
 export { type Machine, redact } from './redact.ts'
 export { promptFor, type Scenario, type ScenarioOptions, scenario } from './scenario.ts'
-export { scenarios } from './scenarios/all.ts'
+export { scenarios, scenariosOf } from './scenarios/all.ts'
 export {
   cut,
   failure,

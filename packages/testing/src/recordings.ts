@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { TestingError } from './error.ts'
+import { isSecond } from './generation.ts'
 
 /** What our client did, in order: answers to questions and permissions, aborts and prompts. */
 export interface Posted {
@@ -82,10 +83,19 @@ const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending)
 /** Versions in the order of their numbers. */
 const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
-/** Every recording, by version and then scenario. `hasGlobal`: whether `/global/event` was recorded too. */
-export const listRecordings = (): readonly (RecordingName & { readonly hasGlobal: boolean })[] => {
+/**
+ * Every recording of a generation of OpenCode, by default the first, by version and then scenario. `hasGlobal`: whether
+ * `/global/event` was recorded too.
+ */
+export const listRecordings = ({
+  generation = 1,
+}: {
+  readonly generation?: 1 | 2
+} = {}): readonly (RecordingName & { readonly hasGlobal: boolean })[] => {
   if (!existsSync(folder)) return []
-  const versions = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const versions = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && isSecond(entry.name) === (generation === 2),
+  )
   return versions
     .map((entry) => entry.name)
     .sort(byNumbers)

@@ -1,4 +1,6 @@
-/** The servers of the recordings, oldest first. */
+import { secondVersion } from './generation.ts'
+
+/** The servers of OpenCode 1 whose recordings are kept, oldest first. That of OpenCode 2 is `secondVersion`. */
 export const recordedVersions = ['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'] as const
 
 /** A scenario that a server can't play. */
@@ -12,11 +14,21 @@ export interface Unsupported {
 }
 
 /** What a server can't do, so that it is not recorded with it. */
-export const unsupported: readonly Unsupported[] = ['1.1.65', '1.2.27', '1.14.41'].map((version) => ({
-  version,
-  scenario: 'subagent-background',
-  reason: 'Background sub-agents came with 1.15; earlier servers ignore the argument.',
-}))
+export const unsupported: readonly Unsupported[] = [
+  ...['1.1.65', '1.2.27', '1.14.41'].map((version) => ({
+    version,
+    scenario: 'subagent-background',
+    reason: 'Background sub-agents came with 1.15; earlier servers ignore the argument.',
+  })),
+  ...Object.entries({
+    'tools-todos': 'OpenCode 2 has no checklist.',
+    disposed: 'OpenCode 2 has no call that disposes of an instance.',
+    'part-removed': 'OpenCode 2 has no call that removes a message or a part.',
+    'permission-always': 'Its "always" covers the same command only: see permission-always-again.',
+    'permission-always-parallel': 'Its "always" covers the same command only: see permission-always-again.',
+    'subagent-resumed': 'Calls that name an earlier sub-agent came with 2.0; the preview build ignores the name.',
+  }).map(([scenario, reason]) => ({ version: secondVersion, scenario, reason })),
+]
 
 /** Why a scenario is not recorded with a version; undefined if it is recorded. */
 export const unsupportedReason = (version: string, scenario: string): string | undefined =>

@@ -14,8 +14,8 @@ export const evidenceOf = (recording: Recording): Evidence => {
   const lines = Buffer.from(recording.bytes).toString('utf8').split('\n')
   const frames = lines
     .filter((line) => line.startsWith('data:') && line.endsWith('}'))
-    .map((line) => JSON.parse(line.slice(5)) as Frame & { payload?: Frame })
-    .map((frame) => frame.payload ?? frame)
+    .map((line) => JSON.parse(line.slice(5)) as Frame & { payload?: Frame; data?: unknown })
+    .map(({ payload, data, ...frame }) => payload ?? (data === undefined ? frame : { ...frame, properties: data }))
   return { ...recording, frames }
 }
 

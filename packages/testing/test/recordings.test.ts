@@ -5,14 +5,18 @@ import {
   readRecording,
   recordedVersions,
   scenarios,
+  scenariosOf,
+  secondVersion,
   unsupported,
   unsupportedReason,
 } from '../src/index.ts'
 import { clues } from './clues.ts'
 import { evidenceOf } from './evidence.ts'
+import { secondClues } from './second-clues.ts'
 
 const recordings = listRecordings()
 const newest = recordedVersions.at(-1)
+const machine = [tmpdir(), homedir(), '/tmp/reply-', 'registry'].filter((each) => each.length > 4)
 
 /** The one or two streams of a recording. */
 const streamsOf = ({ hasGlobal, ...name }: (typeof recordings)[number]) =>
@@ -45,14 +49,41 @@ test('each reason is a sentence and names a scenario and versions that exist', (
   const names = new Set(scenarios.map((each) => each.name))
   for (const { version, scenario, reason } of unsupported) {
     expect(names).toContain(scenario)
-    expect(recordedVersions).toContain(version)
+    expect([...recordedVersions, secondVersion]).toContain(version)
     expect(reason).toMatch(/^[A-Z].{20,}\.$/)
   }
 })
 
 test('scenarios have unique names and describe what they show', () => {
-  expect(new Set(scenarios.map((each) => each.name)).size).toBe(scenarios.length)
-  expect(scenarios.filter((each) => !/^[A-Z].*\.$/.test(each.shows))).toEqual([])
+  const all = [...scenarios, ...scenariosOf(secondVersion).filter((each) => !scenarios.includes(each))]
+  expect(new Set(all.map((each) => each.name)).size).toBe(all.length)
+  expect(all.filter((each) => !/^[A-Z].*\.$/.test(each.shows))).toEqual([])
+})
+
+describe(`recordings of ${secondVersion}`, () => {
+  const here = listRecordings({ generation: 2 })
+
+  test('there is one of every scenario that OpenCode 2 plays', () => {
+    expect(here.map(({ scenario }) => scenario).sort()).toEqual(
+      scenariosOf(secondVersion)
+        .map(({ name }) => name)
+        .sort(),
+    )
+  })
+
+  test.each(here)('$scenario begins with the connection, in the same project, and reveals no machine', (name) => {
+    const { bytes, truth, watched } = readRecording(name)
+    const said = Buffer.from(bytes).toString('utf8')
+    expect(said.split('\n')[0]).toContain('"server.connected"')
+    expect(truth.directory).toBe('/project')
+    const all = `${said}${JSON.stringify([truth, watched])}`.replaceAll('/$bunfs/root', '')
+    expect(machine.filter((each) => all.includes(each))).toEqual([])
+  })
+
+  test.each(secondClues)('%s shows what its name says', (scenario, clues) => {
+    const evidence = evidenceOf(readRecording({ version: secondVersion, scenario }))
+    expect(clues.flatMap((clue) => clue(evidence) ?? [])).toEqual([])
+  })
 })
 
 describe.each(recordedVersions)('recordings of %s', (version) => {
@@ -68,7 +99,6 @@ describe.each(recordedVersions)('recordings of %s', (version) => {
   })
 
   test('nothing reveals the machine they were made on', () => {
-    const machine = [tmpdir(), homedir(), '/tmp/reply-', 'registry'].filter((each) => each.length > 4)
     const leaks = here.flatMap((name) => {
       const said = streamsOf(name)
         .map(({ bytes, truth }) => Buffer.from(bytes).toString('utf8') + JSON.stringify(truth))

@@ -65,7 +65,11 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
     callID: part.callID,
     agent: textOf(input.subagent_type) ?? textOf(input.agent),
     title: textOf(input.description),
-    background: input.background === true || metadata?.background === true,
+    // A call that returns while its sub-agent runs was moved to the background.
+    background:
+      input.background === true ||
+      metadata?.background === true ||
+      (part.state.status === 'completed' && metadata?.status === 'running'),
   }
   const linked = placeOfCall(reply, childID, part.callID)
   const place = linked === -1 ? placeOfCall(reply, childID, undefined) : linked

@@ -1,6 +1,7 @@
 import {
   createHandClock,
   createRecordedServer,
+  isSecond,
   type RecordedServer,
   type RecordingName,
   readRecording,
@@ -68,6 +69,8 @@ export async function play(plan: Plan): Promise<Played> {
   })
   const heard: Heard[] = []
   const endedAt: (number | undefined)[] = []
+  // OpenCode 2 introduces a session only once: a client that missed that reads it, which takes less time than a run.
+  const isSlow = isSecond(recording.version)
   const observe = (): ReplyObserver[] => {
     const listener = createListener()
     heard.push(listener.heard)
@@ -98,7 +101,7 @@ export async function play(plan: Plan): Promise<Played> {
     while (server.published < end) {
       if (!server.isHeard) await reconnect()
       const before = server.published
-      server.publish(stepwise ? nextStep() : end - server.published)
+      server.publish(stepwise || isSlow ? Math.min(nextStep(), end - server.published) : end - server.published)
       await rest()
       if (server.published === before) throw new Error(`${key} stands still at ${before}.`)
       if (!stepwise || (await isBusy())) continue
@@ -113,14 +116,15 @@ export async function play(plan: Plan): Promise<Played> {
       1 +
       Math.max(
         0,
-        types.findIndex((type) => !type.startsWith('message.part.')),
+        types.findIndex((type) => !/^(?:message\.part|session\.(?:text|reasoning|tool))\./.test(type)),
       )
     )
   }
 
   async function isBusy(): Promise<boolean> {
-    const response = await server.fetch('http://recorded/session/status')
-    return (await response.text()) !== '{}'
+    const route = isSecond(recording.version) ? '/api/session/active' : '/session/status'
+    const response = await server.fetch(`http://recorded${route}`)
+    return !['{}', '{"data":{}}'].includes(await response.text())
   }
 
   async function reconnect(): Promise<void> {
@@ -215,7 +219,24 @@ function sealedIn(recording: RecordingName): ReadonlySet<string> {
 function sealedParts(recording: RecordingName): string[] {
   const { truth } = readRecording(recording)
   const messages = Object.values(truth.sessions).flatMap((session) => session.messages)
-  return messages.flatMap((message) => partsWithEnd(JSON.parse(JSON.stringify(message))))
+  const read = messages.map((message) => JSON.parse(JSON.stringify(message)))
+  return read.flatMap(isSecond(recording.version) ? storedParts : partsWithEnd)
+}
+
+/** OpenCode 2 stores a text when it has ended. */
+function storedParts({
+  id,
+  content = [],
+}: {
+  id: string
+  content?: readonly { type: string; text?: string }[]
+}): string[] {
+  const ordinals = new Map<string, number>()
+  return content.flatMap(({ type, text }) => {
+    const ordinal = ordinals.get(type) ?? 0
+    ordinals.set(type, ordinal + 1)
+    return text === undefined || text === '' ? [] : [`${id}.${type}.${ordinal}`]
+  })
 }
 
 function partsWithEnd({ parts }: { parts: readonly { id: string; time?: { end?: number } }[] }): string[] {

@@ -4,7 +4,7 @@ export const askDrivers: Drivers = {
   question: during((kit) => answer(kit, [['Blue']])),
   'questions-multi': during((kit) => answer(kit, [['Red'], ['Cheese', 'Olives'], ['Rex']])),
   'question-rejected': during(async (kit) => {
-    await kit.post(`/question/${await asked(kit, 'question')}/reject`)
+    await kit.wire.dismiss(await asked(kit, 'question'))
   }),
   'permission-once': during((kit) => permit(kit, 'once')),
   'permission-always': during((kit) => permit(kit, 'always')),

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from '../../src/error.ts'
-import { type Kit, stringAt } from '../kit.ts'
+import type { Kit } from '../kit.ts'
+import type { Request } from '../wires/wire.ts'
 
 /** Plays a person: prompts, answers, aborts. Ends when nothing more is to be done; the recorder then waits for quiet. */
 export type Driver = (kit: Kit) => Promise<void>
@@ -15,17 +16,13 @@ export const begin = async (kit: Kit): Promise<string> => {
   return sessionID
 }
 
-export const idle = async (kit: Kit, sessionID: string): Promise<void> => {
-  await kit.event('session.idle', (properties) => properties.sessionID === sessionID)
-}
-
 /** One prompt, played to its end. What is `between` happens while it runs. */
 export const during =
   (between: (kit: Kit, sessionID: string) => Promise<void>): Driver =>
   async (kit) => {
     const sessionID = await begin(kit)
     await between(kit, sessionID)
-    await idle(kit, sessionID)
+    await kit.idle(sessionID)
   }
 
 /** The script waits at a hold, and all that it said before has come through. */
@@ -35,11 +32,11 @@ export const held = async (kit: Kit, name: string): Promise<void> => {
   let said = ''
   let seen = 0
   await kit.tape.seen(`the words before the hold ${name}`, () => {
-    for (const { type, properties } of kit.tape.frames.slice(seen)) {
-      if (typeof properties.delta === 'string') said += properties.delta
+    for (const frame of kit.tape.frames.slice(seen)) {
+      const { delta } = frame.properties
+      if (typeof delta === 'string') said += delta
       // A step that begins with its hold says nothing; that it has begun must do.
-      if (words === '' && type === 'message.part.updated' && JSON.stringify(properties).includes('"step-start"'))
-        return true
+      if (words === '' && kit.wire.isStart(frame)) return true
     }
     seen = kit.tape.frames.length
     return words !== '' && said.includes(words)
@@ -72,32 +69,24 @@ export const commandRuns = async (kit: Kit): Promise<void> => {
   await kit.tape.quiet(250)
 }
 
-export const abort = async (kit: Kit, sessionID: string): Promise<void> => {
-  await kit.post(`/session/${sessionID}/abort`)
-}
-
 /** The nth question or permission that is asked, from 0. */
-export const asked = async (kit: Kit, type: 'question' | 'permission', nth = 0): Promise<string> => {
-  let seen = -1
-  const last = new Set<unknown>()
-  const request = await kit.event(`${type}.asked`, (properties) => {
-    if (!last.has(properties.id)) seen++
-    last.add(properties.id)
-    return seen >= nth
+export const asked = async (kit: Kit, type: Request['type'], nth = 0): Promise<Request> => {
+  const seen: string[] = []
+  const frame = await kit.event(`${type} ${nth} is asked`, (each) => {
+    const request = kit.wire.askedIn(each)
+    if (request?.type !== type) return false
+    if (!seen.includes(request.id)) seen.push(request.id)
+    return seen.length > nth
   })
-  return stringAt(request, 'id')
+  return kit.wire.askedIn(frame) ?? { type, id: '', sessionID: '' }
 }
 
-export const answer = async (kit: Kit, answers: readonly (readonly string[])[]): Promise<void> => {
-  await kit.post(`/question/${await asked(kit, 'question')}/reply`, { answers })
-}
+export const answer = async (kit: Kit, answers: readonly (readonly string[])[]): Promise<void> =>
+  kit.wire.answer(await asked(kit, 'question'), answers)
 
 export const permit = async (
   kit: Kit,
   reply: string,
-  options: { nth?: number; message?: string } = {},
-): Promise<void> => {
-  const { nth = 0, message } = options
-  const requestID = await asked(kit, 'permission', nth)
-  await kit.post(`/permission/${requestID}/reply`, message === undefined ? { reply } : { reply, message })
-}
+  { nth = 0, message }: { nth?: number; message?: string } = {},
+): Promise<void> =>
+  kit.wire.permit(await asked(kit, 'permission', nth), message === undefined ? { reply } : { reply, message })

@@ -1,16 +1,15 @@
-import { stringAt } from '../kit.ts'
-import { abort, asked, begin, commandRuns, type Driver, type Drivers, during, held, idle } from './driver.ts'
+import { listAt, stringAt } from '../wires/json.ts'
+import { asked, begin, commandRuns, type Driver, type Drivers, during, held } from './driver.ts'
 
 const abortAtHold = during(async (kit, sessionID) => {
   await held(kit, 'middle')
-  await abort(kit, sessionID)
+  await kit.wire.abort(sessionID)
 })
 
 /** The id of the nth user message of a session, from 0. */
 const userMessage = async (kit: Parameters<Driver>[0], sessionID: string, nth: number): Promise<string> => {
-  const messages = await kit.read(`/session/${sessionID}/message`)
-  const users = (Array.isArray(messages) ? messages : []).filter((each) => stringAt(each, 'info', 'role') === 'user')
-  return stringAt(users[nth], 'info', 'id')
+  const users = await kit.wire.users(sessionID)
+  return users[nth] ?? ''
 }
 
 export const endDrivers: Drivers = {
@@ -20,32 +19,32 @@ export const endDrivers: Drivers = {
   'abort-child': abortAtHold,
   'abort-tool': during(async (kit, sessionID) => {
     await commandRuns(kit)
-    await abort(kit, sessionID)
+    await kit.wire.abort(sessionID)
   }),
   'abort-permission': during(async (kit, sessionID) => {
     await asked(kit, 'permission')
     await kit.tape.quiet(250)
-    await abort(kit, sessionID)
+    await kit.wire.abort(sessionID)
   }),
   'abort-question': during(async (kit, sessionID) => {
     await asked(kit, 'question')
     await kit.tape.quiet(250)
-    await abort(kit, sessionID)
+    await kit.wire.abort(sessionID)
   }),
   'abort-child-permission': async (kit) => {
     const sessionID = await begin(kit)
     await asked(kit, 'permission')
     await kit.tape.quiet(250)
-    await abort(kit, sessionID)
+    await kit.wire.abort(sessionID)
   },
   'abort-then-prompt': async (kit) => {
     await abortAtHold(kit)
     await kit.settled()
-    await kit.turn(stringAt(await kit.event('session.idle'), 'sessionID'), { script: 'abort-then-prompt/second' })
+    await kit.turn(await kit.idle(), { script: 'abort-then-prompt/second' })
   },
   'retry-aborted': during(async (kit, sessionID) => {
-    await kit.event('session.status', (properties) => JSON.stringify(properties.status).includes('"retry"'))
-    await abort(kit, sessionID)
+    await kit.event('a retry', kit.wire.isRetry)
+    await kit.wire.abort(sessionID)
   }),
   'second-prompt': during(async (kit, sessionID) => {
     await held(kit, 'middle')
@@ -63,7 +62,7 @@ export const endDrivers: Drivers = {
     await kit.settled()
     await kit.turn(sessionID, { script: 'revert/second', words: 'A mistake.' })
     await kit.settled()
-    await kit.post(`/session/${sessionID}/revert`, { messageID: await userMessage(kit, sessionID, 1) })
+    await kit.wire.revert(sessionID, await userMessage(kit, sessionID, 1))
     await kit.settled()
     await kit.turn(sessionID, { script: 'revert/third', words: 'Better so.' })
   },
@@ -73,9 +72,9 @@ export const endDrivers: Drivers = {
     await kit.settled()
     await kit.turn(sessionID, { script: 'revert-undone/second', words: 'No mistake.' })
     await kit.settled()
-    await kit.post(`/session/${sessionID}/revert`, { messageID: await userMessage(kit, sessionID, 1) })
+    await kit.wire.revert(sessionID, await userMessage(kit, sessionID, 1))
     await kit.settled()
-    await kit.post(`/session/${sessionID}/unrevert`)
+    await kit.wire.unrevert(sessionID)
   },
   'part-removed': async (kit) => {
     const sessionID = await kit.create()
@@ -83,8 +82,7 @@ export const endDrivers: Drivers = {
     await kit.settled()
     await kit.turn(sessionID, { script: 'part-removed/second' })
     await kit.settled()
-    const messages = await kit.read(`/session/${sessionID}/message`)
-    const list: readonly unknown[] = Array.isArray(messages) ? messages : []
+    const list = listAt(await kit.read(`/session/${sessionID}/message`))
     await kit.send('DELETE', `/session/${sessionID}/message/${stringAt(list[1], 'info', 'id')}`)
     const last = list.at(-1)
     await kit.send(
@@ -95,15 +93,15 @@ export const endDrivers: Drivers = {
   'session-deleted': async (kit) => {
     const sessionID = await begin(kit)
     await held(kit, 'middle')
-    await kit.send('DELETE', `/session/${sessionID}`)
+    await kit.wire.remove(sessionID)
     kit.forget(sessionID)
-    await kit.event('session.deleted')
+    await kit.event('session.deleted', ({ type }) => type === 'session.deleted')
   },
   fork: async (kit) => {
     const sessionID = await kit.create()
     await kit.turn(sessionID)
     await kit.settled()
-    const fork = stringAt(await kit.post(`/session/${sessionID}/fork`, {}), 'id')
+    const fork = await kit.wire.fork(sessionID)
     kit.adopt(fork)
     await kit.turn(fork, { script: 'fork/second' })
   },
@@ -133,7 +131,7 @@ export const endDrivers: Drivers = {
   disposed: async (kit) => {
     await begin(kit)
     await held(kit, 'middle')
-    await kit.post('/instance/dispose')
+    await kit.send('POST', '/instance/dispose')
     await kit.tape.quiet(400)
     await kit.reconnect()
   },
@@ -142,18 +140,18 @@ export const endDrivers: Drivers = {
     await held(kit, 'left')
     await held(kit, 'right')
     kit.model.release('right')
-    await kit.event('session.idle')
+    await kit.idle()
     await kit.tape.quiet(250)
     kit.model.release('left')
-    await idle(kit, sessionID)
+    await kit.idle(sessionID)
   },
   'subagent-background': async (kit) => {
     const sessionID = await begin(kit)
     await held(kit, 'background')
-    await idle(kit, sessionID)
+    await kit.idle(sessionID)
     await kit.tape.quiet(400)
     kit.model.release('background')
-    await kit.event('session.idle', (properties) => properties.sessionID !== sessionID)
+    await kit.event('the sub-agent is idle', (frame) => (kit.wire.idleIn(frame) ?? sessionID) !== sessionID)
     await kit.tape.quiet(1000)
   },
 }

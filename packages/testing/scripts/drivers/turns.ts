@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Drivers, held, idle } from './driver.ts'
+import { type Drivers, held } from './driver.ts'
 
 export const turnDrivers: Drivers = {
   'two-turns': async (kit) => {
@@ -17,9 +17,9 @@ export const turnDrivers: Drivers = {
     await kit.prompt(second, { script: 'two-sessions/second' })
     await held(kit, 'second')
     kit.model.release('first')
-    await idle(kit, first)
+    await kit.idle(first)
     kit.model.release('second')
-    await idle(kit, second)
+    await kit.idle(second)
   },
   'file-prompt': async (kit) => {
     const sessionID = await kit.create()
@@ -31,40 +31,40 @@ export const turnDrivers: Drivers = {
   },
   command: async (kit) => {
     const sessionID = await kit.create()
-    await kit.post(`/session/${sessionID}/command`, { command: 'greet', arguments: 'the world' })
-    await idle(kit, sessionID)
+    await kit.command(sessionID, 'greet', 'the world')
+    await kit.idle(sessionID)
   },
   'command-subtask': async (kit) => {
     const sessionID = await kit.create()
-    await kit.post(`/session/${sessionID}/command`, { command: 'survey', arguments: 'the land' })
-    await idle(kit, sessionID)
+    await kit.command(sessionID, 'survey', 'the land')
+    await kit.idle(sessionID)
   },
   shell: async (kit) => {
     const sessionID = await kit.create()
-    await kit.post(`/session/${sessionID}/shell`, { agent: 'build', command: 'echo from a person' })
-    await idle(kit, sessionID)
+    await kit.wire.shell(sessionID, 'echo from a person')
+    await kit.idle(sessionID)
   },
   'no-reply': async (kit) => {
     await kit.prompt(await kit.create(), { more: { noReply: true } })
-    await kit.event('message.part.updated')
+    await kit.event('the prompt', kit.wire.isPrompt)
     await kit.tape.quiet(800)
   },
   'no-reply-then-prompt': async (kit) => {
     const sessionID = await kit.create()
     await kit.prompt(sessionID, { words: 'Just so you know.', more: { noReply: true } })
-    await kit.event('message.part.updated')
+    await kit.event('the prompt', kit.wire.isPrompt)
     await kit.tape.quiet(800)
     await kit.turn(sessionID, { script: 'no-reply-then-prompt/second' })
   },
   'unknown-model': async (kit) => {
     await kit.prompt(await kit.create(), { more: { model: { providerID: 'fake', modelID: 'nope' } } })
-    await kit.event('session.error')
+    await kit.event('an error', kit.wire.isFailure)
   },
   'compaction-manual': async (kit) => {
     const sessionID = await kit.create()
     await kit.turn(sessionID)
     await kit.settled()
-    await kit.post(`/session/${sessionID}/summarize`, { providerID: 'fake', modelID: 'm1' })
+    await kit.wire.compact(sessionID)
     await kit.settled()
     await kit.turn(sessionID, { script: 'compaction-manual/second' })
   },

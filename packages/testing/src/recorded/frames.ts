@@ -2,7 +2,10 @@
 export interface Frame {
   readonly data: string
   readonly type: string
+  /** Version 2 calls them `data`. */
   readonly properties: Readonly<Record<string, unknown>>
+  /** When the server created it, in ms since the epoch. Only version 2 says so. */
+  readonly created: number | undefined
 }
 
 const parsed = new WeakMap<Uint8Array, readonly Frame[]>()
@@ -34,7 +37,8 @@ export function isRestart(frame: Frame | undefined): boolean {
 function toFrame(data: string): Frame {
   const value: unknown = JSON.parse(data)
   const frame = fieldsOf(fieldsOf(value).payload ?? value)
-  return { data, type: String(frame.type), properties: fieldsOf(frame.properties) }
+  const created = typeof frame.created === 'number' ? frame.created : undefined
+  return { data, type: String(frame.type), properties: fieldsOf(frame.properties ?? frame.data), created }
 }
 
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,13 +1,15 @@
-import { createFold, type Fold } from './fold.ts'
-import { type Frame, fieldsOf, framesOf, isRestart } from './frames.ts'
+import { isSecond } from '../generation.ts'
+import { createFirstAnswers } from './first-answers.ts'
+import { type Frame, framesOf, isRestart } from './frames.ts'
 import { type Asked, toAsked } from './request.ts'
-import { json, missing } from './response.ts'
+import { json } from './response.ts'
+import { createSecondAnswers } from './second-answers.ts'
 
 /** The recording to play, and how far REST is ahead of it. */
 export interface RecordedServerOptions {
   /** Raw server-sent events, as `readRecording` returns them. */
   readonly bytes: Uint8Array
-  /** The version in `GET /global/health`. Default "1.18.33". */
+  /** The server's version, which decides its generation. Default "1.18.33". */
   readonly version?: string
   /** How many events REST is ahead of the stream. Default 0. Real servers are ahead in a third of the readings. */
   readonly ahead?: number
@@ -53,7 +55,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
   const { version = '1.18.33', ahead = 0 } = options
   const frames = framesOf(options.bytes)
-  const fold = createFold()
+  const answers = isSecond(version) ? createSecondAnswers({ version }) : createFirstAnswers({ version, frames })
   const posts: string[] = []
   const encoder = new TextEncoder()
   // Keyed with their signals: an aborted listener gets nothing.
@@ -92,7 +94,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       foldUp()
       const next = frames[folded]
       if (next === undefined || isRestart(next)) return false
-      return fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold))
+      return answers.isPassing(next)
     },
     publish,
     repeat: () => {
@@ -150,23 +152,26 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     while (folded < end) {
       const frame = frames[folded]
       if (!frame || (folded >= published && isRestart(frame))) return
-      fold.apply(frame)
+      answers.apply(frame)
       folded += 1
     }
   }
 
   async function answer({ method, url, signal }: Asked): Promise<Response> {
     signal?.throwIfAborted()
-    const { pathname } = new URL(url)
+    const asked = new URL(url)
+    const { pathname } = asked
     if (failing.count > 0) {
       failing = { ...failing, count: failing.count - 1 }
       if (failing.how === 'refused') throw new TypeError('fetch failed')
       if (failing.how === 'html') return new Response('<html></html>', { headers: { 'content-type': 'text/html' } })
       return json({ name: 'UnknownError', data: { message: 'An injected failure.' } }, 500)
     }
-    if (pathname === '/global/event' || pathname === '/event') return listen(signal)
+    if (answers.isStream(pathname)) return listen(signal)
     foldUp()
-    return method === 'GET' ? read(pathname) : post(method, pathname)
+    if (method === 'GET') return answers.read(asked)
+    posts.push(`${method} ${pathname}`)
+    return answers.post(pathname)
   }
 
   function listen(signal: AbortSignal | undefined): Response {
@@ -181,7 +186,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       start: (controller) => {
         mine = controller
         listeners.set(controller, signal)
-        controller.enqueue(encoder.encode('data: {"type":"server.connected","properties":{}}\n\n'))
+        controller.enqueue(encoder.encode(`data: ${answers.greeting}\n\n`))
         signal?.addEventListener('abort', () => {
           stalled.delete(controller)
           if (!listeners.delete(controller)) return
@@ -192,55 +197,8 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
-
-  function read(pathname: string): Response {
-    const [, first, id = '', rest, messageID] = pathname.split('/')
-    if (pathname === '/global/health') return json({ healthy: true, version })
-    if (pathname === '/session/status') return json(fold.statuses())
-    if (pathname === '/question') return json(fold.questions())
-    if (pathname === '/permission') return json(fold.permissions())
-    if (pathname === '/config/providers') return json({ providers: [], default: {} })
-    if (pathname === '/session' || pathname === '/experimental/session') return json(fold.sessions())
-    if (pathname === '/project') return json(projects())
-    if (first !== 'session' || fold.session(id) === undefined) return missing(pathname)
-    if (rest === undefined) return json(fold.session(id))
-    if (rest === 'message' && messageID === undefined) return json(fold.messages(id))
-    if (rest === 'message') return oneMessage(id, messageID)
-    if (rest === 'todo') return json(fold.todos(id))
-    return rest === 'children' ? json(fold.children(id)) : missing(pathname)
-  }
-
-  function oneMessage(sessionID: string, messageID: string | undefined): Response {
-    const message = fold.messages(sessionID)?.find((stored) => fieldsOf(fieldsOf(stored).info).id === messageID)
-    return message === undefined ? missing(`/session/${sessionID}/message/${messageID}`) : json(message)
-  }
-
-  /** Each directory counts as a project. */
-  function projects(): readonly unknown[] {
-    const directories = new Set(fold.sessions().map((session) => fieldsOf(session).directory))
-    return [...directories].map((worktree) => ({ id: 'global', worktree }))
-  }
-
-  /** The recording continues unchanged; posts are only recorded. */
-  function post(method: string, pathname: string): Response {
-    posts.push(`${method} ${pathname}`)
-    if (pathname === '/session') return json(firstSession())
-    return pathname.endsWith('/prompt_async') ? new Response(null, { status: 204 }) : json(true)
-  }
-
-  function firstSession(): unknown {
-    const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
-    return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
-  }
 }
 
 function isRepeatable({ type, data }: Frame): boolean {
   return type !== 'message.part.delta' || data.includes('"id":"evt_')
-}
-
-/** Whether another run begins here, so that the current one can't end any more. */
-function beginsAnother(frame: Frame, fold: Fold): boolean {
-  if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
-  const { id, role } = fieldsOf(frame.properties.info)
-  return frame.type === 'message.updated' && role === 'user' && !fold.knows(String(id))
 }

@@ -1,13 +1,16 @@
+import { isSecond } from '../generation.ts'
 import type { Scenario } from '../scenario.ts'
+import { unsupportedReason } from '../versions.ts'
 import { asks } from './asks.ts'
 import { basics } from './basics.ts'
 import { children } from './children.ts'
 import { compaction } from './compaction.ts'
 import { ends } from './ends.ts'
 import { failures } from './failures.ts'
+import { secondScenarios } from './second.ts'
 import { tools } from './tools.ts'
 
-/** Every scenario that recordings are made of. */
+/** The scenarios that both generations of OpenCode are recorded with. */
 export const scenarios: readonly Scenario[] = [
   ...basics,
   ...tools,
@@ -17,3 +20,9 @@ export const scenarios: readonly Scenario[] = [
   ...compaction,
   ...ends,
 ]
+
+/** The scenarios that a server of this version plays. */
+export const scenariosOf = (version: string): readonly Scenario[] =>
+  [...scenarios, ...(isSecond(version) ? secondScenarios : [])].filter(
+    ({ name }) => unsupportedReason(version, name) === undefined,
+  )

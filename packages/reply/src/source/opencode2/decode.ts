@@ -36,7 +36,10 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     const frame = frameOf(value)
     if (!frame) return undefined
     const raw = value
-    if (frame.type === 'server.connected') return [{ type: 'connected', at, raw }]
+    if (frame.type === 'server.connected') {
+      memory.reconnected()
+      return [{ type: 'connected', at, raw }]
+    }
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
     const read = readFrame(frame, { at, raw, memory })

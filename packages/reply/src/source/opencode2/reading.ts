@@ -3,9 +3,10 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
-import type { Memory } from './decode/memory.ts'
+import { type Memory, noteMessage } from './decode/memory.ts'
 import {
   dataIn,
+  isRejectedIn,
   listIn,
   nextIn,
   toReadActive,
@@ -15,6 +16,7 @@ import {
   toReadQuestions,
   toReadSession,
   toReadSessions,
+  withJoined,
 } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 
@@ -52,7 +54,19 @@ export function startReading(options: ReadingOptions): Reading {
       readSessionAsks(options, info),
     ])
     remember(memory, info, history.messages)
-    return { info, ...history, isSound, working: status, asks: status ? asks : [], todos: [], children }
+    const messages = withJoined(history.messages, memory.of(sessionID).acceptedAt)
+    // An execution without a prompt or a step runs nothing of ours, such as a person's own shell command.
+    const isIdle = history.isWhole && history.messages.length === 0
+    return {
+      info,
+      ...history,
+      messages,
+      isSound,
+      working: isIdle ? undefined : status,
+      asks: status ? asks : [],
+      todos: [],
+      children,
+    }
   }
 }
 
@@ -148,7 +162,10 @@ function remember(memory: Memory, info: SessionInfo, messages: readonly MessageR
   const session = memory.of(info.sessionID)
   session.info = info
   session.isKnown = true
-  for (const { parts } of messages) {
+  if (isRejectedIn(messages)) session.isRejected = true
+  for (const { head, parts } of messages) {
+    noteMessage(session, head.id)
+    if (head.role === 'user') session.promptID = head.id
     for (const part of parts) {
       if (part.type !== 'tool' || part.status === 'sealed') continue
       const { input, metadata, startedAt } = part.state

@@ -131,10 +131,9 @@ function throughPrompt(
     client.prompt(input, { observe })
     await posts.answered(posted)
   }
-  const command = async (sessionID: string, body: unknown): Promise<Reply> => {
-    const { command: name, arguments: words } = body as { command: string; arguments: string }
+  const command: Kit['command'] = async (sessionID, name, words) => {
     const stream: ReplyStream = client.command({ sessionID, command: name, arguments: words }, { observe })
-    return await within(60_000, stream.result, () => 'the command did not end')
+    await within(60_000, stream.result, () => 'the command did not end')
   }
   const kit: Kit = {
     ...plain,
@@ -142,12 +141,9 @@ function throughPrompt(
     turn: async (sessionID, more) => {
       const since = plain.tape.frames.length
       await prompt(sessionID, more)
-      await plain.event('session.idle', (properties) => properties.sessionID === sessionID, since)
+      await plain.idle(sessionID, since)
     },
-    post: async (path, body) => {
-      const sessionID = /^\/session\/([^/]+)\/command$/.exec(path)?.[1]
-      return sessionID === undefined ? await plain.post(path, body) : await command(sessionID, body)
-    },
+    command,
   }
   return { kit, prompted: () => replies }
 }

@@ -1,12 +1,13 @@
+import type { MessageHead } from '../../../event.ts'
 import type { SessionInfo } from '../../port.ts'
 import type { WireForm, WirePrompt } from './schema.ts'
 
 /** A prompt that was accepted but may not be in the session yet. */
 export interface InboxItem {
+  /** `user` is a prompt; the server adds others by itself. */
+  readonly type: string
   readonly text?: string | undefined
   readonly files?: WirePrompt['files']
-  /** When it was accepted, by the server's clock. */
-  readonly acceptedAt: number | undefined
 }
 
 /** A tool call: later events name neither the tool nor the input again. */
@@ -22,27 +23,46 @@ export interface SessionMemory {
   /** The session was introduced by an event or a read, so its parent is known. */
   isKnown: boolean
   readonly inbox: Map<string, InboxItem>
+  /** The newest messages, in the order of the wire. */
+  readonly messageIDs: Set<string>
+  /** When the newest prompts were accepted, by their message, in ms since the epoch by the server's clock. */
+  readonly acceptedAt: Map<string, number>
   readonly calls: Map<string, Call>
   readonly forms: Map<string, WireForm>
-  /** A run was reported as begun, and its end not yet. */
-  isBusy: boolean
-  /** A person rejected something in this execution: its end is then called a shutdown. */
+  /**
+   * `empty`: the execution began on this connection, and nothing has run in it so far. `ran`: a prompt or a step was
+   * reported in it. `unseen`: whether there is one, and what ran in it, is unknown.
+   */
+  execution: 'unseen' | 'empty' | 'ran'
+  /** A person rejected something in this step: the execution's end is then called a shutdown. */
   isRejected: boolean
-  /** The step that is open, by its message. */
-  readonly steps: Map<string, { readonly agent?: string | undefined; readonly createdAt?: number | undefined }>
+  /** The prompt that was delivered last: the steps after it answer it. */
+  promptID: string | undefined
+  /** The steps of the execution, by their messages. */
+  readonly steps: Map<string, Pick<MessageHead, 'agent' | 'createdAt' | 'parentID'>>
 }
 
 /** What must be remembered of sessions, because events don't repeat it. Forgets the sessions that were quiet longest. */
 export interface Memory {
   of(sessionID: string): SessionMemory
   forget(sessionID: string): void
+  /** Events may have been missed: what was known of executions may be over. */
+  reconnected(): void
 }
 
 const maxSessions = 5000
+const maxPrompts = 100
+const maxMessages = 2000
 
 export function createMemory(): Memory {
   const sessions = new Map<string, SessionMemory>()
-  return { of, forget: (sessionID) => sessions.delete(sessionID) }
+  return {
+    of,
+    forget: (sessionID) => sessions.delete(sessionID),
+    reconnected: () => {
+      for (const session of sessions.values()) session.execution = 'unseen'
+    },
+  }
 
   function of(sessionID: string): SessionMemory {
     const known = sessions.get(sessionID)
@@ -51,14 +71,41 @@ export function createMemory(): Memory {
       info: { sessionID },
       isKnown: false,
       inbox: new Map(),
+      messageIDs: new Set(),
+      acceptedAt: new Map(),
       calls: new Map(),
       forms: new Map(),
-      isBusy: false,
+      execution: 'unseen',
       isRejected: false,
+      promptID: undefined,
       steps: new Map(),
     }
     sessions.set(sessionID, fresh)
     if (sessions.size > maxSessions) sessions.delete([...sessions.keys()][0] ?? sessionID)
     return fresh
   }
+}
+
+/** Remembers when a prompt was accepted. Forgets the oldest of many. */
+export function accept({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
+  if (at === undefined) return
+  acceptedAt.set(messageID, at)
+  const [oldest] = acceptedAt.keys()
+  if (acceptedAt.size > maxPrompts && oldest !== undefined) acceptedAt.delete(oldest)
+}
+
+/** Remembers a message and its place. Forgets the oldest of many. */
+export function noteMessage({ messageIDs }: SessionMemory, messageID: string): void {
+  messageIDs.add(messageID)
+  const [oldest] = messageIDs
+  if (messageIDs.size > maxMessages && oldest !== undefined) messageIDs.delete(oldest)
+}
+
+/** Forgets a message and all after it. Gives their ids. */
+export function forgetFrom({ messageIDs }: SessionMemory, messageID: string): readonly string[] {
+  const known = [...messageIDs]
+  const at = known.indexOf(messageID)
+  const gone = at === -1 ? [messageID] : known.slice(at)
+  for (const id of gone) messageIDs.delete(id)
+  return gone
 }

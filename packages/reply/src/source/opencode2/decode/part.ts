@@ -94,6 +94,11 @@ function toPromptText(messageID: string, text: string): TextPart {
   return { id: `${messageID}.text.0`, messageID, status: 'sealed', raw: undefined, type: 'text', text }
 }
 
+/** What the server tells the model by itself, such as the end of a background sub-agent. */
+export function toSyntheticText(messageID: string, text: string): TextPart {
+  return { ...toPromptText(messageID, text), synthetic: true }
+}
+
 /** The step's usage: replies add up their steps, never the session's totals. */
 export function toStepFinish(
   messageID: string,
@@ -126,6 +131,11 @@ export function toFailure(wire: z.infer<typeof errorSchema> | undefined): ReplyF
 
 export function isAborted(wire: z.infer<typeof errorSchema> | null | undefined): boolean {
   return wire?.type === 'aborted'
+}
+
+/** A call that a person rejected: the server then ends the execution, and calls that a shutdown. */
+export function isDeclined(wire: z.infer<typeof errorSchema> | null | undefined): boolean {
+  return isAborted(wire) && /^The user (?:declined|dismissed)\b/.test(wire?.message ?? '')
 }
 
 /** What a tool returned, as text. */

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { ReplyEvent } from '../../../event.ts'
 import type { Part, ToolState } from '../../../part.ts'
 import type { Call } from './memory.ts'
-import { isAborted, outputOf, toMetadata, toTextPart, toToolPart } from './part.ts'
+import { isAborted, isDeclined, outputOf, toMetadata, toTextPart, toToolPart } from './part.ts'
 import type { Context, Readers } from './reader.ts'
 import type { eventSchemas } from './schema.ts'
 
@@ -37,7 +37,9 @@ export const partReaders: Readers<PartType> = {
     return call(data, callOf(data, context), { ...state, endedAt: context.frame.created }, context)
   },
   'session.tool.failed': ({ error, metadata, ...data }, context) => {
-    const interruptedBy = isAborted(error) && !context.memory.of(data.sessionID).isRejected
+    const session = context.memory.of(data.sessionID)
+    if (isDeclined(error)) session.isRejected = true
+    const interruptedBy = isAborted(error) && !session.isRejected
     const state = { status: 'error', error: error?.message ?? '', metadata: toMetadata(metadata) } as const
     const rest = { endedAt: context.frame.created, ...(interruptedBy && { interrupted: true as const }) }
     return call(data, callOf(data, context), { ...state, ...rest }, context)

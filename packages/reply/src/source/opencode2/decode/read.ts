@@ -2,8 +2,8 @@ import type * as z from 'zod'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
 import type { Frame } from './canonical.ts'
-import type { SessionMemory } from './memory.ts'
-import { head, isAborted, toFailure, toModel, toPromptParts, toStepFinish, toTokens } from './part.ts'
+import { accept, forgetFrom, noteMessage, type SessionMemory } from './memory.ts'
+import { head, isAborted, toFailure, toModel, toPromptParts, toStepFinish, toSyntheticText, toTokens } from './part.ts'
 import { partReaders } from './read-part.ts'
 import type { Context, Readers, WireType } from './reader.ts'
 import { eventSchemas } from './schema.ts'
@@ -38,20 +38,28 @@ const readers: Readers = {
     return [{ type: 'session-removed', at, raw, sessionID }]
   },
   'session.inbox.enqueued': ({ sessionID, inboxID, item }, { frame, memory }) => {
-    if (item.type === 'user') memory.of(sessionID).inbox.set(inboxID, { ...item.payload, acceptedAt: frame.created })
+    const { type, payload } = item
+    const session = memory.of(sessionID)
+    session.inbox.set(inboxID, { ...payload, type })
+    accept(session, inboxID, frame.created)
     return []
   },
   'session.inbox.delivered': ({ sessionID, inboxID }, context) => {
     const { at, raw, frame, memory } = context
     const session = memory.of(sessionID)
-    const item = session.inbox.get(inboxID)
-    if (!item) return []
+    // One that was accepted before we listened is taken for a prompt, which most are. A read tells its text.
+    const item = session.inbox.get(inboxID) ?? { type: 'user' }
     session.inbox.delete(inboxID)
-    const createdAt = item.acceptedAt ?? frame.created
+    if (item.type !== 'user' && item.type !== 'synthetic') return []
+    noteMessage(session, inboxID)
+    session.promptID = inboxID
+    const createdAt = session.acceptedAt.get(inboxID) ?? frame.created
+    const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
     return [
-      ...begin(session, context),
       { type: 'message', at, raw, sessionID, message: head(inboxID, 'user', { createdAt, raw: frame.data }) },
-      ...toPromptParts(inboxID, item).map((part): ReplyEvent => ({ type: 'part', at, raw, sessionID, part })),
+      ...parts.map((part): ReplyEvent => ({ type: 'part', at, raw, sessionID, part })),
+      // After the prompt, which may be the first sign that the run before it was lost.
+      ...begin(session, context),
     ]
   },
   'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
@@ -62,23 +70,28 @@ const readers: Readers = {
   'session.execution.started': ({ sessionID }, { memory }) => {
     const session = memory.of(sessionID)
     session.isRejected = false
+    session.execution = 'empty'
     return []
   },
   'session.execution.succeeded': ({ sessionID }, context) => end(context.memory.of(sessionID), context),
   'session.execution.failed': ({ sessionID, error }, context) => {
     const { at, raw, memory } = context
     const failed = { type: 'error', at, raw, sessionID, error: toFailure(error) } as const
-    return [failed, ...end(memory.of(sessionID), context, true)]
+    return [failed, ...end(memory.of(sessionID), context, { isSure: true })]
   },
   'session.execution.interrupted': ({ sessionID, reason }, context) => interrupted(sessionID, reason, context),
   'session.step.started': (data, context) => {
     const { sessionID, assistantMessageID: id, agent, started } = data
     const { at, raw, frame, memory } = context
     const session = memory.of(sessionID)
-    const createdAt = started ?? frame.created
-    // A step that starts again repeats one that had no output.
-    session.steps.set(id, { agent, createdAt })
-    const message = head(id, 'assistant', { agent, model: toModel(data.model), createdAt, raw: frame.data })
+    session.isRejected = false
+    noteMessage(session, id)
+    // A step that starts again repeats one that had no output, and keeps its time.
+    const createdAt = session.steps.get(id)?.createdAt ?? started ?? frame.created
+    const { promptID: parentID } = session
+    session.steps.set(id, { agent, createdAt, parentID })
+    const model = toModel(data.model)
+    const message = head(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.data })
     return [...begin(session, context), { type: 'message', at, raw, sessionID, message }]
   },
   'session.step.ended': (data, context) => endStep(data, {}, context),
@@ -86,7 +99,8 @@ const readers: Readers = {
     const { isRejected } = context.memory.of(data.sessionID)
     // A rejection interrupts the step; that is how its run ends, not an error.
     if (isRejected && isAborted(data.error)) return endStep({ ...data, finish: 'tool-calls' }, {}, context)
-    return endStep(data, { error: toFailure(data.error) }, context)
+    // The event has no finish, but the stored step has this one.
+    return endStep({ finish: 'error', ...data }, { error: toFailure(data.error) }, context)
   },
   ...partReaders,
   // Version 2 counts attempts, from the second on; a reply counts retries.
@@ -101,7 +115,9 @@ const readers: Readers = {
   'session.revert.cleared': ({ sessionID }, context) => changed(sessionID, { revertedTo: undefined }, context),
   'session.revert.committed': ({ sessionID, to }, context) => [
     ...changed(sessionID, { revertedTo: undefined }, context),
-    { type: 'message-removed', at: context.at, raw: context.raw, sessionID, messageID: to },
+    ...forgetFrom(context.memory.of(sessionID), to).map(
+      (messageID): ReplyEvent => ({ type: 'message-removed', at: context.at, raw: context.raw, sessionID, messageID }),
+    ),
   ],
   'permission.asked': (data, { at, raw, frame }) => [
     {
@@ -131,7 +147,6 @@ const readers: Readers = {
   },
   'form.cancelled': ({ id, sessionID }, { at, raw, memory }) => {
     memory.of(sessionID).forms.delete(id)
-    memory.of(sessionID).isRejected = true
     return [{ type: 'ask-closed', at, raw, sessionID, requestID: id, how: { type: 'rejected' } }]
   },
 }
@@ -157,18 +172,19 @@ function changed(
 }
 
 function begin(session: SessionMemory, { at, raw }: Context): readonly ReplyEvent[] {
-  if (session.isBusy) return []
-  session.isBusy = true
+  if (session.execution === 'ran') return []
+  session.execution = 'ran'
   return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'busy' }]
 }
 
-/** Ends a run. An execution in which nothing ran has none to end, unless it began before we listened. */
-function end(session: SessionMemory, { at, raw }: Context, isSure = session.isBusy): readonly ReplyEvent[] {
-  session.isBusy = false
+/** Ends a run. An execution in which nothing ran has none to end, unless it failed. */
+function end(session: SessionMemory, { at, raw }: Context, { isSure = false } = {}): readonly ReplyEvent[] {
+  const isEmpty = session.execution === 'empty'
+  session.execution = 'unseen'
   session.isRejected = false
   session.calls.clear()
   session.steps.clear()
-  if (!isSure && session.isKnown) return []
+  if (isEmpty && !isSure) return []
   return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'idle' }]
 }
 

@@ -8,12 +8,15 @@ import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { canonicalForm, canonicalPermission } from './canonical.ts'
 import {
   head,
+  isAborted,
+  isDeclined,
   outputOf,
   toFailure,
   toMetadata,
   toModel,
   toPromptParts,
   toStepFinish,
+  toSyntheticText,
   toTextPart,
   toTokens,
   toToolPart,
@@ -47,14 +50,17 @@ export function listIn(value: unknown): readonly unknown[] {
   return Array.isArray(data) ? data : []
 }
 
-const kinds = new Set(['user', 'assistant'])
+const kinds = new Set(['user', 'assistant', 'synthetic'])
 
-/** Prompts and steps. What the server says besides, such as that the model was switched, is not part of a reply. */
+/**
+ * Prompts, steps, and the ends of what ran in the background, which wake the session. What the server says besides, such as that the model was switched, is
+ * not part of a reply.
+ */
 export function toReadMessages(items: readonly unknown[], onError: OnError): readonly MessageRead[] {
   return items.flatMap((item) => {
     if (isFields(item) && typeof item.type === 'string' && !kinds.has(item.type)) return []
     const message = messageSchema.safeParse(item)
-    if (message.success) return [toMessage(message.data)]
+    if (message.success) return isNotice(message.data) ? [] : [toMessage(message.data)]
     const [issue] = message.error.issues
     const words = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
     onError(new ReplyError('malformed', words))
@@ -62,13 +68,25 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
   })
 }
 
+/** What the server tells the model about itself begins no run. */
+function isNotice(wire: WireMessage): boolean {
+  return wire.type === 'synthetic' && wire.metadata?.source === undefined
+}
+
 function toMessage(wire: WireMessage): MessageRead {
   const { id, time } = wire
   if (wire.type === 'user')
     return { head: head(id, 'user', { createdAt: time?.created, raw: wire }), parts: toPromptParts(id, wire) }
+  if (wire.type === 'synthetic') {
+    const message = head(id, 'user', { createdAt: time?.created, raw: wire })
+    return { head: message, parts: [toSyntheticText(id, wire.text)] }
+  }
   const isOver = time?.completed !== undefined
   const tokens = wire.tokens ? toTokens(wire.tokens) : undefined
-  const finish = wire.finish ?? undefined
+  // A rejection interrupts the step; that is how its run ends, not an error.
+  const isStopped =
+    isAborted(wire.error) && wire.content.some((item) => item.type === 'tool' && isDeclined(item.state.error))
+  const finish = isStopped ? 'tool-calls' : (wire.finish ?? undefined)
   const cost = wire.cost ?? undefined
   const step = isOver ? toStepFinish(id, { finish, cost, tokens }) : undefined
   return {
@@ -80,11 +98,39 @@ function toMessage(wire: WireMessage): MessageRead {
       finish,
       cost,
       tokens,
-      error: wire.error ? toFailure(wire.error) : undefined,
+      error: wire.error && !isStopped ? toFailure(wire.error) : undefined,
       raw: wire,
     }),
     parts: [...toContent(wire, isOver), ...(step ? [step] : [])],
   }
+}
+
+/**
+ * Messages with what the server says only in events: the prompt that a step answers, and which prompts joined a run. A prompt that was accepted before the step ahead of it had ended was run by the same execution, unless that failed or
+ * was stopped: it counts as asked during that step. The server only says when it was delivered.
+ */
+export function withJoined(
+  messages: readonly MessageRead[],
+  acceptedAt: ReadonlyMap<string, number>,
+): readonly MessageRead[] {
+  let promptID: string | undefined
+  return messages.map((message, at) => {
+    if (message.head.role === 'assistant') return { ...message, head: { ...message.head, parentID: promptID } }
+    promptID = message.head.id
+    const before = messages[at - 1]?.head
+    const accepted = acceptedAt.get(message.head.id)
+    if (accepted === undefined || before?.role !== 'assistant' || before.completedAt === undefined) return message
+    if (before.error !== undefined || accepted >= before.completedAt) return message
+    return { ...message, head: { ...message.head, createdAt: Math.max(accepted, before.createdAt ?? accepted) } }
+  })
+}
+
+/** Whether the last step has a call that a person rejected, which is how its run ends. */
+export function isRejectedIn(messages: readonly MessageRead[]): boolean {
+  return (
+    messages.at(-1)?.parts.some(({ type, raw }) => type === 'tool' && isDeclined((raw as WireTool).state.error)) ??
+    false
+  )
 }
 
 /** An ordinal counts the parts of one kind. */
@@ -111,6 +157,7 @@ function toTool(messageID: string, wire: WireTool): Part {
     input: isFields(read.input) ? read.input : {},
     output: read.status === 'completed' ? outputOf(read.content) : undefined,
     error: read.status === 'error' ? (read.error?.message ?? '') : undefined,
+    ...(read.status === 'error' && isAborted(read.error) && !isDeclined(read.error) && { interrupted: true as const }),
     metadata: toMetadata(read.metadata),
     startedAt: time?.ran,
     endedAt: time?.completed,

@@ -119,6 +119,13 @@ export const messageSchema = z.discriminatedUnion('type', [
     files: z.array(fileSchema).optional(),
   }),
   z.looseObject({
+    type: z.literal('synthetic'),
+    id,
+    time: times.optional(),
+    text: z.string(),
+    metadata: z.looseObject({ source: z.string().optional() }).nullish(),
+  }),
+  z.looseObject({
     type: z.literal('assistant'),
     id,
     time: times.optional(),

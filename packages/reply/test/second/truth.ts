@@ -1,0 +1,121 @@
+import type { Fields } from '../../src/fields.ts'
+import type { Message, Part, Reply } from '../../src/index.ts'
+import { type Frame, fieldsOf, type Told } from './recorded.ts'
+
+/**
+ * OpenCode 2's state and ours in one format, so that a plain comparison finds every difference. Written from the REST
+ * responses without the decoder, so that decoder bugs show.
+ */
+
+/** The steps of a session: its assistant messages, without copies from before a fork. */
+export function toldMessages({ info, messages }: Told): readonly Fields[] {
+  const { created = 0 } = fieldsOf(info.time)
+  return messages.filter(
+    (message) => message.type === 'assistant' && Number(fieldsOf(message.time).created) >= Number(created),
+  )
+}
+
+export function toldMessage(told: Fields, reply: Reply, frames: readonly Frame[]) {
+  const { id, content, time } = told
+  const { created, completed } = fieldsOf(time)
+  const heard = frames.filter(({ data }) => data.assistantMessageID === id)
+  // A server that stops tells the ends of its steps over REST only, and one that is killed has none.
+  const isCut = !heard.some(({ type }) => type === 'session.step.ended' || type === 'session.step.failed')
+  const parts = toldParts(String(id), Array.isArray(content) ? content : [], heard)
+  return {
+    id,
+    createdAt: created,
+    ...(isCut ? unknownEnd : { completedAt: completed, ...toldEnd(told, reply) }),
+    parts,
+  }
+}
+
+const unknownEnd = { completedAt: undefined, finish: undefined, error: undefined, cost: undefined, tokens: undefined }
+
+/** A run that a person stopped by a rejection has no error: the rejection interrupts the step of the call. */
+function toldEnd({ finish, error, cost, tokens }: Fields, reply: Reply) {
+  const { type, message } = fieldsOf(error)
+  const isStopped = type === 'aborted' && reply.outcome === 'stopped'
+  const { input, output, reasoning, cache } = fieldsOf(tokens)
+  const { read, write } = fieldsOf(cache)
+  return {
+    finish: isStopped ? 'tool-calls' : finish,
+    error:
+      type === undefined || isStopped
+        ? undefined
+        : { name: type === 'aborted' ? 'MessageAbortedError' : type, message },
+    cost,
+    tokens: tokens && { input, output, reasoning, cacheRead: read, cacheWrite: write },
+  }
+}
+
+function toldParts(id: string, content: readonly Fields[], heard: readonly Frame[]) {
+  const ordinals = new Map<unknown, number>()
+  return content.map((item) => {
+    const { type } = item
+    if (type === 'tool') return toldTool(id, item, heard)
+    const ordinal = ordinals.get(type) ?? 0
+    ordinals.set(type, ordinal + 1)
+    const own = heard.filter(({ data }) => data.ordinal === ordinal)
+    const streamed = own.filter((frame) => frame.type === `session.${type}.delta`).map(({ data }) => data.delta)
+    // What streamed when its server was killed is only in the stream: deltas are not stored.
+    return { id: `${id}.${type}.${ordinal}`, type, text: item.text === '' ? streamed.join('') : item.text }
+  })
+}
+
+const statuses: Fields = { streaming: 'pending' }
+
+function toldTool(messageID: string, { id: callID, name, state }: Fields, heard: readonly Frame[]) {
+  const { status, input, content, error } = fieldsOf(state)
+  const call = { id: `${messageID}.tool.${callID}`, type: 'tool', tool: name, callID, input: fieldsOf(input) }
+  const isOver = heard.some(
+    ({ type, data }) => data.callID === callID && /^session\.tool\.(?:success|failed)$/.test(type),
+  )
+  if (!isOver) {
+    const wasCalled = status !== 'streaming'
+    return { ...call, status: wasCalled ? 'running' : statuses.streaming, output: undefined, error: undefined }
+  }
+  const texts = (Array.isArray(content) ? content : []).flatMap((one: Fields) => one.text ?? [])
+  return {
+    ...call,
+    status,
+    output: status === 'completed' ? texts.join('\n') : undefined,
+    error: status === 'error' ? fieldsOf(error).message : undefined,
+  }
+}
+
+export function ourMessage(message: Message) {
+  const { id, createdAt, completedAt, finish, error, cost, tokens, parts } = message
+  return {
+    id,
+    createdAt,
+    completedAt,
+    finish,
+    error: error && { name: error.name, message: error.message },
+    cost,
+    tokens,
+    parts: parts.filter(({ type }) => type !== 'step-finish').map(ourPart),
+  }
+}
+
+function ourPart(part: Part) {
+  const { id, type } = part
+  if (part.type === 'text' || part.type === 'reasoning') return { id, type, text: part.text }
+  if (part.type !== 'tool') return { id, type }
+  const { tool, callID, state } = part
+  const { status, input, output, error } = state
+  return { id, type, tool, callID, status, input, output, error }
+}
+
+/** What the server's own clients show of a session: the texts of its steps. */
+export function toldText(told: Told, frames: readonly Frame[]): string {
+  const parts = toldMessages(told).flatMap(({ id, content }) =>
+    toldParts(
+      String(id),
+      Array.isArray(content) ? content : [],
+      frames.filter(({ data }) => data.assistantMessageID === id),
+    ),
+  )
+  const texts = parts.flatMap((part) => (part.type === 'text' && 'text' in part ? [String(part.text)] : []))
+  return texts.filter((text) => text.trim() !== '').join('\n\n')
+}

@@ -30,7 +30,6 @@ describe('a REST response', () => {
     ['todos', (value: unknown) => toReadTodos(value, ignored), []],
     ['questions', (value: unknown) => toReadQuestions(value, seen, ignored), []],
     ['permissions', (value: unknown) => toReadPermissions(value, seen, ignored), []],
-    ['statuses', toReadStatuses, new Map()],
     ['a version', toReadVersion, undefined],
     ['models', (value: unknown) => toReadModels(value, ignored), []],
     ['messages', (value: unknown) => messages(value).read, []],
@@ -55,13 +54,17 @@ describe('a REST response', () => {
     ])
   })
 
-  test('of statuses leaves out the idle ones', () => {
+  test('of statuses leaves out the idle ones, and takes an unknown one for busy', () => {
     const retry = { type: 'retry', attempt: 2, message: 'overloaded', next: 9 }
-    const read = toReadStatuses({ a: { type: 'busy' }, b: { type: 'idle' }, c: retry, d: { type: 'new' } })
+    const errors: string[] = []
+    const statuses = { a: { type: 'busy' }, b: { type: 'idle' }, c: retry, d: { type: 'new' } }
+    const read = toReadStatuses(statuses, ({ message }) => errors.push(message))
     expect([...read]).toEqual([
       ['a', { status: 'busy' }],
       ['c', { status: 'retry', retry: { attempt: 2, message: 'overloaded', nextAt: 9 } }],
+      ['d', { status: 'busy' }],
     ])
+    expect(errors).toEqual([expect.stringContaining('malformed status')])
   })
 
   test('with models gives their names, variants and context windows', () => {

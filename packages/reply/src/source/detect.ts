@@ -1,5 +1,6 @@
 import { ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
+import { createFetcher } from './http/fetcher.ts'
 import { createOpenCode1, type OpenCode1Options } from './opencode1/source.ts'
 import { createOpenCode2 } from './opencode2/source.ts'
 import type { ConnectionOptions, Reading, Source } from './port.ts'
@@ -12,8 +13,10 @@ export function createOpenCode(options: OpenCode1Options): Source {
   const { address } = options
   const first = createOpenCode1(options)
   const second = createOpenCode2(options)
+  const fetcher = createFetcher({ ...options, isLong: () => false })
   let current = first
   let isKnown = false
+  let asked: Promise<void> | undefined
   return {
     name: address.url,
     connect,
@@ -41,6 +44,7 @@ export function createOpenCode(options: OpenCode1Options): Source {
     unrevert: async (place) => await (await chosen()).unrevert(place),
     compact: async (place, model) => await (await chosen()).compact(place, model),
     close: () => {
+      fetcher.close()
       first.close()
       second.close()
     },
@@ -86,21 +90,28 @@ export function createOpenCode(options: OpenCode1Options): Source {
   }
 
   async function chosen(): Promise<Required<Source>> {
-    if (isKnown) return current
-    return (await isSecond()) ? second : first
+    if (!isKnown) {
+      asked ??= ask().finally(() => {
+        asked = undefined
+      })
+      await asked
+    }
+    return current
   }
 
-  /** Version 1 sends its web app, or from 1.18 on a health without a process id. */
-  async function isSecond(): Promise<boolean> {
-    try {
-      const { authorization } = address
-      const headers = { accept: 'application/json', ...(authorization !== undefined && { authorization }) }
-      const response = await options.fetch(`${address.url}/api/health`, { headers })
-      const said: unknown = await response.json()
-      return typeof said === 'object' && said !== null && 'pid' in said
-    } catch {
-      return false
-    }
+  /**
+   * Version 1 sends its web app, or from 1.18 on a health without a process id. Without an answer nothing is known, and
+   * the call itself says what is wrong.
+   */
+  async function ask(): Promise<void> {
+    const { authorization } = address
+    const headers = { accept: 'application/json', ...(authorization !== undefined && { authorization }) }
+    const request = new Request(`${address.url}/api/health`, { headers })
+    const response = await fetcher.fetch(request).catch(() => undefined)
+    if (!response || isKnown) return
+    const said: unknown = await response.json().catch(() => undefined)
+    current = typeof said === 'object' && said !== null && 'pid' in said ? second : first
+    isKnown = response.ok
   }
 }
 

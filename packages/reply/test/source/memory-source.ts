@@ -15,8 +15,11 @@ export interface MemorySource {
   cut(): void
 }
 
-/** An agent in this process: it has nothing but its events, unless `capabilities` say more. */
-export function createMemorySource(capabilities: Partial<Capabilities> = {}): MemorySource {
+/** An agent in this process: it has nothing but its events, unless `capabilities` and `calls` say more. */
+export function createMemorySource(
+  capabilities: Partial<Capabilities> = {},
+  calls: Partial<Source> = {},
+): MemorySource {
   const prompts: string[] = []
   const aborted: string[] = []
   const sessions = new Map<string, SessionInfo>()
@@ -73,6 +76,7 @@ export function createMemorySource(capabilities: Partial<Capabilities> = {}): Me
     abort: async ({ sessionID }) => void aborted.push(sessionID),
     models: async () => [],
     close: () => wake(),
+    ...calls,
   }
   return {
     source,

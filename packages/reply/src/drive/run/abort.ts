@@ -98,7 +98,7 @@ export function createAborting(options: AbortingOptions): Aborting {
           const found = tree ?? createTree({ source, place, parentOf, onFound: stop.cover })
           tree = found
           await within(clock, listMs, clear(place, found).catch(report))
-          await Promise.all([sessionID, ...busy].map((id) => source.abort({ ...place, sessionID: id })))
+          await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
           await resting(place, found)
           const isClear = await within(clock, listMs, clear(place, found))
           busy = await atWork(place, found)
@@ -112,6 +112,13 @@ export function createAborting(options: AbortingOptions): Aborting {
         }
       }
       return { type: 'not-stopped', error: lastError }
+    }
+
+    /** Ends a sub-agent's run. One whose session was deleted has ended. */
+    async function end(place: Place): Promise<void> {
+      await source.abort(place).catch((error: unknown) => {
+        if (!(error instanceof ReplyError && error.type === 'gone')) throw error
+      })
     }
 
     /**

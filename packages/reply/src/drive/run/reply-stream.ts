@@ -60,6 +60,8 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
   let joined: boolean | undefined
   let settled = false
   let hasLeft = false
+  /** The state when the stream was left. */
+  let left: Reply | undefined
   const queues = new Set<ReturnType<typeof createChangeQueue>>()
   let settle: (reply: Reply) => void = () => {}
   const result = new Promise<Reply>((resolve) => {
@@ -118,6 +120,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
 
   function leave(): void {
     hasLeft = true
+    left = reply
     for (const queue of queues) queue.end()
   }
 
@@ -127,18 +130,21 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
 
   function iterateText(): AsyncIterableIterator<string, undefined> {
     const pieceOf = createTextPieces()
+    let isClosed = false
     const changes = filter(['partAdded', 'partChanged', 'partFinalized', 'partRemoved', 'replySettled'])
     const iterator: AsyncIterableIterator<string, undefined> = {
       next: async () => {
         for (;;) {
           const { done } = await changes.next()
           // The newest state, which may be ahead of the change.
-          const piece = reply ? pieceOf(reply) : ''
-          if (done && piece === '') return { done: true, value: undefined }
+          const newest = left ?? reply
+          const piece = newest ? pieceOf(newest) : ''
+          if (isClosed || (done && piece === '')) return { done: true, value: undefined }
           if (piece !== '') return { done: false, value: piece }
         }
       },
       return: async () => {
+        isClosed = true
         await changes.return?.()
         return { done: true, value: undefined }
       },

@@ -99,6 +99,7 @@ export function createConnection(all: ConnectionParts): Connection {
     stopGivingUp = undefined
     eventStream.succeed()
     liveness.up()
+    watching.attachNew()
     updateReplies('live')
     orphans.review()
     settings.onConnection?.('live')

@@ -6,14 +6,14 @@ import { type SessionReader, toReplyError } from './session-reader.ts'
 
 export interface RecheckOptions {
   readonly engine: Engine
-  readonly reader: SessionReader
+  readonly reader: Pick<SessionReader, 'readEvents'>
   readonly clock: SteadyClock
   readonly onError: OnError
 }
 
 export interface Recheck {
   /** A connection is up. Retries what could not be read for it. Runs newer than `since` are news. */
-  begin(unread: readonly ReadRequest[], since: number | undefined): void
+  begin(requests: readonly ReadRequest[], since: number | undefined): void
   /** Adds sessions to read. */
   add(requests: readonly ReadRequest[]): void
   /** Something happened without an event: reads everything at work once more. */
@@ -40,6 +40,8 @@ export const maxTries = 5
  */
 export function createRecheck({ engine, reader, clock, onError }: RecheckOptions): Recheck {
   const due = new Map<string, Due>()
+  /** What the check under way has not read yet. */
+  let unread = new Set<Due>()
   let isUp = false
   let listenUntil = 0
   let newsSince: number | undefined
@@ -50,11 +52,11 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
   })
   return { begin, add, again, unreadSince, stop }
 
-  function begin(unread: readonly ReadRequest[], since: number | undefined): void {
+  function begin(requests: readonly ReadRequest[], since: number | undefined): void {
     stop()
     isUp = true
     newsSince = since
-    for (const { sessionID, since } of unread) due.set(sessionID, { since, tries: 0 })
+    for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     listenUntil = clock.monotonic() + checkMs
     again()
   }
@@ -70,13 +72,14 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
   }
 
   function unreadSince(): number | undefined {
-    const times = [...due.values()].flatMap(({ since }) => since ?? [])
+    const times = [...unread, ...due.values()].flatMap(({ since }) => since ?? [])
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
   function stop(): void {
     isUp = false
     due.clear()
+    unread = new Set()
     stopTimer?.()
     stopTimer = undefined
   }
@@ -89,15 +92,20 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
     stopTimer = undefined
     const sessions = [...due]
     due.clear()
-    for (const [sessionID, { since, tries }] of sessions) {
-      if (!isUp) return
+    const mine = new Set(sessions.map(([, asked]) => asked))
+    unread = mine
+    for (const [sessionID, asked] of sessions) {
+      // Another connection checks anew.
+      if (!isUp || unread !== mine) return
+      const { since, tries } = asked
       try {
         const request = { ...engine.place(sessionID), reply: engine.newestReply(sessionID), gap: true, since }
         engine.apply(await reader.readEvents(request))
       } catch (error) {
         onError(toReplyError(error))
-        if (tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
+        if (unread === mine && tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
       }
+      mine.delete(asked)
     }
     if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))
   }

@@ -37,6 +37,8 @@ export interface Watching {
   spell(): Promise<void>
   /** The directories to ask after a gap. */
   directories(): readonly (string | undefined)[]
+  /** The connection is up: reads for the watches that began too late to be part of its `atWork`. */
+  attachNew(): void
   /** The watched sessions that are at work, or were since then, according to REST. */
   atWork(since?: number): Promise<AtWork>
 }
@@ -71,6 +73,8 @@ interface Watch {
   /** Replies from a different spelling, until the server's is known. */
   undecided: LiveReply[]
   isReported: boolean
+  /** What was at work before it began has been asked for. */
+  isAttached: boolean
 }
 
 export function createWatching(options: WatchingOptions): Watching {
@@ -79,7 +83,7 @@ export function createWatching(options: WatchingOptions): Watching {
   let home = options.directory
   const directories = createOpenDirectories({ engine, home: () => home, isLive: options.isLive })
   reader.onRead(reportSubAgent)
-  return { watch, spell, directories: asked, atWork }
+  return { watch, spell, directories: asked, attachNew, atWork }
 
   function asked(): readonly (string | undefined)[] {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
@@ -107,6 +111,7 @@ export function createWatching(options: WatchingOptions): Watching {
       take,
       undecided: [],
       isReported: false,
+      isAttached: false,
     }
     watches.add(watched)
     for (const live of engine.replies.open()) take(live, live.reply())
@@ -149,6 +154,7 @@ export function createWatching(options: WatchingOptions): Watching {
 
   /** Reads the sessions that were at work before the watch began. */
   async function attach(watched: Watch): Promise<void> {
+    watched.isAttached = true
     try {
       await spellOne(watched)
       if (watched.directory !== undefined) await options.baseline(watched.directory)
@@ -160,8 +166,14 @@ export function createWatching(options: WatchingOptions): Watching {
     }
   }
 
+  function attachNew(): void {
+    for (const watched of watches) if (!watched.isAttached) void attach(watched)
+  }
+
   async function atWork(since?: number): Promise<AtWork> {
-    const found = await Promise.all([...watches].map((watched) => working(watched, since)))
+    const listed = [...watches]
+    for (const watched of listed) watched.isAttached = true
+    const found = await Promise.all(listed.map((watched) => working(watched, since)))
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 

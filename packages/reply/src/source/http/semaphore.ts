@@ -6,14 +6,16 @@ export function createSemaphore(most: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let taken = 0
   return async () => {
+    // A waiting caller gets the slot of the one that releases it, so that no other can take it in between.
     if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
-    taken += 1
+    else taken += 1
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
-      taken -= 1
-      waiting.shift()?.()
+      const next = waiting.shift()
+      if (next) next()
+      else taken -= 1
     }
   }
 }

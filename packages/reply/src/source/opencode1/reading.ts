@@ -18,7 +18,7 @@ type Directory = string | undefined
 
 /** The lists that cover all sessions of a directory are requested once per reading, no matter how many are read. */
 export function startReading({ rest, places, clock, onError }: ReadingOptions): Reading {
-  const working = once((directory: Directory) => readWorking(rest, directory))
+  const working = once((directory: Directory) => readWorking({ rest, onError }, directory))
   const asks = once(async (directory: Directory) => {
     let isSound = true
     const note: OnError = (error) => {
@@ -62,10 +62,10 @@ export function startReading({ rest, places, clock, onError }: ReadingOptions): 
 }
 
 export async function readWorking(
-  rest: Pick<Rest, 'status'>,
+  { rest, onError }: Pick<ReadingOptions, 'onError'> & { readonly rest: Pick<Rest, 'status'> },
   directory: Directory,
 ): Promise<ReadonlyMap<string, WorkStatus>> {
-  return toReadStatuses(await rest.status(directory))
+  return toReadStatuses(await rest.status(directory), onError)
 }
 
 export async function readAsks(
@@ -79,7 +79,7 @@ export async function readAsks(
   const seen = { at: clock.now(), directory }
   return {
     asks: [...toReadQuestions(questions, seen, onError), ...toReadPermissions(permissions, seen, onError)],
-    isWhole: questions !== undefined && permissions !== undefined,
+    isWhole: Array.isArray(questions) && Array.isArray(permissions),
   }
 }
 

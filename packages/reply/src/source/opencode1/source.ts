@@ -49,7 +49,7 @@ export function createOpenCode1(options: OpenCode1Options): Required<Source> {
     session: places.session,
     message: async (place, messageID) => toReadMessages([await rest.message(place, messageID)], onError)[0],
     children: async (place) => toReadSessions(await rest.children(place), onError),
-    working: (directory) => readWorking(rest, directory),
+    working: (directory) => readWorking(reading, directory),
     asks: (directory) => readAsks(reading, directory),
     sessions,
     newestTime: (directory) => readNewestTime(reading, directory),

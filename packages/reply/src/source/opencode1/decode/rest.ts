@@ -64,14 +64,17 @@ export function toReadPermissions(value: unknown, seen: Seen, onError: OnError):
   return validIn(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
 }
 
-/** The sessions that are not idle. Absent means idle. */
-export function toReadStatuses(value: unknown): ReadonlyMap<string, WorkStatus> {
-  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
+/** The sessions that are not idle. Absent means idle. A status that is not known is reported, and counts as busy. */
+export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<string, WorkStatus> {
+  const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isTable) complain('table of statuses', undefined, onError)
+  const entries = isTable ? Object.entries(value) : []
   return new Map(
     entries.flatMap(([id, wire]): [string, WorkStatus][] => {
       const status = statusSchema.safeParse(wire)
-      if (!status.success || status.data.type === 'idle') return []
-      if (status.data.type === 'busy') return [[id, { status: 'busy' }]]
+      if (!status.success) complain('status', status.error, onError)
+      if (status.data?.type === 'idle') return []
+      if (status.data === undefined || status.data.type === 'busy') return [[id, { status: 'busy' }]]
       const { attempt, message = '', next: nextAt } = status.data
       return [[id, { status: 'retry', retry: { attempt, message, nextAt } }]]
     }),
@@ -155,6 +158,7 @@ function validIn<S extends z.ZodType>(
   what: string,
   onError: OnError,
 ): readonly z.infer<S>[] {
+  if (value !== undefined && !Array.isArray(value)) complain(`list of ${what}s`, undefined, onError)
   return listOf(value).flatMap((item) => {
     const read = schema.safeParse(item)
     if (read.success) return [read.data]

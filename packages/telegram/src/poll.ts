@@ -36,12 +36,14 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
     start: () => {
       if (abort) return
       abort = new AbortController()
-      ended = run(abort.signal)
+      // A rejected token ends it too; it may be started again.
+      ended = run(abort.signal).finally(() => {
+        abort = undefined
+      })
     },
     stop: async () => {
       abort?.abort()
       await ended
-      abort = undefined
     },
   }
 
@@ -60,7 +62,7 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
         if (signal.aborted) break
         onError(toError(error))
         // Retrying doesn't fix a wrong token.
-        if (responseIn(error)?.code === 401) return
+        if (isRejected(responseIn(error)?.code)) return
         const { retryAfterMs } = toPortError(error, 'getUpdates')
         await pause(clock, retryAfterMs ?? backOffMs(failures), signal)
         failures += 1
@@ -90,6 +92,11 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
   }
 }
 
+/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
+function isRejected(code: number | undefined): boolean {
+  return code === 401 || code === 404
+}
+
 /** The response in a failed call. Network errors are not kept as the cause: their URL contains the token. */
 function responseIn(error: unknown): ErrorResponse | undefined {
   return error instanceof PortError ? responseOf(error.cause) : undefined
@@ -107,7 +114,7 @@ function toError(error: unknown): TelegramError {
     const cure = 'Stop the other process, or give it its own bot.'
     return new TelegramError('conflict', `Another process polls the same bot. ${cure}`, cause)
   }
-  if (code === 401 || code === 404) {
+  if (isRejected(code)) {
     const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
     return new TelegramError('unauthorized', words, cause)
   }

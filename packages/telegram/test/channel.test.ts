@@ -330,6 +330,18 @@ describe('polling', () => {
     expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
   })
 
+  test.each([401, 404])('ends when Telegram answers %d to the token, and can be started again', async (code) => {
+    const faults = [{ method: 'getUpdates', type: 'status', code, description: 'Not Found' }] as const
+    const { telegram, channel, errors, received } = await receive({}, undefined, { faults })
+    await until(() => errors.length === 1)
+    expect(errors).toMatchObject([{ type: 'unauthorized' }])
+    await until(() => {
+      channel.start()
+      return telegram.count('getUpdates') > 1
+    })
+    expect([errors.length, received]).toEqual([1, []])
+  })
+
   test('reports a missing server without the token', async () => {
     const { telegram, errors } = await receive()
     await telegram.close()

@@ -133,3 +133,23 @@ test("a host can pass Baileys' own function", async () => {
   await until(() => received.length === 1)
   expect(received).toMatchObject([{ text: 'Once' }])
 })
+
+test('a function that throws skips one message and is reported', async () => {
+  const baileys = createFakeBaileys({ clock: createHandClock() })
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  const channel = baileysChannel({
+    normalizeMessageContent: () => {
+      throw new Error('Broken.')
+    },
+    onInbound: (inbound) => received.push(inbound),
+    onError: (error) => errors.push(error),
+  })
+  channel.setSocket(baileys.connect())
+  baileys.say(jid, 'Once', { wrappers: ['viewOnceMessageV2'] })
+  baileys.say(jid, 'Plain')
+  await until(() => received.length === 1)
+  expect(received).toMatchObject([{ text: 'Plain' }])
+  expect(errors).toMatchObject([{ type: 'malformed', message: /Broken/ }])
+  await channel.stop()
+})

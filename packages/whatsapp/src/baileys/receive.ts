@@ -53,7 +53,14 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
   return { upsert, update, rest: async () => await last }
 
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
-    for (const message of messages) last = last.then(async () => await take(message, own, type === 'append'))
+    for (const message of messages)
+      last = last.then(async () => await take(message, own, type === 'append').catch(skip))
+  }
+
+  /** The host's `normalizeMessageContent` may throw; the messages after this one are still handled. */
+  function skip(cause: unknown): void {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    onError(new WhatsAppError('malformed', `Skipped a message that can't be read: ${words}`, { cause }))
   }
 
   /** Messages from while the socket was away come late, as `append` like the account's own. */

@@ -1,7 +1,7 @@
 export { systemClock, visible } from '@reply/core'
 export { isAskToken } from './asks/token.ts'
 export type { Priority } from './deliver/operation.ts'
-export { type ChatPace, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
+export { type ChatPace, type Claim, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
 export { type TurnLimits, waitForPause, waitForTurn } from './deliver/wait-for-turn.ts'
 export { ChannelError, type ChannelErrorType, safeOnError } from './error.ts'
 export type { ChannelOptions } from './inbound/channel-options.ts'
@@ -66,7 +66,7 @@ export type {
   Task,
   TypingOptions,
 } from './port/port.ts'
-export { PortError, type PortErrorOptions, type PortErrorType, unlessGone } from './port/port-error.ts'
+export { type LimitScope, PortError, type PortErrorOptions, type PortErrorType, unlessGone } from './port/port-error.ts'
 export { createRecent, type Recent } from './recent.ts'
 export { retryText } from './view/activity.ts'
 export { clip, oneLine } from './view/format.ts'

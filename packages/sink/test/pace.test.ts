@@ -110,18 +110,59 @@ test('tells when the last of several calls may be sent', () => {
   expect([1, 2, 3, 5].map((calls) => Math.max(0, pace.readyAt('ask', calls) - beginning))).toEqual([0, 0, 1000, 2000])
 })
 
+test('a freeze of unknown scope applies to the client once a second chat is frozen in its time', async () => {
+  const { clock, of } = setUp()
+  of('one').freeze(5000, 'unknown')
+  expect(waits(of('three'), 'ask')).toBe(0)
+  await clock.advance(5000)
+  of('two').freeze(4000, 'unknown')
+  expect(waits(of('three'), 'ask', clock.now())).toBe(0)
+  of('one').freeze(2000, 'unknown')
+  expect(waits(of('three'), 'ask', clock.now())).toBe(2000)
+})
+
+test('both budgets of a chat hold', async () => {
+  const { clock, pace } = setUp({ perChat: { calls: 4, perMs: 60_000 }, burst: { calls: 3, perMs: 3000 } })
+  spend(pace, 3)
+  expect(waits(pace, 'ask')).toBe(3000)
+  await clock.advance(3000)
+  spend(pace, 1)
+  expect(waits(pace, 'ask', clock.now())).toBe(57_000)
+})
+
+test('beside another sink, every priority but asks leaves one call, even of a small budget', () => {
+  const { of } = setUp({ perChat: { calls: 3, perMs: 3000 } })
+  const [one, two] = [of('chat'), of('chat')]
+  spend(one, 2)
+  const priorities = ['ask', 'final', 'text', 'status'] as const
+  expect(priorities.map((priority) => waits(one, priority))).toEqual([0, 0, 0, 3000])
+  expect(priorities.map((priority) => waits(two, priority))).toEqual([0, 3000, 3000, 3000])
+})
+
+test('a final text goes before growing texts of others, but not before asks and other final texts', () => {
+  const { of, pace } = setUp()
+  const [one, two] = [{}, {}]
+  pace.claim(one, { priority: 'final', since: 0 })
+  const behind = (owner: object): readonly boolean[] =>
+    (['ask', 'final', 'text', 'status'] as const).map((priority) => pace.isBehind(owner, priority))
+  expect([behind(one), behind(two)]).toEqual([Array(4).fill(false), [false, false, true, true]])
+  expect(of('another').isBehind(two, 'text')).toBe(false)
+  pace.claim(two, { priority: 'ask', since: 0 })
+  expect([behind(one), behind(two)]).toEqual([Array(4).fill(true), Array(4).fill(false)])
+})
+
 test('the oldest ask of a chat goes first, until it is shown', () => {
   const { of, pace } = setUp()
   const [one, two, three] = [{}, {}, {}]
-  pace.claim(two, beginning + 5)
-  of('chat', 'a thread').claim(one, beginning)
-  expect([one, two, three].map((owner) => pace.isBehind(owner))).toEqual([false, true, true])
-  expect(of('another').isBehind(three)).toBe(false)
+  pace.claim(two, { priority: 'ask', since: beginning + 5 })
+  of('chat', 'a thread').claim(one, { priority: 'ask', since: beginning })
+  expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([false, true, true])
+  expect(of('another').isBehind(three, 'ask')).toBe(false)
   let told = 0
   pace.onFree(() => {
     told += 1
   })
   pace.claim(one, undefined)
   expect(told).toBe(1)
-  expect([one, two, three].map((owner) => pace.isBehind(owner))).toEqual([true, false, true])
+  expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([true, false, true])
 })

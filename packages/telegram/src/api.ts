@@ -19,9 +19,7 @@ export interface TelegramPosted {
 
 type ChatId = number | string
 
-/**
- * The writing part of grammY's `Api`. Use `bot.api` or `new Api(token)`, not `ctx.api`, which is new with each update.
- */
+/** The writing part of grammY's `Api`: `bot.api`, `ctx.api` or `new Api(token)`. */
 export interface TelegramApi {
   /** Posts a text of at most 4,096 UTF-16 units. https://core.telegram.org/bots/api#sendmessage */
   sendMessage(chatId: ChatId, text: string, other?: TelegramFields, signal?: TelegramSignal): Promise<TelegramPosted>

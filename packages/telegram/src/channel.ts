@@ -20,7 +20,9 @@ import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
 import { createTelegramWebhook } from './webhook.ts'
 
 /** How to reach Telegram, what to do with what people write, and the defaults of the channel's sinks. */
-export interface TelegramChannelOptions extends ChannelOptions, Pick<TelegramSinkOptions, 'rich' | 'inputFile'> {
+export interface TelegramChannelOptions
+  extends ChannelOptions,
+    Pick<TelegramSinkOptions, 'rich' | 'inputFile' | 'onMoved'> {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramInboundApi
   /**

@@ -1,10 +1,12 @@
-import { createToPortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
+import { createToPortError, PortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
 
 /** An error response, as grammY's `GrammyError` carries it. */
 export interface ErrorResponse {
   readonly code: number
   readonly description: string
   readonly retryAfterS: number | undefined
+  /** The new id of a group that became a supergroup. https://core.telegram.org/bots/api#responseparameters */
+  readonly movedTo: number | undefined
 }
 
 /** Classifies the description of a 400; the first match wins. Telegram documents none of these texts. */
@@ -24,7 +26,8 @@ export const toPortError: ToPortError = createToPortError('Telegram', (error) =>
   if (!response) return undefined
   const { code, description, retryAfterS } = response
   const retryAfterMs = retryAfterS && retryAfterS * 1000
-  return { type: typeOf(response), says: `${code} ${description}`, cause: error, retryAfterMs }
+  // Telegram doesn't say whether a chat or the bot exceeded its rate.
+  return { type: typeOf(response), says: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
 })
 
 /** Undefined without a response, or with an unreadable one. */
@@ -32,9 +35,19 @@ export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error) || !('error_code' in error) || typeof error.error_code !== 'number') return undefined
   const description = 'description' in error ? String(error.description) : ''
   const parameters = 'parameters' in error && isObject(error.parameters) ? error.parameters : {}
-  const retryAfterS =
-    'retry_after' in parameters && typeof parameters.retry_after === 'number' ? parameters.retry_after : undefined
-  return { code: error.error_code, description, retryAfterS }
+  const retryAfterS = numberIn(parameters, 'retry_after')
+  const movedTo = numberIn(parameters, 'migrate_to_chat_id')
+  return { code: error.error_code, description, retryAfterS, movedTo }
+}
+
+/** The new id of the chat, if a call failed because its group became a supergroup. */
+export function movedToIn(error: unknown): number | undefined {
+  return error instanceof PortError ? responseOf(error.cause)?.movedTo : undefined
+}
+
+function numberIn(fields: object, name: string): number | undefined {
+  const value: unknown = Reflect.get(fields, name)
+  return typeof value === 'number' ? value : undefined
 }
 
 function typeOf({ code, description }: ErrorResponse): PortErrorType {

@@ -31,6 +31,7 @@ export type {
 export { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
 export { TelegramError, type TelegramErrorType } from './error.ts'
 export { type TelegramChatKind, telegramLimits } from './limits.ts'
+export type { TelegramMove } from './place.ts'
 export { createTelegramPort, renderFor, type TelegramPortOptions } from './port.ts'
 export { renderHtml, renderRich } from './render.ts'
 export { type TelegramSinkOptions, telegramSink } from './sink.ts'

@@ -1,5 +1,5 @@
 import type { Chat } from '@reply/sink'
-import type { Limits } from '@reply/sink/channel'
+import type { Budget, Limits } from '@reply/sink/channel'
 import { toChatId } from './api.ts'
 
 /** `private`: a person's chat with the bot. `group`: every other chat, channels included. */
@@ -14,6 +14,12 @@ export const richLength = 32_768
 /** Blocks of a rich message, list items and table rows included. https://core.telegram.org/bots/api#rich-messages */
 export const richBlocks = 500
 
+/**
+ * Formats of a text message; further ones are ignored. Measured by others:
+ * https://github.com/rubenlagus/TelegramBots/issues/854
+ */
+export const mostEntities = 100
+
 /** UTF-16 units of a document's caption. https://core.telegram.org/bots/api#senddocument */
 export const captionLength = 1024
 
@@ -25,6 +31,9 @@ export const noticeLength = 200
  * https://core.telegram.org/bots/api#sendmessagedraft
  */
 export const draftRenewMs = 20_000
+
+/** In any chat. */
+const burst: Budget = { calls: 3, perMs: 3300 }
 
 /**
  * Limits of one chat. `rich`: for rich messages instead of HTML.
@@ -40,8 +49,9 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
     swells: /@+/g,
     // The bot's own messages, without a time limit. https://core.telegram.org/bots/api#editmessagetext
     edits: true,
-    editIntervalMs: kind === 'private' ? 1100 : 3100,
-    perChat: kind === 'private' ? { calls: 3, perMs: 3300 } : { calls: 1, perMs: 3100 },
+    // In a group, text may use 15 of the 19 calls.
+    editIntervalMs: kind === 'private' ? 1100 : 4100,
+    ...(kind === 'private' ? { perChat: burst } : { perChat: { calls: 19, perMs: 61_000 }, burst }),
     perClient: { calls: 25, perMs: 1000 },
     // "for 5 seconds or less". https://core.telegram.org/bots/api#sendchataction
     typingMs: 5000,

@@ -4,7 +4,6 @@ import type { ChannelPort, MessageRef, Render } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
-  callPlatform,
   clip,
   type LookedUp,
   PortError,
@@ -23,9 +22,10 @@ import {
   type TelegramSignal,
   toChatId,
 } from './api.ts'
-import { responseOf, toPortError } from './failure.ts'
+import { responseOf } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
+import { createPlace, type TelegramMove } from './place.ts'
 import { renderHtml, renderRich } from './render.ts'
 
 /** The chat to write in, and how. */
@@ -36,6 +36,8 @@ export interface TelegramPortOptions {
   readonly chatId: number | string
   /** The topic in a forum or a private chat. */
   readonly threadId?: number | undefined
+  /** Called once when the group turns out to have become a supergroup, which has another id. */
+  readonly onMoved?: ((move: TelegramMove) => void) | undefined
   /** Sends rich messages while the server supports them. Default true. False: HTML of at most 4,096 UTF-16 units. */
   readonly rich?: boolean | undefined
   /** Makes the `InputFile` for uploads, for when `import('grammy')` would find another copy than the client's. */
@@ -64,10 +66,11 @@ const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } 
 export function createTelegramPort(
   options: TelegramPortOptions,
 ): ChannelPort & { readonly stream?: PreviewStream | undefined } {
-  const { api, threadId, rich = true, timeoutMs, clock = systemClock } = options
+  const { api, threadId, rich = true, clock = systemClock } = options
   const chatId = toChatId(options.chatId)
   const kind = kindOf(chatId)
   const features = featuresOf(api)
+  const { call, to, made, idOf, here } = createPlace({ ...options, api, clock })
   const draftId = randomInt(1, 2 ** 31)
   const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
   const port = { limits: limits(), post, edit, remove, typing, upload, lookUp, react }
@@ -97,37 +100,37 @@ export function createTelegramPort(
   }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
-    const other = { ...thread, ...loudness(posting), ...keyboard(bubble) }
+    const other = (): TelegramFields => ({ ...thread, ...loudness(here(posting)), ...keyboard(bubble) })
     const posted = await write('post', bubble, {
-      rich: (message, signal) => api.sendRichMessage(chatId, message, other, signal),
-      text: (text, mode, signal) => api.sendMessage(chatId, text, { ...other, ...noPreview, ...mode }, signal),
+      rich: (message, signal) => api.sendRichMessage(to(), message, other(), signal),
+      text: (text, mode, signal) => api.sendMessage(to(), text, { ...other(), ...noPreview, ...mode }, signal),
     })
-    return refOf(posted)
+    return made(refOf(posted))
   }
 
   /** Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
   async function edit(ref: MessageRef, bubble: Bubble): Promise<void> {
-    const id = Number(ref.id)
+    const other = { ...keyboard(bubble), ...noPreview }
     await write('edit', bubble, {
-      rich: (message, signal) => unlessSame(api.editMessageText(chatId, id, message, keyboard(bubble), signal)),
+      rich: (message, signal) => unlessSame(api.editMessageText(to(), idOf(ref), message, keyboard(bubble), signal)),
       text: (text, mode, signal) =>
-        unlessSame(api.editMessageText(chatId, id, text, { ...keyboard(bubble), ...noPreview, ...mode }, signal)),
+        unlessSame(api.editMessageText(to(), idOf(ref), text, { ...other, ...mode }, signal)),
     })
   }
 
   async function remove(ref: MessageRef): Promise<void> {
-    await unlessGone(call('remove', (signal) => api.deleteMessage(chatId, Number(ref.id), signal)))
+    await unlessGone(call('remove', (signal) => api.deleteMessage(to(), idOf(ref), signal)))
   }
 
   /** Telegram ends the indicator by itself, and with the next message. */
   async function typing(on: boolean): Promise<void> {
-    if (on) await call('typing', (signal) => api.sendChatAction(chatId, 'typing', thread, signal))
+    if (on) await call('typing', (signal) => api.sendChatAction(to(), 'typing', thread, signal))
   }
 
   /** The Bot API can't read a chat, so a refusal tells as much as success: Telegram answers again. */
   async function lookUp(): Promise<LookedUp> {
     try {
-      await call('look-up', (signal) => api.sendChatAction(chatId, 'typing', thread, signal))
+      await call('look-up', (signal) => api.sendChatAction(to(), 'typing', thread, signal))
     } catch (error) {
       if (!(error instanceof PortError) || waiting.has(error.type)) throw error
     }
@@ -136,13 +139,17 @@ export function createTelegramPort(
 
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await fileOf(new TextEncoder().encode(text), name)
-    const other = { ...thread, ...loudness(posting), caption: clip(caption, captionLength) }
-    return refOf(await call('upload', (signal) => api.sendDocument(chatId, file, other, signal)))
+    const other = (): TelegramFields => ({
+      ...thread,
+      ...loudness(here(posting)),
+      caption: clip(caption, captionLength),
+    })
+    return made(refOf(await call('upload', (signal) => api.sendDocument(to(), file, other(), signal))))
   }
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
     const emoji = sign === undefined ? [] : [{ type: 'emoji', emoji: sign === 'seen' ? '👀' : '👍' } as const]
-    await call('react', (signal) => api.setMessageReaction(chatId, Number(ref.id), emoji, {}, signal))
+    await call('react', (signal) => api.setMessageReaction(to(), idOf(ref), emoji, {}, signal))
   }
 
   /** Stops trying drafts once a server or chat refuses them; the text then comes with the message. */
@@ -166,19 +173,17 @@ export function createTelegramPort(
     if (bubble.isPlain) return await call(verb, (signal) => ways.text(fitting(bubble.text, bubble.text), {}, signal))
     if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble), parsed, signal))
     try {
-      return await call(verb, (signal) => ways.rich({ markdown: bubble.text }, signal))
+      const sent = await call(verb, (signal) => ways.rich({ markdown: bubble.text }, signal))
+      if (verb !== 'draft') features.tookRich(true)
+      return sent
     } catch (error) {
       const response = responseOf(error instanceof Error ? error.cause : undefined)
       if (!response || !isUnknown(response)) throw error
     }
-    // A server without rich drafts may still take rich messages, so only a message clears the flag.
-    if (verb !== 'draft') features.rich = false
+    // A server without rich drafts may still take rich messages, so only messages count.
+    if (verb !== 'draft') features.tookRich(false)
     const html = renderHtml(bubble.text)
     return await call(verb, (signal) => ways.text(fitting(html.text, html.plain), parsed, signal))
-  }
-
-  async function call<T>(verb: string, make: (signal: TelegramSignal) => Promise<T>): Promise<T> {
-    return await callPlatform(make, { what: `${verb} in chat ${chatId}`, timeoutMs, clock, toPortError })
   }
 
   async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {

@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import type { Inbound, LedgerStore } from '@reply/sink'
 import { clip, createInboundReceiver } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
+import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
 import type { Received, Update } from './inbound.ts'
@@ -29,7 +30,14 @@ const pressMs = 10_000
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { api } = options
   const { receive, answering, rest } = createInboundReceiver({
-    ...{ ...options, client: api, account: `telegram/${botOf(api)}`, toPortError, Failure: TelegramError, pressMs },
+    ...{
+      ...options,
+      client: botOf(api),
+      account: `telegram/${botIdOf(api)}`,
+      toPortError,
+      Failure: TelegramError,
+      pressMs,
+    },
     limitsOf: ({ id }) => telegramLimits(kindOf(toChatId(id)), false),
   })
   const isOwnName = createUsername(options)
@@ -74,6 +82,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 }
 
 /** The bot's id, which its token begins with. Each bot counts its updates by itself. */
-function botOf(api: object): string {
+function botIdOf(api: object): string {
   return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
 }

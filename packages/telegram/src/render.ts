@@ -1,6 +1,6 @@
 import type { Render } from '@reply/sink'
 import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
-import { richBlocks, richLength } from './limits.ts'
+import { mostEntities, richBlocks, richLength } from './limits.ts'
 
 /** Allowed link targets. `tg://user` would mention, and so notify, a person. */
 const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
@@ -67,9 +67,16 @@ const dialect: Dialect = {
   br: () => '\n',
 }
 
+const same = (content: string): string => content
+
+const unemphasised: Dialect = { ...dialect, strong: same, em: same, del: same, heading: same, blockquote: same }
+
+/** From all formats to the fewest: blocks of code and links stay. */
+const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, codespan: escaped }]
+
 /**
  * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit
- * counts.
+ * counts. A text with too many formats loses emphasis first, then code spans.
  *
  * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
  * name, which gets an invisible character so that it doesn't notify.
@@ -77,7 +84,7 @@ const dialect: Dialect = {
 export const renderHtml: Render = cachedRender(html)
 
 function html(source: string): Rendered {
-  const text = renderMarkdown(source, dialect).trim()
+  const text = fewFormats(dialects.map((one) => () => renderMarkdown(source, one).trim()))
   const plain = plainOf(text)
   return { text, plain, length: plain.length }
 }
@@ -149,6 +156,17 @@ function anchor(content: string, href: string): string {
 function escaped(text: string): string {
   if (!/[&<>]/.test(text)) return text
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** The first text that Telegram formats to its end, else the last. */
+function fewFormats([make, ...simpler]: readonly (() => string)[]): string {
+  const text = make?.() ?? ''
+  return simpler.length === 0 || entitiesOf(text) <= mostEntities ? text : fewFormats(simpler)
+}
+
+/** The code in a `pre` is one format with it. */
+function entitiesOf(text: string): number {
+  return text.includes('<') ? (text.match(/<(?!\/|code class=)/g) ?? []).length : 0
 }
 
 /** Removing every `<…>` is safe: brackets outside tags were escaped before. */

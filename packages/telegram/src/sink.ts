@@ -1,13 +1,16 @@
-import { type ChannelSinkOptions, createSink, type Sink } from '@reply/sink'
-import { pacerOf, systemClock, tokenFault } from '@reply/sink/channel'
+import { type AskInput, type ChannelSinkOptions, createSink, type Sink } from '@reply/sink'
+import { pacerOf, safeOnError, systemClock, tokenFault } from '@reply/sink/channel'
 import type { TelegramApi, TelegramFile } from './api.ts'
+import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
+import { featuresOf } from './features.ts'
 import { chatOf } from './limits.ts'
+import type { TelegramMove } from './place.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 /** The chat to show replies in, and how. */
 export interface TelegramSinkOptions extends ChannelSinkOptions {
-  /** grammY's `bot.api` or `new Api(token)`. Sinks on one client share its rate limits. */
+  /** grammY's `bot.api`, `ctx.api` or `new Api(token)`. Sinks of one bot share its rate limits. */
   readonly api: TelegramApi
   /** The chat's id, as a number or its digits, or the `@name` of a public group or channel. */
   readonly chatId: number | string
@@ -15,6 +18,11 @@ export interface TelegramSinkOptions extends ChannelSinkOptions {
   readonly threadId?: number | undefined
   /** Id of the message to reply to: the prompt. */
   readonly replyTo?: number | undefined
+  /**
+   * Called once when the group turns out to have become a supergroup: replies go on there. Store the new id, as the old
+   * one is only known until the process ends.
+   */
+  readonly onMoved?: ((move: TelegramMove) => void) | undefined
   /** Sends rich messages while the server supports them. Default true. */
   readonly rich?: boolean | undefined
   /** Makes the file for uploads. Default: the `InputFile` of `import('grammy')`. */
@@ -28,14 +36,29 @@ export interface TelegramSinkOptions extends ChannelSinkOptions {
 export function telegramSink(options: TelegramSinkOptions): Sink {
   const { api, chatId, threadId, replyTo, clock = systemClock, rich } = options
   requireToken(api)
-  return createSink({
+  const onMoved = safeOnError(options.onMoved)
+  const sink = createSink({
     ...options,
-    port: createTelegramPort(options),
+    port: createTelegramPort({ ...options, onMoved }),
     render: renderFor(api, rich),
     chat: chatOf(chatId, threadId),
     replyTo: replyTo === undefined ? undefined : { id: String(replyTo) },
-    pacer: pacerOf(api, clock),
+    pacer: pacerOf(botOf(api), clock),
   })
+  const { moved } = featuresOf(api)
+  return {
+    ...sink,
+    find: async (input, actor) => await sink.find(asBefore(input), actor),
+    take: async (input, actor) => await sink.take(asBefore(input), actor),
+  }
+
+  /** What people do in the supergroup belongs to the group's sink. */
+  function asBefore(input: AskInput): AskInput {
+    const { chat } = input
+    return chat && chat.id === String(moved.get(String(chatId)))
+      ? { ...input, chat: { ...chat, id: String(chatId) } }
+      : input
+  }
 }
 
 /** Fails early: without a token Telegram would refuse every call. */

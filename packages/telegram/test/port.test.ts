@@ -169,10 +169,10 @@ test.each<[string, TelegramFault | undefined, object]>([
   expect(await looked?.catch((error: unknown) => error)).toMatchObject(outcome)
 })
 
-test('a rate limit has its wait, and applies to the chat', async () => {
+test('a rate limit has its wait, but not its scope', async () => {
   const { port, bubble } = await open({ faults: [{ type: 'rate-limited', retryAfterS: 7 }] })
   const failure = await ending(port.post(bubble('a'), posting))
-  expect(failure).toMatchObject({ retryAfterMs: 7000, scope: 'chat' })
+  expect(failure).toMatchObject({ retryAfterMs: 7000, scope: 'unknown' })
 })
 
 test('an edit of a missing or foreign message fails by its kind', async () => {
@@ -206,14 +206,21 @@ test('a failed connection is unreachable: the server received nothing', async ()
 describe('a server without rich messages', () => {
   const features = { richMessages: false }
 
-  test('gets HTML in the same call, and no rich message again', async () => {
+  test('gets HTML in the same call, and no rich message after two refusals', async () => {
     const { telegram, port, api, bubble } = await open({ features })
-    await port.post(bubble('**a**'), posting)
-    await port.post(bubble('**b**'), posting)
-    expect(telegram.screen(7)).toMatchObject([{ text: 'a' }, { text: 'b', mode: 'HTML' }])
-    expect(telegram.count('sendRichMessage')).toBe(1)
+    for (const source of ['**a**', '**b**', '**c**']) await port.post(bubble(source), posting)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'c', mode: 'HTML' }])
+    expect(telegram.count('sendRichMessage')).toBe(2)
     expect(renderFor(api)('**c**').text).toBe('<b>c</b>')
     expect(port.limits.maxLength).toBe(4096)
+  })
+
+  test('is not assumed because of single 404s', async () => {
+    const fault: TelegramFault = { type: 'status', code: 404, method: 'sendRichMessage' }
+    const { telegram, port, bubble } = await open({ faults: [fault, { ...fault, nth: 3 }] })
+    for (const source of ['a', 'b', 'c']) await port.post(bubble(source), posting)
+    expect(telegram.screen(7).map(({ mode }) => mode)).toEqual(['HTML', 'rich', 'HTML'])
+    expect(port.limits.maxLength).toBe(32_768)
   })
 
   test('gets HTML for an edit, too', async () => {

@@ -72,6 +72,18 @@ test.each([
   expect(renderRich(source).length <= 32_768).toBe(fits)
 })
 
+test('a text with over 100 formats loses emphasis first, then code spans, and never blocks of code and links', () => {
+  const words = (count: number, one: (at: number) => string): string =>
+    Array.from({ length: count }, (_, at) => one(at)).join(' ')
+  const formatsOf = (source: string): readonly string[] => [...new Set(renderHtml(source).text.match(/<\w+/g))]
+  const code = '\n\n```\na\n```'
+  expect(formatsOf(`${words(99, (at) => `**${at}**`)}${code}`)).toEqual(['<b', '<pre'])
+  expect(formatsOf(`${words(100, (at) => `**${at}**`)} \`a\`${code}`)).toEqual(['<code', '<pre'])
+  expect(formatsOf(`${words(100, (at) => `\`${at}\` *a*`)} [a](https://a.b)${code}`)).toEqual(['<a', '<pre'])
+  const { plain, length } = renderHtml(words(200, (at) => `**${at}**`))
+  expect([plain, length]).toEqual([words(200, String), plain.length])
+})
+
 test('thousands of nested quotes are shown literally', () => {
   expect(renderHtml('>'.repeat(20_000)).plain).toMatch(/^>*$/)
 })

@@ -152,9 +152,10 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       turn.hold(reply, ledger)
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       typing.set(isTyping, doing)
-      turn.look(ledger, slots, schedule.isHeldBack())
+      turn.look(ledger, slots)
       const all = reconcile(ledger, slots, optionsOf(reply))
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
+      turn.claim(operations, schedule.isHeldBack())
       if (operations.length === 0 && reply.phase === 'settled') finish(reply)
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
@@ -162,7 +163,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         if (turn.isHeld()) pace.onFree(work)
         return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), ...operations.map(schedule.readyAt)))
       }
-      const leave = turn.isBehind() ? undefined : pace.enter()
+      const leave = turn.isBehind(next.priority) ? undefined : pace.enter()
       if (!leave) {
         waiting = reply
         return pace.onFree(work)

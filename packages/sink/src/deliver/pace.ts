@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Budget, Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
-import { PortError } from '../port/port-error.ts'
+import { type LimitScope, PortError } from '../port/port-error.ts'
 import type { Priority } from './operation.ts'
 
 /** Decides when calls may be made. One per platform client, shared by all its sinks. */
@@ -18,12 +18,12 @@ export interface ChatPace {
    */
   readyAt(priority: Priority, calls?: number): number
   /**
-   * Registers an owner's ask that waits since that time, in ms since the epoch. Other owners let it go first until it
-   * is shown, which `undefined` reports.
+   * Registers what waits to be shown: an owner's ask, which goes before all other calls, or its final text, which goes
+   * before growing texts and statuses. Undefined: nothing waits any more.
    */
-  claim(owner: object, since: number | undefined): void
-  /** Another owner's ask goes first, as it has waited longer. `onFree` reports when to look again. */
-  isBehind(owner: object): boolean
+  claim(owner: object, claim: Claim | undefined): void
+  /** What another owner claimed goes before a call of that priority. `onFree` reports when to look again. */
+  isBehind(owner: object, priority: Priority): boolean
   /**
    * Registers an owner's permission that people answer by text: a chat and thread shows one at a time. Undefined: none.
    */
@@ -38,11 +38,18 @@ export interface ChatPace {
   /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
   onFree(listener: () => void): void
   /** The platform asked for a pause. */
-  freeze(forMs: number, scope: 'chat' | 'client'): void
+  freeze(forMs: number, scope: LimitScope): void
   /** When the pause that the platform asked for is over, in ms since the epoch; a past time means that there is none. */
   pausedUntil(): number
   /** True the first time that this process asks for the topic: for things that a chat is shown only once. */
   isFirst(topic: string): boolean
+}
+
+/** An ask or a final text that waits to be shown. */
+export interface Claim {
+  readonly priority: 'ask' | 'final'
+  /** In ms since the epoch: of asks, the one that has waited longest goes first. */
+  readonly since: number
 }
 
 /** A permission that waits to be shown alone, because people answer it by text. */
@@ -57,22 +64,22 @@ export interface Held {
 const leaves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
 
 interface Calls {
-  /** When the calls were made, oldest first. */
-  times: number[]
+  /** When the calls were made, oldest first, and by which sink. */
+  times: { readonly at: number; readonly by: object }[]
   frozenUntil: number
 }
 
 interface ChatCalls extends Calls {
   isBusy: boolean
   waiting: (() => void)[]
-  /** When each owner's ask began to wait. */
-  readonly claims: Map<object, number>
+  readonly claims: Map<object, Claim>
   readonly held: Map<object, Held & { readonly thread: string | undefined }>
   /** Topics that the chat was already shown. */
   readonly told: Set<string>
 }
 
 interface Room {
+  readonly by: object
   readonly priority: Priority
   readonly count: number
   readonly inFlight?: number | undefined
@@ -94,20 +101,25 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     // Threads share their chat's budget.
     const calls = chats.get(place.id) ?? newChat()
     chats.set(place.id, calls)
+    const by = {}
     return {
       readyAt: (priority, count = 1) =>
         Math.max(
-          roomAt(calls, limits.perChat, { priority, count }),
-          limits.perClient ? roomAt(client, limits.perClient, { priority, count, inFlight }) : client.frozenUntil,
+          roomAt(calls, limits.perChat, { by, priority, count }),
+          limits.burst ? roomAt(calls, limits.burst, { by, priority, count }) : 0,
+          limits.perClient ? roomAt(client, limits.perClient, { by, priority, count, inFlight }) : client.frozenUntil,
         ),
-      claim: (owner, since) => {
-        const isOver = since === undefined && calls.claims.delete(owner)
-        if (since !== undefined) calls.claims.set(owner, since)
+      claim: (owner, claim) => {
+        const isOver = claim === undefined && calls.claims.delete(owner)
+        if (claim) calls.claims.set(owner, claim)
         if (isOver) wake(calls)
       },
-      isBehind: (owner) => {
-        const [first] = [...calls.claims].toSorted(([, a], [, b]) => a - b)
-        return first !== undefined && first[0] !== owner
+      isBehind: (owner, priority) => {
+        if (calls.claims.size === 0) return false
+        const asks = [...calls.claims].filter(([, claim]) => claim.priority === 'ask')
+        const [first] = asks.toSorted(([, a], [, b]) => a.since - b.since)
+        if (first) return first[0] !== owner
+        return (priority === 'text' || priority === 'status') && !calls.claims.has(owner)
       },
       hold: (owner, held) => {
         const isOver = held === undefined && calls.held.delete(owner)
@@ -128,8 +140,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           inFlight -= 1
           const now = clock.now()
           // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
-          note(calls, limits.perChat, now)
-          if (limits.perClient) note(client, limits.perClient, now)
+          note(calls, limits.perChat, { at: now, by })
+          if (limits.perClient) note(client, limits.perClient, { at: now, by })
           wake(calls)
         }
       },
@@ -137,7 +149,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         calls.waiting.push(listener)
       },
       freeze: (forMs, scope) => {
-        const frozen = scope === 'client' ? client : calls
+        const isWide = scope === 'client' || (scope === 'unknown' && isAnotherFrozen(calls))
+        const frozen = isWide ? client : calls
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
       },
       pausedUntil: () => Math.max(calls.frozenUntil, client.frozenUntil),
@@ -145,8 +158,13 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
   }
 
-  function note(calls: Calls, { perMs }: Budget, now: number): void {
-    calls.times = [...calls.times.filter((time) => time > now - perMs), now]
+  function isAnotherFrozen(calls: ChatCalls): boolean {
+    const now = clock.now()
+    return [...chats.values()].some((other) => other !== calls && other.frozenUntil > now)
+  }
+
+  function note(calls: Calls, { perMs }: Budget, made: Calls['times'][number]): void {
+    calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
   }
 
   function wake({ waiting }: ChatCalls): void {
@@ -156,11 +174,12 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   function roomAt(
     { times, frozenUntil }: Calls,
     { calls, perMs }: Budget,
-    { priority, count, inFlight = 0 }: Room,
+    { by, priority, count, inFlight = 0 }: Room,
   ): number {
-    const most = Math.max(1, calls - Math.floor(calls * leaves[priority]))
     const now = clock.now()
-    const recent = [...times.filter((time) => time > now - perMs), ...Array<number>(inFlight).fill(now)]
+    const made = times.filter(({ at }) => at > now - perMs)
+    const most = Math.max(1, calls - reserveOf(calls, { priority, isShared: made.some((one) => one.by !== by) }))
+    const recent = [...made.map(({ at }) => at), ...Array<number>(inFlight).fill(now)]
     let at = frozenUntil
     for (let call = 0; call < count; call++) {
       const inTheWay = recent[recent.length - most]
@@ -169,6 +188,18 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
     return at
   }
+}
+
+/**
+ * The calls that a priority leaves for higher ones. A sink alone in its chat orders its own calls, so its share may be
+ * none; beside others one call is left.
+ */
+function reserveOf(
+  calls: number,
+  { priority, isShared }: { readonly priority: Priority; readonly isShared: boolean },
+): number {
+  if (priority === 'ask') return 0
+  return Math.max(Math.floor(calls * leaves[priority]), isShared ? 1 : 0)
 }
 
 /** Makes a call. If the platform limits its rate, all calls of the chat, or of the client, wait as long as it says. */

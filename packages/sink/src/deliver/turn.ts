@@ -5,7 +5,8 @@ import { requestOf } from '../ledger/keys.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
 import type { Budget } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
-import type { ChatPace } from './pace.ts'
+import type { Operation, Priority } from './operation.ts'
+import type { ChatPace, Claim } from './pace.ts'
 import { waitingAsk } from './reconcile.ts'
 
 /** How long an ask may wait for its first message, in ms, whatever else is to be shown. */
@@ -23,7 +24,8 @@ export interface TurnOptions {
 }
 
 /**
- * Orders the replies of a chat: its oldest ask goes before all other calls of all its replies. Without buttons, a chat
+ * Orders the replies of a chat: its oldest ask goes before all other calls of all its replies, and final texts go before
+ * growing ones. Without buttons, a chat
  * shows one permission at a time, as a "1" meant for another one would answer it.
  */
 export interface Turn {
@@ -31,12 +33,14 @@ export interface Turn {
   hold(reply: Reply, ledger: Ledger): void
   /** Another reply's permission is answered first. */
   isHeld(): boolean
-  /** Announces to the chat's other replies which ask waits to be shown here. */
-  look(ledger: Ledger, slots: readonly Slot[], isHeldBack: boolean): void
+  /** Takes note of the ask that waits to be shown here. */
+  look(ledger: Ledger, slots: readonly Slot[]): void
+  /** Announces to the chat's other replies what waits to be shown here: that ask, else the reply's final text. */
+  claim(due: readonly Operation[], isHeldBack: boolean): void
   /** Whether the waiting ask has time for this many posts before it. */
   hasTimeFor(posts: number): boolean
-  /** Another reply's ask goes first. */
-  isBehind(): boolean
+  /** Another reply's ask or final text goes before a call of that priority. */
+  isBehind(priority: Priority): boolean
   leave(): void
 }
 
@@ -56,13 +60,18 @@ export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Tu
       pace.hold(owner, first && { since: ledger.asks[first.requestID]?.seenAt ?? 0, isShown })
     },
     isHeld: () => !hasButtons && pace.isHeld(owner),
-    look: (ledger, slots, isHeldBack) => {
+    look: (ledger, slots) => {
       const ask = waitingAsk(ledger, slots)
       since = ask && (ledger.asks[requestOf(ask.card.key) ?? '']?.seenAt ?? 0)
-      pace.claim(owner, isHeldBack ? undefined : since)
+    },
+    claim: (due, isHeldBack) => {
+      const ask: Claim | undefined = since === undefined ? undefined : { priority: 'ask', since }
+      const hasFinal = due.some(({ priority }) => priority === 'final')
+      const final: Claim | undefined = hasFinal ? { priority: 'final', since: 0 } : undefined
+      pace.claim(owner, isHeldBack ? undefined : (ask ?? final))
     },
     hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', posts + 1) <= since + withinMs,
-    isBehind: () => pace.isBehind(owner),
+    isBehind: (priority) => pace.isBehind(owner, priority),
     leave: () => {
       pace.hold(owner, undefined)
       pace.claim(owner, undefined)

@@ -49,9 +49,10 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
 
   function renew(): void {
     stopTimer()
-    // Skips the call while the chat is rate-limited.
-    if (pace.readyAt('ask') <= clock.now()) send(true)
-    stopTimer = clock.after(Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
+    // Platforms count typing apart from messages, so it only waits while the platform has asked for a pause.
+    const pauseMs = pace.pausedUntil() - clock.now()
+    if (pauseMs <= 0) send(true)
+    stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
   }
 
   function send(on: boolean): void {

@@ -29,7 +29,7 @@ export async function waitForTurn<T>(
     signal?.throwIfAborted()
     if (await hasWaited(pace.readyAt('ask'), clock, limits)) continue
     // Enter only now, as entering counts as a call even if none follows.
-    const leave = pace.isBehind(owner) ? undefined : pace.enter()
+    const leave = pace.isBehind(owner, 'ask') ? undefined : pace.enter()
     if (!leave) {
       if (clock.now() >= until) throw tooLate(limits)
       await freed(pace, clock, until)

@@ -20,6 +20,8 @@ export interface Limits {
   readonly editIntervalMs: number
   /** The budget of one chat. */
   readonly perChat: Budget
+  /** A second budget of one chat, for a shorter time. Both hold. Default: none. */
+  readonly burst?: Budget | undefined
   /** The budget of all chats of one client together. Undefined: no limit. */
   readonly perClient?: Budget | undefined
   /** A typing notice expires after this time, in ms; the sink renews it before that. Undefined: no typing notice. */

@@ -22,12 +22,18 @@ export type PortErrorType =
 /** The wait after a rate limit whose platform names none, in ms. */
 const leastWaitMs = 1000
 
+/**
+ * What a rate limit applies to. `unknown`: the platform doesn't say. The chat waits, and all chats of the client do once
+ * a second one is limited at the same time.
+ */
+export type LimitScope = 'chat' | 'client' | 'unknown'
+
 /** When and what to try again after a failure. */
 export interface PortErrorOptions extends ErrorOptions {
   /** With `rate-limited`: how long to wait, in ms. Default, also for 0: 1,000. */
   readonly retryAfterMs?: number | undefined
   /** What has to wait until then. Default `chat`. */
-  readonly scope?: 'chat' | 'client' | undefined
+  readonly scope?: LimitScope | undefined
 }
 
 /** A failed port call. Its message never contains a token. */
@@ -37,8 +43,8 @@ export class PortError extends Error {
   readonly type: PortErrorType
   /** When to try again, in ms from now. Always set for `rate-limited`. */
   readonly retryAfterMs: number | undefined
-  /** What has to wait until then: this chat, or all chats of the client. */
-  readonly scope: 'chat' | 'client'
+  /** What has to wait until then. */
+  readonly scope: LimitScope
 
   constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {
     super(message, options)

@@ -1,3 +1,4 @@
+import type { Budget } from '../port/limits.ts'
 import type {
   AppendStream,
   Attachment,
@@ -160,10 +161,15 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
 
   function spend(at: number): void {
     times = times.filter((time) => time > at - limits.perChat.perMs)
-    const free = (times[0] ?? at) + limits.perChat.perMs
-    const until = Math.max(frozenUntil, times.length >= limits.perChat.calls ? free : 0)
+    const until = Math.max(frozenUntil, ...[limits.perChat, ...(limits.burst ? [limits.burst] : [])].map(freeAt))
     if (at < until) throw new PortError('rate-limited', 'Too many calls.', { retryAfterMs: until - at })
     times.push(at)
+  }
+
+  /** When the oldest call that fills the budget no longer counts. */
+  function freeAt({ calls, perMs }: Budget): number {
+    const oldest = times.at(-calls)
+    return oldest === undefined ? 0 : oldest + perMs
   }
 
   function deleteNewest(): void {

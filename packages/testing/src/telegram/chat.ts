@@ -100,6 +100,8 @@ export interface Chat {
   readonly drafts: Map<number | undefined, Draft>
   readonly typingUntil: Map<number | undefined, number>
   isBlocked: boolean
+  /** The supergroup that it became. */
+  movedTo?: number
   loud: number
 }
 

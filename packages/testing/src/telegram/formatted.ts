@@ -1,3 +1,4 @@
+import { limits } from './limits.ts'
 import { badRequest } from './refusal.ts'
 
 /** A range of text with a format or function. Offset and length count UTF-16 units. */
@@ -40,7 +41,9 @@ export function tidied({ text, entities }: Formatted): Formatted {
   const shown = filled.filter((entity) => !filled.some((other) => other !== entity && isCodeAround(other, entity)))
   return {
     text: kept,
-    entities: shown.toSorted((one, other) => one.offset - other.offset || other.length - one.length),
+    entities: shown
+      .toSorted((one, other) => one.offset - other.offset || other.length - one.length)
+      .slice(0, limits.entities),
   }
 }
 

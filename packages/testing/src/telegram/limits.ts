@@ -11,6 +11,10 @@ export interface Allowance {
 export const limits = {
   /** UTF-16 units after parsing. [docs] */
   text: 4096,
+  /**
+   * Entities of a message; further ones are dropped. [measured] https://github.com/rubenlagus/TelegramBots/issues/854
+   */
+  entities: 100,
   /** UTF-16 units after parsing. [docs] */
   caption: 1024,
   /** Code points ("UTF-8 characters") of a rich message. [docs] */

@@ -29,6 +29,11 @@ export interface Person {
   stopDraft(chatId: number, threadId?: number): void
   /** Replaces the person's reactions with these emoji; the bot gets an update if it allowed `message_reaction`. */
   setReaction(chatId: number, messageId: number, emoji: readonly string[], options?: TelegramFrom): void
+  /**
+   * Makes a group a supergroup with another id, without the group's messages. Calls with the old id are refused, with
+   * the new one in `parameters.migrate_to_chat_id`.
+   */
+  upgrade(chatId: number, toChatId: number): void
   /** Blocks the bot or removes it from the group; or undoes that. The bot gets no update. */
   block(chatId: number, isBlocked?: boolean): void
 }
@@ -119,6 +124,12 @@ export function createPerson(state: TelegramState): Person {
         new_reaction: emoji.map((each) => ({ type: 'emoji', emoji: each })),
       })
       state.changed(chat)
+    },
+    upgrade: (chatId, toChatId) => {
+      const chat = chatIn(state, chatId)
+      if (chat.type !== 'group') throw new TestingError('telegram', `Chat ${chatId} is a ${chat.type}, not a group.`)
+      chatIn(state, toChatId)
+      chat.movedTo = toChatId
     },
     block: (chatId, isBlocked = true) => {
       chatIn(state, chatId).isBlocked = isBlocked

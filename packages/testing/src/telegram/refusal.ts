@@ -1,17 +1,29 @@
+/** https://core.telegram.org/bots/api#responseparameters */
+interface RefusalParameters {
+  readonly retryAfterS?: number
+  readonly movedTo?: number
+}
+
 /** The Bot API's error response. It never leaves the fake: a client sees its fields on the wire. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: number
   readonly retryAfterS: number | undefined
+  /** The id of the supergroup that the group became. */
+  readonly movedTo: number | undefined
 
-  constructor(code: number, message: string, retryAfterS?: number) {
+  constructor(code: number, message: string, { retryAfterS, movedTo }: RefusalParameters = {}) {
     super(message)
     this.code = code
     this.retryAfterS = retryAfterS
+    this.movedTo = movedTo
   }
 }
 
 export const badRequest = (what: string): Refusal => new Refusal(400, `Bad Request: ${what}`)
 
 export const tooMany = (retryAfterS: number): Refusal =>
-  new Refusal(429, `Too Many Requests: retry after ${retryAfterS}`, retryAfterS)
+  new Refusal(429, `Too Many Requests: retry after ${retryAfterS}`, { retryAfterS })
+
+export const upgraded = (movedTo: number): Refusal =>
+  new Refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', { movedTo })

@@ -164,12 +164,13 @@ interface Suffering {
 
 /** Any error that isn't a refusal is a bug in the fake, which a test should see. */
 function refused(error: unknown): Answer {
-  const { code, message, retryAfterS } =
+  const { code, message, retryAfterS, movedTo } =
     error instanceof Refusal
       ? error
       : new Refusal(500, `Internal Server Error: the fake Telegram failed: ${String(error)}`)
-  const parameters = retryAfterS === undefined ? {} : { parameters: { retry_after: retryAfterS } }
-  const body = JSON.stringify({ ok: false, error_code: code, description: message, ...parameters })
+  const parameters = { retry_after: retryAfterS, migrate_to_chat_id: movedTo }
+  const has = retryAfterS !== undefined || movedTo !== undefined
+  const body = JSON.stringify({ ok: false, error_code: code, description: message, ...(has && { parameters }) })
   return { status: code, body, description: message }
 }
 

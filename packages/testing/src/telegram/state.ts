@@ -4,7 +4,7 @@ import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } 
 import { limits } from './limits.ts'
 import { numberIn, objectIn, type Payload } from './payload.ts'
 import { createPresses, type Presses } from './press.ts'
-import { badRequest, Refusal, tooMany } from './refusal.ts'
+import { badRequest, Refusal, tooMany, upgraded } from './refusal.ts'
 import { createUpdates, type Updates } from './update.ts'
 import { createWebhook, type Webhook } from './webhook.ts'
 import { type Me, meFor } from './wire.ts'
@@ -78,6 +78,7 @@ export function targetOf(state: TelegramState, payload: Payload): Target {
   if (id === undefined && payload.fields.chat_id === undefined) throw badRequest('chat_id is empty')
   const chat = id === undefined ? undefined : state.chat(id)
   if (!chat) throw badRequest('chat not found')
+  if (chat.movedTo !== undefined) throw upgraded(chat.movedTo)
   if (chat.isBlocked) {
     const what = chat.type === 'private' ? 'bot was blocked by the user' : `bot was kicked from the ${chat.type} chat`
     throw new Refusal(403, `Forbidden: ${what}`)

@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Inbound, Sink } from '@reply/sink'
 import {
   type ChannelOptions,
+  inboundOptionsOf,
   placeOf,
   type SinkPlace,
-  safeOnError,
-  systemClock,
   type WebhookAnswer,
   type WebhookRequest,
   webhookRoutes,
@@ -67,13 +66,13 @@ export interface DiscordChannel {
 
 /** Throws `DiscordError` of type `invalid` for unusable options. */
 export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
-  const { rest, updates, client, publicKey, commands = [], onInbound } = options
-  const onError = safeOnError(options.onError)
-  const { clock = systemClock, handleMs = 5000, maxBytes = 1_048_576 } = options
+  const { rest, updates, client, publicKey, commands = [], maxBytes } = options
+  const inbound = inboundOptionsOf(options)
+  const { onError, clock } = inbound
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
   const filter = { commands: new Set(commands) }
-  const { receive, rest: handled } = createReceiver({ rest, onInbound, onError, clock, handleMs, store: options.store })
+  const { receive, rest: handled } = createReceiver({ rest, ...inbound })
   const webhook =
     publicKey === undefined && updates !== 'http'
       ? undefined

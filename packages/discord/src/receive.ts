@@ -1,6 +1,11 @@
-import type { Clock } from '@reply/core'
-import type { Inbound, LedgerStore } from '@reply/sink'
-import { createInboundReceiver, type InboundReceiver, pacerOf, sendAnswer } from '@reply/sink/channel'
+import type { Inbound } from '@reply/sink'
+import {
+  createInboundReceiver,
+  type InboundOptions,
+  type InboundReceiver,
+  pacerOf,
+  sendAnswer,
+} from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
@@ -10,13 +15,8 @@ import { discordLimits, nonceLength, responseMs, tokenMs } from './limits.ts'
 import { oneMessage } from './render.ts'
 import { createRespond, type Respond } from './respond.ts'
 
-export interface ReceiverOptions {
+export interface ReceiverOptions extends InboundOptions {
   readonly rest: DiscordRest
-  readonly onInbound: (inbound: Inbound) => unknown
-  readonly onError: (error: DiscordError) => void
-  readonly clock: Clock
-  readonly handleMs: number
-  readonly store: LedgerStore | undefined
 }
 
 export interface Receiver {

@@ -38,7 +38,7 @@ const policy: Partial<Policy> = { statusAfterMs: 0 }
  * `DiscordError` for a malformed `channelId` or a thread without `replyTo`.
  */
 export function discordSink(options: DiscordSinkOptions): Sink {
-  const { rest, channelId, replyTo, kind, clock = systemClock } = options
+  const { rest, channelId, replyTo, kind, timeoutMs, clock = systemClock } = options
   if (!/^\d{17,20}$/.test(channelId))
     throw new DiscordError('invalid', `"${channelId}" is not a channelId: channel ids have 17 digits or more.`)
   const thread = kind === 'private' ? false : (options.thread ?? false)
@@ -54,7 +54,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   followHeaders(rest, pacer)
   const sink = createSink({
     ...options,
-    port: createDiscordPort({ rest, channelId, thread: hangs, clock }),
+    port: createDiscordPort({ rest, channelId, thread: hangs, timeoutMs, clock }),
     render: renderDiscord,
     chat: hangs ? chatOf(hangs.messageId, 'shared') : chatOf(channelId, kind),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },

@@ -23,7 +23,7 @@ export interface DiscordWebhookOptions {
   readonly filter: InboundFilter
   readonly clock: Clock
   /** Largest body, in bytes. */
-  readonly maxBytes: number
+  readonly maxBytes: number | undefined
 }
 
 /**

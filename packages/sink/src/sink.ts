@@ -41,12 +41,14 @@ export interface ChannelSinkOptions {
   readonly store?: LedgerStore | undefined
   /** Gets each failure that the sink handled, once. Default: failures are not reported. */
   readonly onError?: ((error: SinkError) => void) | undefined
+  /** How long a call to the platform may take, in ms; then its outcome is unknown. Default 30,000. */
+  readonly timeoutMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 
 /** Where a sink shows replies, and how. A channel's own sink fills most of it in. */
-export interface SinkOptions extends ChannelSinkOptions {
+export interface SinkOptions extends Omit<ChannelSinkOptions, 'timeoutMs'> {
   /** The platform. */
   readonly port: ChannelPort
   /** Writes Markdown in the platform's markup. Must fit the port: both count `Limits.maxLength` the same way. */

@@ -2,11 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { words as defaultWords, type Inbound, type Sink } from '@reply/sink'
 import {
   type ChannelOptions,
+  inboundOptionsOf,
   placeOf,
   type SinkPlace,
-  safeOnError,
   secretFault,
-  systemClock,
   type WebhookAnswer,
   type WebhookRequest,
   webhookRoutes,
@@ -21,7 +20,7 @@ import { createThreads } from './threads.ts'
 import { createSlackWebhook } from './webhook.ts'
 
 /** How to reach Slack, what to do with what people write, and the defaults of the channel's sinks. */
-export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy' | 'timeoutMs'> {
+export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy'> {
   /**
    * Where events come from: a socket, the host's server (`webhook` or `listener`), or the host's own app
    * (`handleEvent`).
@@ -62,14 +61,12 @@ export interface SlackChannel {
 
 /** Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
-  const { api, events, onInbound, socket, signingSecret, clock = systemClock } = options
-  const onError = safeOnError(options.onError)
-  const { handleMs = 5000, timeoutMs, maxBytes = 1_048_576 } = options
+  const { api, events, socket, signingSecret, maxBytes } = options
+  const inbound = inboundOptionsOf(options)
+  const { onError, clock } = inbound
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }
-  const { receive, rest } = createReceiver({
-    ...{ api, onInbound, onError, clock, handleMs, timeoutMs, words, threads, store: options.store },
-  })
+  const { receive, rest } = createReceiver({ api, words, threads, ...inbound })
   const listening =
     events === 'socket' ? createListening({ socket: requireSocket(socket), take: receive, onError, clock }) : undefined
   requireToken(api)

@@ -1,6 +1,5 @@
-import type { Clock } from '@reply/core'
-import type { Chat, Inbound, LedgerStore, Words } from '@reply/sink'
-import { createInboundReceiver, pacerOf, sendAnswer } from '@reply/sink/channel'
+import type { Chat, Inbound, Words } from '@reply/sink'
+import { createInboundReceiver, type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
 import { SlackError } from './error.ts'
 import { toPortError as toPortErrors } from './failure.ts'
@@ -12,16 +11,10 @@ import { isTs } from './place.ts'
 import { escapedTo } from './render.ts'
 import type { Threads } from './threads.ts'
 
-export interface ReceiverOptions {
+export interface ReceiverOptions extends InboundOptions {
   readonly api: SlackApi
-  readonly onInbound: (inbound: Inbound) => unknown
-  readonly onError: (error: SlackError) => void
-  readonly clock: Clock
-  readonly handleMs: number
-  readonly timeoutMs: number | undefined
   readonly words: Words
   readonly threads: Threads
-  readonly store: LedgerStore | undefined
 }
 
 export interface Receiver {

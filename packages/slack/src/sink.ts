@@ -24,8 +24,6 @@ export interface SlackSinkOptions extends ChannelSinkOptions {
   readonly recipient?: SlackRecipient | undefined
   /** Default for `delivery`: `native` in a thread, else `edit`. */
   readonly policy?: Partial<Policy> | undefined
-  /** Call timeout in ms. Default 30,000. */
-  readonly timeoutMs?: number | undefined
 }
 
 /**

@@ -15,7 +15,7 @@ export interface SlackWebhookOptions {
   /** Takes a request's event. The response doesn't wait for it. */
   readonly take: (body: unknown) => void
   /** Largest body, in bytes. */
-  readonly maxBytes: number
+  readonly maxBytes: number | undefined
   readonly clock: Clock
 }
 

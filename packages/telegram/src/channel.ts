@@ -2,11 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Inbound, Sink } from '@reply/sink'
 import {
   type ChannelOptions,
+  inboundOptionsOf,
   placeOf,
   type SinkPlace,
-  safeOnError,
   secretFault,
-  systemClock,
   type WebhookAnswer,
   type WebhookRequest,
   webhookRoutes,
@@ -60,12 +59,12 @@ export interface TelegramChannel {
 
 /** Throws `TelegramError` of type `invalid` for unusable options. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
-  const { api, updates, onInbound, secretToken, clock = systemClock } = options
-  const onError = safeOnError(options.onError)
-  const { handleMs = 5000, maxBytes = 1_048_576 } = options
+  const { api, updates, secretToken, maxBytes } = options
+  const inbound = inboundOptionsOf(options)
+  const { onError, clock } = inbound
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const receiver: ReceiverOptions = { api, onInbound, onError, clock, handleMs, store: options.store }
+  const receiver: ReceiverOptions = { api, ...inbound }
   const { receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, receive })
   const webhook =

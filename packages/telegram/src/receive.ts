@@ -1,6 +1,5 @@
-import type { Clock } from '@reply/core'
-import type { Inbound, LedgerStore } from '@reply/sink'
-import { clip, createInboundReceiver } from '@reply/sink/channel'
+import type { Inbound } from '@reply/sink'
+import { clip, createInboundReceiver, type InboundOptions } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
@@ -9,13 +8,8 @@ import type { Received, Update } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
 import { createUsername } from './username.ts'
 
-export interface ReceiverOptions {
+export interface ReceiverOptions extends InboundOptions {
   readonly api: TelegramInboundApi
-  readonly onInbound: (inbound: Inbound) => unknown
-  readonly onError: (error: TelegramError) => void
-  readonly clock: Clock
-  readonly handleMs: number
-  readonly store: LedgerStore | undefined
 }
 
 export interface Receiver {

@@ -16,7 +16,7 @@ export interface TelegramWebhookOptions {
   readonly receive: Receiver['receive']
   readonly onError: (error: TelegramError) => void
   /** Largest body, in bytes. */
-  readonly maxBytes: number
+  readonly maxBytes: number | undefined
 }
 
 /** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */

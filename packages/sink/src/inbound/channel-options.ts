@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from '@reply/core'
+import { safeOnError } from '../error.ts'
 import type { LedgerStore } from '../ledger/ledger.ts'
 import type { ChannelSinkOptions } from '../sink.ts'
 import type { Inbound } from './inbound.ts'
@@ -18,4 +20,20 @@ export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'an
   readonly onError?: ((error: Error) => void) | undefined
   /** How long the next action, and `stop`, wait for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
+}
+
+/** What the receiver of each channel needs of the channel's options. */
+export interface InboundOptions extends Pick<ChannelOptions, 'onInbound' | 'timeoutMs' | 'store'> {
+  /** Never throws. */
+  readonly onError: (error: Error) => void
+  /** The source of all times and timers. */
+  readonly clock: Clock
+  /** How long the next action waits for `onInbound`, in ms. */
+  readonly handleMs: number
+}
+
+/** Fills in the defaults. */
+export function inboundOptionsOf(options: ChannelOptions): InboundOptions {
+  const { onInbound, clock = systemClock, handleMs = 5000, timeoutMs, store } = options
+  return { onInbound, onError: safeOnError(options.onError), clock, handleMs, timeoutMs, store }
 }

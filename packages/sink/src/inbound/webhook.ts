@@ -30,8 +30,8 @@ export interface WebhookOptions {
   readonly refuse: (head: WebhookHead) => WebhookAnswer | undefined
   /** Handles a request that was not refused. */
   readonly take: (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>
-  /** The most bytes of a body. Larger requests get 413. */
-  readonly maxBytes: number
+  /** The most bytes of a body. Larger requests get 413. Default 1 MiB. */
+  readonly maxBytes?: number | undefined
 }
 
 /** Takes a platform's requests, from any HTTP framework. */
@@ -43,7 +43,7 @@ export interface Webhook {
 }
 
 /** Makes a webhook that refuses requests by their head before it reads their body. */
-export function createWebhook({ refuse, take: accept, maxBytes }: WebhookOptions): Webhook {
+export function createWebhook({ refuse, take: accept, maxBytes = 1_048_576 }: WebhookOptions): Webhook {
   return { take, listener }
 
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {

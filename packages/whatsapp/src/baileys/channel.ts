@@ -1,5 +1,5 @@
 import type { Inbound, Sink } from '@reply/sink'
-import { type ChannelOptions, placeOf, type SinkPlace, safeOnError, systemClock } from '@reply/sink/channel'
+import { type ChannelOptions, inboundOptionsOf, placeOf, type SinkPlace } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket } from './api.ts'
 import { connectionOf } from './connection.ts'
 import { createBaileysReceiver } from './receive.ts'
@@ -37,13 +37,12 @@ export interface BaileysChannel {
 
 /** WhatsApp through a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
-  const { onInbound, clock = systemClock, handleMs = 5000, maxAgeMs = 3_600_000, normalizeMessageContent } = options
-  const onError = safeOnError(options.onError)
+  const { maxAgeMs = 3_600_000, normalizeMessageContent } = options
+  const inbound = inboundOptionsOf(options)
+  const { onError, clock } = inbound
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
-  const receiver = createBaileysReceiver({
-    ...{ source, onInbound, onError, clock, handleMs, maxAgeMs, normalizeMessageContent, store: options.store },
-  })
+  const receiver = createBaileysReceiver({ source, maxAgeMs, normalizeMessageContent, ...inbound })
   const upsert = (payload: BaileysEvents['messages.upsert']): void => receiver.upsert(payload, ownIds())
   return { setSocket, sinkFor, stop }
 

@@ -1,6 +1,5 @@
-import type { Clock } from '@reply/core'
-import type { Inbound, LedgerStore } from '@reply/sink'
-import { clip, createInboundReceiver } from '@reply/sink/channel'
+import type { Inbound } from '@reply/sink'
+import { clip, createInboundReceiver, type InboundOptions } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
@@ -10,14 +9,9 @@ import { type BaileysReceived, isWrapped, placed, toFailed, toReceived, type Unw
 import { baileysLimits, textLength } from './limits.ts'
 import { createUnwrap } from './unwrap.ts'
 
-export interface BaileysReceiverOptions {
+export interface BaileysReceiverOptions extends InboundOptions {
   readonly source: BaileysSource
-  readonly onInbound: (inbound: Inbound) => unknown
-  readonly onError: (error: WhatsAppError) => void
-  readonly clock: Clock
-  readonly handleMs: number
   readonly maxAgeMs: number
-  readonly store: LedgerStore | undefined
   readonly normalizeMessageContent: Unwrap | undefined
 }
 

@@ -34,10 +34,10 @@ export const baileysWords: Partial<Words> = {
 
 /** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function baileysSink(options: BaileysSinkOptions): Sink {
-  const { socket, jid, replyTo, words, clock = systemClock } = options
+  const { socket, jid, replyTo, words, timeoutMs, clock = systemClock } = options
   return createSink({
     ...options,
-    port: createBaileysPort({ socket, jid, replyTo, clock }),
+    port: createBaileysPort({ socket, jid, replyTo, timeoutMs, clock }),
     render: renderWhatsApp,
     chat: chatOf(jid),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },

@@ -3,11 +3,10 @@ import type { Inbound, Sink } from '@reply/sink'
 import {
   type ChannelOptions,
   createOpenTasks,
+  inboundOptionsOf,
   placeOf,
   type SinkPlace,
-  safeOnError,
   secretFault,
-  systemClock,
   type WebhookAnswer,
   type WebhookRequest,
 } from '@reply/sink/channel'
@@ -55,13 +54,13 @@ export interface WhatsAppChannel {
 
 /** WhatsApp through Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
-  const { client, appSecret, verifyToken, onInbound, clock = systemClock } = options
-  const onError = safeOnError(options.onError)
-  const { handleMs = 5000, maxAgeMs = 86_400_000, maxBytes = 3_145_728 } = options
+  const { client, appSecret, verifyToken, maxAgeMs = 86_400_000, maxBytes = 3_145_728 } = options
+  const inbound = inboundOptionsOf(options)
+  const { onError, clock } = inbound
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
   const { phoneNumberId } = client
-  const receive = createCloudReceiver({ client, onInbound, onError, clock, handleMs, maxAgeMs, store: options.store })
+  const receive = createCloudReceiver({ client, maxAgeMs, ...inbound })
   const requests = createOpenTasks()
   let isStopped = false
   const secrets = { appSecret, verifyToken, phoneNumberId }

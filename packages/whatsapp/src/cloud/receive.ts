@@ -1,6 +1,5 @@
-import type { Clock } from '@reply/core'
-import type { Answering, Inbound, LedgerStore } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundPlace } from '@reply/sink/channel'
+import type { Answering, Inbound } from '@reply/sink'
+import { clip, createInboundReceiver, type InboundOptions, type InboundPlace } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten } from '../render.ts'
 import type { CloudClient } from './api.ts'
@@ -9,14 +8,9 @@ import type { CloudEvent, CloudReceived } from './inbound.ts'
 import { cloudLimits, textLength } from './limits.ts'
 import { recipientOf } from './port.ts'
 
-export interface CloudReceiverOptions {
+export interface CloudReceiverOptions extends InboundOptions {
   readonly client: CloudClient
-  readonly onInbound: (inbound: Inbound) => unknown
-  readonly onError: (error: WhatsAppError) => void
-  readonly clock: Clock
-  readonly handleMs: number
   readonly maxAgeMs: number
-  readonly store: LedgerStore | undefined
 }
 
 /**

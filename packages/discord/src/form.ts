@@ -1,4 +1,4 @@
-import { type Form, type FormQuestion, oneLine, visible } from '@reply/sink/channel'
+import { type Form, type FormQuestion, oneLine, visible, withoutHalf } from '@reply/sink/channel'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 
@@ -40,9 +40,7 @@ export function dialogOf(form: Form): Component {
       ? [
           {
             type: kind.words,
-            content: visible(plan.question.question)
-              .slice(0, 2000)
-              .replace(/[\ud800-\udbff]$/, ''),
+            content: withoutHalf(visible(plan.question.question).slice(0, 2000)),
           },
         ]
       : []),

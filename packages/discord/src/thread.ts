@@ -1,4 +1,4 @@
-import { visible } from '@reply/sink/channel'
+import { visible, withoutHalf } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { responseOf } from './failure.ts'
 import { threadNameLength } from './limits.ts'
@@ -60,5 +60,5 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
 /** Visible, and never cut inside a surrogate pair: Discord refuses a name with half of one. */
 function nameOf(name: string): string {
   const line = visible(name.replace(/\s+/g, ' ').trim())
-  return line.length <= threadNameLength ? line : line.slice(0, threadNameLength).replace(/[\ud800-\udbff]$/, '')
+  return line.length <= threadNameLength ? line : withoutHalf(line.slice(0, threadNameLength))
 }

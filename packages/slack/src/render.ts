@@ -1,5 +1,5 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, clip, type Dialect, lazyPlain, renderMarkdown, visible } from '@reply/sink/channel'
+import { cachedRender, clip, type Dialect, lazyPlain, renderMarkdown, visible, wellFormed } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, zero width. Between `<` and `!` it turns a mention into plain text. */
@@ -77,11 +77,6 @@ export function escapedTo(text: string, most: number): string {
 /** Cuts to `most` UTF-16 units and replaces lone surrogates. */
 export function clipped(text: string, most: number): string {
   return wellFormed(clip(text, most))
-}
-
-/** Replaces lone surrogates: the client throws on them when it encodes a form. */
-function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
 function same(content: string): string {

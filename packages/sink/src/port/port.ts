@@ -106,7 +106,7 @@ export interface PostOptions {
   readonly silent: boolean
   /** The same for each try of one post. Idempotent platforms take it as their key. At most 32 characters. */
   readonly key: string
-  /** Aborts the call, as the sink was stopped. */
+  /** Aborts when the sink stops. A port may let the call end, which tells what became of it. */
   readonly signal: AbortSignal
 }
 
@@ -114,7 +114,7 @@ export interface PostOptions {
 export interface EditOptions {
   /** The chat of the message. */
   readonly chat: Chat
-  /** Aborts the call, as the sink was stopped. */
+  /** Aborts when the sink stops. A port may let the call end, which tells what became of it. */
   readonly signal: AbortSignal
 }
 

@@ -47,6 +47,7 @@ export interface ChatPace {
 
 /** An ask or a final text that waits to be shown. */
 export interface Claim {
+  /** Asks go before final texts. */
   readonly priority: 'ask' | 'final'
   /** In ms since the epoch: of asks, the one that has waited longest goes first. */
   readonly since: number

@@ -34,6 +34,8 @@ const place = z.object({
   is_topic_message: z.boolean().optional(),
 })
 
+const entities = z.array(z.object({ type: z.string(), offset: z.number(), length: z.number() }))
+
 const message = place.extend({
   from: person.optional(),
   /**
@@ -53,7 +55,9 @@ const message = place.extend({
   reply_to_story: z.unknown().optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
-  entities: z.array(z.object({ type: z.string(), offset: z.number(), length: z.number() })).optional(),
+  entities: entities.optional(),
+  /** The entities of a caption. https://core.telegram.org/bots/api#message */
+  caption_entities: entities.optional(),
   reply_to_message: z.object({ message_id: z.number() }).optional(),
 })
 
@@ -114,9 +118,9 @@ function textIn(said: z.infer<typeof message>): Received | undefined {
   const text = said.text ?? said.caption
   const actor = authorOf(said)
   if (text === undefined || !actor) return undefined
-  const { entities = [] } = said
+  const marks = said.text === undefined ? said.caption_entities : said.entities
   const replyTo = repliedIn(said)
-  const command = entities.find(({ type, offset }) => type === 'bot_command' && offset === 0)
+  const command = marks?.find(({ type, offset }) => type === 'bot_command' && offset === 0)
   const commandFor = command && text.slice(0, command.length).split('@')[1]
   return {
     type: 'text',

@@ -47,6 +47,19 @@ describe('an unreadable update', () => {
 describe('a command', () => {
   const chats = [{ id: -7 }]
 
+  // https://core.telegram.org/bots/api#message: a caption's entities are `caption_entities`.
+  test('is recognized in the caption of a picture, too', async () => {
+    const { telegram, received } = await open('polling', { chats })
+    telegram.say(-7, '/stop@other_bot now', { isCaption: true })
+    telegram.say(-7, '/ask what this is', { isCaption: true })
+    telegram.say(-7, 'Not /ask', { isCaption: true })
+    await until(() => received.length === 2)
+    expect(received).toMatchObject([
+      { text: '/ask what this is', isCommand: true },
+      { text: 'Not /ask', isCommand: false },
+    ])
+  })
+
   // https://core.telegram.org/bots/features#commands: in groups, `/command@this_bot` is for that bot only.
   test('for another bot is ignored', async () => {
     const { telegram, api, received } = await open('polling', { chats })

@@ -23,6 +23,7 @@ export type {
   BaileysAck,
   BaileysContent,
   BaileysEvents,
+  BaileysMember,
   BaileysQuoted,
   BaileysSendOptions,
   BaileysSocket,

@@ -23,9 +23,9 @@ const bubble = (source: string, more: Partial<Bubble> = {}): Bubble => ({
   ...more,
 })
 
-function open(faults: readonly SocketFault[] = [], to = jid) {
+function open(faults: readonly SocketFault[] = [], to = jid, admins: Readonly<Record<string, readonly string[]>> = {}) {
   const clock = createHandClock()
-  const baileys = createFakeBaileys({ clock, faults })
+  const baileys = createFakeBaileys({ clock, faults, admins })
   let socket: BaileysSocket | undefined = baileys.connect()
   const port = createBaileysPort({ socket: () => socket, jid: to, clock, replyTo: undefined })
   return {
@@ -253,6 +253,23 @@ describe('the channel', () => {
     expect(baileys.screen(jid)).toMatchObject([{ text: 'Still mine.' }])
     baileys.revoke(jid, ref.id)
     expect(await ending(port.edit?.(ref, bubble('Late.'), editing))).toMatchObject({ type: 'gone' })
+  })
+
+  // `ADMIN_REVOKE` beside `SENDER_REVOKE`: https://wppconnect.io/wa-js/enums/whatsapp.enums.EDIT_ATTR.html
+  test("an administrator's revoke counts in the group, another member's does not", async () => {
+    const group = '120363000000000001@g.us'
+    const admin = '222222222222222@lid'
+    const { baileys, port, connect } = open([], group, { [group]: [admin] })
+    connect()
+    const place = { ...editing, chat: { id: group } }
+    const ref = await port.post(bubble('Mine.'), { ...posting, chat: { id: group } })
+    baileys.revoke(group, ref.id, { by: '333333333333333@lid' })
+    await rest()
+    await port.edit?.(ref, bubble('Still mine.'), place)
+    expect(baileys.screen(group)).toMatchObject([{ text: 'Still mine.' }])
+    baileys.revoke(group, ref.id, { by: admin })
+    await rest()
+    expect(await ending(port.edit?.(ref, bubble('Late.'), place))).toMatchObject({ type: 'gone' })
   })
 
   test('receives each message once, and none over a replaced or closed socket', async () => {

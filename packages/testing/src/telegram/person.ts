@@ -13,7 +13,10 @@ export interface TelegramFrom {
 }
 
 /** Which person writes, and how the message came about. */
-export interface TelegramSay extends TelegramFrom, TelegramOrigin {}
+export interface TelegramSay extends TelegramFrom, TelegramOrigin {
+  /** Whether the text is the caption of a picture. Default false. */
+  readonly isCaption?: boolean
+}
 
 /** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface Person {
@@ -68,11 +71,19 @@ export function createPerson(state: TelegramState): Person {
       if (threadId !== undefined && !chat.topics.has(threadId))
         throw new TestingError('telegram', `Chat ${chatId} has no topic ${threadId}: add it to the chat's topics.`)
       const content = { text, entities: commands(text), source: text, mode: 'plain' as const }
+      const photo = { fileId: 'photo', name: 'photo.jpg', bytes: new Uint8Array(3) }
       const reply = replyTo === undefined ? {} : { replyTo: postIn(chat, replyTo).messageId }
       const post = putPost(
         state,
         { chat, threadId },
-        { from: fromIn(chat, options), content, rows: [], isSilent: false, ...reply },
+        {
+          from: fromIn(chat, options),
+          content,
+          rows: [],
+          isSilent: false,
+          ...reply,
+          ...(options.isCaption && { photo }),
+        },
       )
       const origin = originOf(options, { post, chat })
       state.updates.push('message', { ...messageOf(post, chat, state.me), ...origin })

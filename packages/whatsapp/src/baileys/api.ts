@@ -38,6 +38,18 @@ export interface BaileysAck {
   readonly attrs: Readonly<Record<string, string>>
 }
 
+/** A member of a group, by Baileys' `GroupParticipant`. */
+export interface BaileysMember {
+  /** The member's id: a number or a LID. */
+  readonly id: string
+  /** The member's LID, if known. */
+  readonly lid?: string | undefined
+  /** The member's number, if known. */
+  readonly phoneNumber?: string | undefined
+  /** Set for those who may delete other people's messages. */
+  readonly admin?: 'admin' | 'superadmin' | null | undefined
+}
+
 /** The part of a Baileys socket, from `makeWASocket()`, that is used. A reconnect needs a new socket. */
 export interface BaileysSocket {
   /** Sends to a person or group, by its JID. */
@@ -46,6 +58,8 @@ export interface BaileysSocket {
   sendPresenceUpdate(type: 'composing' | 'paused', jid?: string): Promise<void>
   /** Marks messages as read. */
   readMessages(keys: BaileysQuoted['key'][]): Promise<void>
+  /** Reads who is in a group. Without it, an administrator's removal of the account's messages is not noticed. */
+  groupMetadata?(jid: string): Promise<{ readonly participants: readonly BaileysMember[] }>
   /** The socket's events. */
   readonly ev: {
     on<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void

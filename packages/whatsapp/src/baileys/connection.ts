@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import type { Chat } from '@reply/sink'
 import { createRecent, PortError } from '@reply/sink/channel'
 import type { BaileysAck, BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
-import { createIdentities, type Identities, isPerson } from './identity.ts'
+import { createIdentities, type Identities, isPerson, withoutDevice } from './identity.ts'
 import { toRevoked } from './inbound.ts'
 
 /**
@@ -105,10 +105,27 @@ function createConnection(source: BaileysSource): BaileysConnection {
     for (const update of updates) {
       const revoked = toRevoked(update)
       if (!revoked) continue
-      const { jid, alt, id } = revoked
+      const { jid, alt, id, by } = revoked
+      if (by) {
+        void isAdmin(jid, by).then((may) => may && gone.set(`${jid}/${id}`, true))
+        continue
+      }
       gone.set(`${jid}/${id}`, true)
       // The port may know the chat by the person's other id.
       if (isPerson(jid)) void identities.personOf(jid, alt).then((known) => gone.set(`${known}/${id}`, true))
+    }
+  }
+
+  /** Reading a group may fail on a closed socket; the message then counts as there. */
+  async function isAdmin(jid: string, ids: readonly string[]): Promise<boolean> {
+    try {
+      const { participants = [] } = (await current?.groupMetadata?.(jid)) ?? {}
+      return participants.some(
+        ({ id, lid, phoneNumber, admin }) =>
+          Boolean(admin) && [id, lid, phoneNumber].some((one) => one !== undefined && ids.includes(withoutDevice(one))),
+      )
+    } catch {
+      return false
     }
   }
 

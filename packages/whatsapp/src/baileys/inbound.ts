@@ -158,13 +158,28 @@ export function toTime(sent: unknown): number | undefined {
   return data?.messageTimestamp && data.messageTimestamp * 1000
 }
 
-/** One of the account's messages that the account deleted for everyone. Others can't: the apps ignore their attempts. */
-export function toRevoked(
-  value: unknown,
-): { readonly jid: string; readonly alt: string | undefined; readonly id: string } | undefined {
+/** A message that was deleted for everyone, if its sender may do that. */
+export interface Revoked {
+  readonly jid: string
+  readonly alt: string | undefined
+  readonly id: string
+  /** Set if not the account itself deleted it: the ids of a member of the group, who must be an administrator. */
+  readonly by?: readonly string[] | undefined
+}
+
+/**
+ * In a private chat only the account itself can delete its messages, in a group also administrators: the apps ignore
+ * all others, but the socket reports every attempt, without WhatsApp's mark for the kind (`SENDER_REVOKE` and
+ * `ADMIN_REVOKE` in https://wppconnect.io/wa-js/enums/whatsapp.enums.EDIT_ATTR.html).
+ */
+export function toRevoked(value: unknown): Revoked | undefined {
   const { data } = update.safeParse(value)
-  if (data?.update.messageStubType !== revoked || !data.key.fromMe) return undefined
-  return { jid: data.key.remoteJid, alt: data.key.remoteJidAlt || undefined, id: data.key.id }
+  if (data?.update.messageStubType !== revoked) return undefined
+  const { remoteJid: jid, remoteJidAlt, id, fromMe, participant, participantAlt } = data.key
+  const one = { jid, alt: remoteJidAlt || undefined, id }
+  if (fromMe) return one
+  const by = [participant, participantAlt].flatMap((member) => (member ? [withoutDevice(member)] : []))
+  return by.length > 0 && !isPerson(jid) ? { ...one, by } : undefined
 }
 
 /** One of the account's messages that WhatsApp refused after sending. */

@@ -64,6 +64,10 @@ export interface FakeSocket {
   }
   /** The login's mapping of numbers and LIDs: `SignalRepositoryWithLIDStore` in Baileys' types. */
   readonly signalRepository: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } }
+  /** Who is in a group: `GroupMetadata` in Baileys' types. */
+  groupMetadata(jid: string): Promise<{
+    participants: { id: string; lid?: string; phoneNumber?: string; admin?: 'admin' | 'superadmin' | null }[]
+  }>
   /** Sends, edits, removes or reacts, by the content's own fields. */
   sendMessage(jid: string, content: object, options?: object): Promise<unknown>
   /** Shows or withdraws "typing". */
@@ -91,12 +95,14 @@ export interface SocketOptions {
   readonly acks: boolean
   /** The number of a LID, in the login's format. */
   readonly numberOf: (lid: string) => string | undefined
+  /** The administrators of a group. */
+  readonly adminsOf: (jid: string) => readonly string[]
   /** Every call is added here, and replaced when it is done. */
   readonly calls: BaileysCall[]
 }
 
 export function createSocket(options: SocketOptions): SocketHandle {
-  const { account, user, plan, number, now, acks, numberOf, calls } = options
+  const { account, user, plan, number, now, acks, numberOf, adminsOf, calls } = options
   const listeners: Listeners = {
     'messages.upsert': new Set(),
     'messages.update': new Set(),
@@ -115,6 +121,9 @@ export function createSocket(options: SocketOptions): SocketHandle {
       off: (_, listener) => void ackListeners.delete(listener),
     },
     signalRepository: { lidMapping: { getPNForLID: async (lid) => numberOf(lid) ?? null } },
+    groupMetadata: async (jid) => ({
+      participants: [{ id: user.lid, admin: null }, ...adminsOf(jid).map((id) => ({ id, admin: 'admin' as const }))],
+    }),
     sendMessage,
     sendPresenceUpdate,
     readMessages,

@@ -20,6 +20,8 @@ export interface BaileysOptions {
   readonly aheadMs?: number
   /** The LIDs' numbers that the login knows. Default none. */
   readonly numbers?: Readonly<Record<string, string>>
+  /** The administrators of each group, by number or LID. Default none. */
+  readonly admins?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Which person writes, and how the message came about. */
@@ -100,8 +102,8 @@ export interface FakeBaileys {
   /** Writes a message as another person. Returns its id. */
   say(jid: string, text: string, options?: BaileysSay): string
   /**
-   * Revokes a message for everyone, as its author: the socket emits it. With `by`, another person tries, from that
-   * private chat: the apps ignore it, but the socket emits it.
+   * Revokes a message for everyone, as its author: the socket emits it. With `by`, another person tries, in the group or
+   * from that private chat: the apps ignore it except from an administrator of the group, but the socket emits it.
    */
   revoke(jid: string, id: string, options?: { readonly by?: string }): void
   /** Refuses a message after it was sent, as WhatsApp: it is removed, and the socket emits it. */
@@ -112,7 +114,7 @@ const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid
 
 /** Makes an account without chats or sockets. */
 export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
-  const { clock = realClock, faults = [], acks = true, aheadMs = 0, numbers = {} } = options
+  const { clock = realClock, faults = [], acks = true, aheadMs = 0, numbers = {}, admins = {} } = options
   const calls: BaileysCall[] = []
   const observers = new Set<(jid: string) => void>()
   const plan = createSocketFaultPlan(faults)
@@ -146,7 +148,9 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     say,
     revoke: (jid, id, { by } = {}) => {
       // As `processMessage` of Baileys does it: the key of the revoking message, with the id that it names.
-      const key = by === undefined ? take(jid, id) : { remoteJid: by, fromMe: false, id }
+      const taken = by === undefined || admins[jid]?.includes(by) ? take(jid, id) : undefined
+      const place = jid.endsWith('@g.us') ? { remoteJid: jid, participant: by } : { remoteJid: by }
+      const key = by === undefined ? taken : { ...place, fromMe: false, id }
       current?.emit('messages.update', [{ key, update: { message: null, messageStubType: 1, key } }])
     },
     refuse: (jid, id, reason) => {
@@ -161,6 +165,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     const handle = createSocket({
       ...{ account, user, plan, number: sockets, now: clock.now, acks, calls },
       numberOf: (lid) => numbers[lid],
+      adminsOf: (jid) => admins[jid] ?? [],
     })
     current = handle
     const messages = missed
@@ -215,10 +220,9 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   }
 
   function take(jid: string, id: string): { remoteJid: string; fromMe: boolean; id: string } {
-    const { posts } = account.chat(jid)
-    const post = posts.get(id)
+    const post = account.chat(jid).posts.get(id)
     if (!post) throw new TestingError('whatsapp', `There is no message ${id} in chat ${jid}.`)
-    posts.delete(id)
+    account.chat(jid).posts.delete(id)
     account.changed(jid)
     return { remoteJid: jid, fromMe: post.from === 'me', id }
   }

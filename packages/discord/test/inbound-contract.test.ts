@@ -21,7 +21,8 @@ async function setup(): Promise<InboundStage> {
   const discord = await startDiscord({ token, clock })
   const inFlight = createInFlight(() => stalledIn(discord.calls))
   const button = { type: 2, style: 2, label: 'Yes', custom_id: 'reply:tok' }
-  const body = { content: '?', components: [{ type: 1, components: [button] }] }
+  const own = { type: 2, style: 2, label: 'Own', custom_id: 'own' }
+  const body = { content: '?', components: [{ type: 1, components: [button, own] }] }
   await clientOf(discord, clock).post(`/channels/${channelId}/messages`, { body })
   const messageId = discord.screen(channelId)[0]?.messageId ?? ''
   const begun = discord.calls.length
@@ -37,6 +38,7 @@ async function setup(): Promise<InboundStage> {
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
     say: async () => await next(() => discord.say(channelId, 'Purple')),
     press: async () => await next(() => discord.press(channelId, messageId, 'Yes')),
+    pressOwn: async () => await next(() => discord.press(channelId, messageId, 'Own')),
     faults: ['rate-limited', 'limited-too-long', 'stalled'],
     limitMs: 1000,
     failNext: (fault) => discord.inject({ ...faults[fault], call: writing }),

@@ -23,10 +23,11 @@ async function setup(): Promise<InboundStage> {
   }
   const text = { type: 'plain_text', text: 'Yes' } as const
   const button = { type: 'button', action_id: 'reply.button.0.0', text, value: 'tok' } as const
+  const own = { ...button, action_id: 'own', text: { ...text, text: 'Own' } } as const
   const { ts = '' } = await client.chat.postMessage({
     channel: 'D1',
     text: '?',
-    blocks: [{ type: 'actions', elements: [button] }],
+    blocks: [{ type: 'actions', elements: [button, own] }],
   })
   const begun = slack.calls.length
   const { host, listen, next } = createArrivals()
@@ -39,6 +40,7 @@ async function setup(): Promise<InboundStage> {
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
     say: async () => await next(() => slack.say('D1', 'Purple')),
     press: async () => await next(() => slack.press('D1', ts, 'Yes')),
+    pressOwn: async () => await next(() => slack.press('D1', ts, 'Own')),
     faults: ['rate-limited', 'limited-too-long', 'stalled'],
     limitMs: 3000,
     failNext: (fault) => slack.inject({ ...faults[fault], method: /^chat\.post/ }),

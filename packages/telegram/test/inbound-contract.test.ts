@@ -21,7 +21,11 @@ async function setup(): Promise<InboundStage> {
   const telegram = await startTelegram({ token, clock })
   const api = new Api(token, { apiRoot: telegram.url })
   const inFlight = createInFlight(() => stalledIn(telegram.calls))
-  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'r~tok' }]] } })
+  const buttons = [
+    { text: 'Yes', callback_data: 'r~tok' },
+    { text: 'Own', callback_data: 'own' },
+  ]
+  await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [buttons] } })
   const begun = telegram.calls.length
   // A poll is in flight all the time.
   api.config.use(async (call, method, payload, signal) => {
@@ -38,6 +42,7 @@ async function setup(): Promise<InboundStage> {
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
     say: async () => await next(() => telegram.say(7, 'Purple')),
     press: async () => await next(() => telegram.press(7, 1, 'Yes')),
+    pressOwn: async () => await next(() => telegram.press(7, 1, 'Own')),
     faults: ['rate-limited', 'limited-too-long', 'stalled'],
     limitMs: 3000,
     failNext: (fault) => telegram.inject({ ...faults[fault], method: writing }),

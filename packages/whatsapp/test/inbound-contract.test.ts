@@ -82,6 +82,7 @@ const skip = {
   'sends the answer to a press again when a rate limit is over': noNotices,
   'drops the answer to a press that would come too late': noNotices,
   'gives up an answer to a press that has no response in time': noNotices,
+  "leaves the answer to a button of the host's own to the host": noNotices,
   'drops the answer to a text that would come too late': noLongLimits,
 }
 

@@ -28,6 +28,8 @@ export interface InboundStage {
   say(): Promise<void>
   /** A person presses a button. Undefined: a press has no notice, or there are no buttons. */
   press?: (() => Promise<void>) | undefined
+  /** A person presses a button of the host's own. Undefined: presses are messages, or there are no buttons. */
+  pressOwn?: (() => Promise<void>) | undefined
   /** The faults that the platform supports. */
   readonly faults: readonly InboundFault[]
   /** The wait that `rate-limited` names, in ms. */
@@ -101,6 +103,25 @@ export const inbound = [
     name: 'gives up an answer to a press that has no response in time',
     needs: can('press', 'stalled'),
     run: async (stage) => await givesUp(stage, 'press'),
+  },
+  {
+    name: "leaves the answer to a button of the host's own to the host",
+    needs: ({ pressOwn }) => pressOwn !== undefined,
+    run: async (stage) => {
+      const received: Inbound[] = []
+      const errors: Error[] = []
+      await stage.listen({
+        onInbound: async (one) => void received.push(one),
+        onError: (error) => errors.push(error),
+      })
+      await stage.pressOwn?.()
+      await stage.pass(60_000)
+      const [one, ...more] = received
+      must(one?.type === 'press' && one.isForeign === true, `The host received a ${one?.type ?? 'nothing'}.`)
+      must(more.length === 0, `The host received it ${1 + more.length} times.`)
+      must(stage.calls().length === 0, 'The channel answered it.')
+      must(errors.length === 0, `It was reported: ${errors[0]?.message}`)
+    },
   },
 ] as const satisfies readonly Demand<InboundStage>[]
 

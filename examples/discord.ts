@@ -36,7 +36,8 @@ const channel = discordChannel({
     if (!users.has(actor.id)) return console.error(`${actor.id} (${actor.name}) is not in DISCORD_USERS.`)
     if (inbound.type === 'text' && inbound.text === '/stop') {
       const target = running.get(chat.id)?.stream ?? sessions.get(chat.id)
-      return target && (await opencode.abort(target))
+      if (target) await opencode.abort(target)
+      return await inbound.answer(target ? 'Stopped.' : 'Nothing is running.')
     }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (running.has(chat.id)) return await inbound.answer('Still working: wait, or send /stop.')

@@ -36,7 +36,8 @@ const channel = slackChannel({
       return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in SLACK_USERS.`)
     if (inbound.type === 'text' && inbound.text === '/stop') {
       const target = running.get(place)?.stream ?? sessions.get(place)
-      return target && (await opencode.abort(target))
+      if (target) await opencode.abort(target)
+      return await inbound.answer(target ? 'Stopped.' : 'Nothing is running.')
     }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.isCommand) return

@@ -28,7 +28,8 @@ const channel = telegramChannel({
       return console.error(`${inbound.actor.id} (${inbound.actor.name}) is not in TELEGRAM_USERS.`)
     if (inbound.type === 'text' && inbound.text === '/stop') {
       const target = running.get(place)?.stream ?? sessions.get(place)
-      return target && (await opencode.abort(target))
+      if (target) await opencode.abort(target)
+      return await inbound.answer(target ? 'Stopped.' : 'Nothing is running.')
     }
     if ((await answer(inbound)) || inbound.type !== 'text') return
     if (inbound.text === '/new') sessions.delete(place)

@@ -84,7 +84,10 @@ export function view(reply: Reply, options: ViewOptions): View {
   const found = [
     ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
     ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
-    { card: notice.card, at: isFree(notice.at, { ...options, texts }) ? Math.min(notice.at, here) : here },
+    {
+      card: notice.card,
+      at: notice.card && isFree(notice.at, { ...options, texts }) ? Math.min(notice.at, here) : here,
+    },
     { card: heartbeat.card, at: here },
     ...asks.cards.map((card) => ({ card, at: here })),
   ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))

@@ -123,6 +123,15 @@ test('edits of growing text are at least 500 ms apart, at most five calls in fiv
   expect(discord.screen(channelId).map(({ text }) => text)).toEqual(['word '.repeat(201).trim()])
 })
 
+// https://discord.com/developers/docs/resources/message#create-message: 2,000 characters.
+test('a message takes all of its 2,000 characters, with a status below it only where that fits', async () => {
+  const states = growing(399).slice(-20)
+  const sink = { policy: { notifyAfterMs: 60_000 } }
+  const { discord, screen } = await show({ ...(await timeline('plain')), states }, { sink })
+  expect(screen.map(({ text }) => text)).toEqual(['word '.repeat(400).trim()])
+  expect(discord.calls.filter(({ status = 0 }) => status >= 400)).toEqual([])
+})
+
 test('the status is shown at once, in small text, and removed at the end', async () => {
   const { states } = await timeline('plain')
   const [first, ...more] = states

@@ -39,7 +39,7 @@ export interface Limits {
    * below text.
    */
   readonly silent?: boolean | undefined
-  /** Formats a status line as Markdown that `Render` shows small. Default: emphasised. */
+  /** Formats a line as Markdown that `Render` shows small: a status, a note, a tool call. Default: emphasised. */
   readonly small?: ((line: string) => string) | undefined
   /** The platform ignores a second post with the same key, so an ambiguous post is simply repeated. */
   readonly idempotent: boolean

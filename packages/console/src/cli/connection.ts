@@ -3,7 +3,7 @@ import { createConnectionNotice } from '../view/connection-notice.ts'
 import { NOTHING_MISSED } from '../view/delays.ts'
 import { reasonText } from '../view/failure.ts'
 import type { ProcessIO } from './process-io.ts'
-import { credentialsOf, type ServerOptions, urlOf } from './server-url.ts'
+import { addressOf, type ServerOptions } from './server-url.ts'
 
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
   /** Whether replies are shown; they report a lost connection themselves. Default: false. */
@@ -24,7 +24,6 @@ export async function openServer(
   remark: (text: string) => void,
   { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
 ): Promise<OpenCode> {
-  const url = urlOf(options, io.env)
   const reported = new Set<string>()
   // Failures before this are thrown; after closing they are dropped.
   let open = false
@@ -43,8 +42,7 @@ export async function openServer(
   }
 
   const opencode = connect({
-    url,
-    ...credentialsOf(url, io.env),
+    ...addressOf(options, io.env),
     onError,
     clock: io.clock,
     onFrame,
@@ -56,7 +54,7 @@ export async function openServer(
   function curedHere({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
     const cure =
-      "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values."
+      "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values; for OpenCode 2 set OPENCODE_PASSWORD, which `opencode service get password` prints."
     return message.replace(/connect\(\) needs .*$/, cure)
   }
 

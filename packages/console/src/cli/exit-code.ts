@@ -2,6 +2,7 @@ import { type Outcome, ReplyError } from '@reply/core'
 import { cleanLine } from '../format/sanitize.ts'
 import type { Environment } from '../terminal/surface.ts'
 import { ConsoleError } from './error.ts'
+import { passwordsOf } from './server-url.ts'
 
 /** Exit codes of the `reply` command. Codes from 128 on mean that a signal ended it. */
 export const EXIT = {
@@ -43,7 +44,6 @@ export function exitOfError(error: unknown): number {
 /** One line for people. Never contains credentials, whatever the error's origin. */
 export function sayError(error: unknown, env: Environment): string {
   const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without an error message'
-  const password = env.OPENCODE_SERVER_PASSWORD ?? ''
-  const hidden = password.length < 3 ? text : text.replaceAll(password, '***')
+  const hidden = passwordsOf(env).reduce((shown, password) => shown.replaceAll(password, '***'), text)
   return `reply: ${hidden.replace(/\/\/[^/\s@]+@/g, '//***@')}`
 }

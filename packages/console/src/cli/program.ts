@@ -27,8 +27,9 @@ Exit codes:
                        a reply that prompt started is aborted
 
 Environment:
-  OPENCODE_URL                                         the server, if --url is not given
-  OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   its credentials (user: opencode), also with --url
+  OPENCODE_URL                                         the server (OpenCode 1 or 2), if --url is not given
+  OPENCODE_PASSWORD                                    the password of OpenCode 2, also with --url
+  OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   the credentials of OpenCode 1 (user: opencode), also with --url
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
@@ -139,7 +140,10 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
 
 function withServer(command: Command): Command {
   return command
-    .option('--url <url>', `the OpenCode server (default: OPENCODE_URL, else ${DEFAULT_URL})`)
+    .option(
+      '--url <url>',
+      `the OpenCode server (default: OPENCODE_URL, else OpenCode 2's service if it runs, else ${DEFAULT_URL})`,
+    )
     .option('--directory <path>', "the project on the server (default: the server's own)")
 }
 

@@ -7,12 +7,13 @@ export interface ConnectOptions extends DriveOptions {
   /**
    * The server's address, such as "http://127.0.0.1:4096". Credentials in it are removed and never shown. Default:
    * `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Without a `url` (and only then), the environment's
-   * `OPENCODE_SERVER_USERNAME` and `OPENCODE_SERVER_PASSWORD` are used in place of `username` and `password`.
+   * `OPENCODE_SERVER_USERNAME`, and `OPENCODE_PASSWORD` (OpenCode 2) or `OPENCODE_SERVER_PASSWORD`, are used in place of
+   * `username` and `password`.
    */
   readonly url?: string | undefined
   /** Default: without a `url` the environment's `OPENCODE_SERVER_USERNAME`, else "opencode". */
   readonly username?: string | undefined
-  /** The server's `OPENCODE_SERVER_PASSWORD`. Default: none with a `url`, else the environment's. */
+  /** The server's `OPENCODE_SERVER_PASSWORD`, or what `opencode service get password` prints. Default: none with a `url`, else the environment's. */
   readonly password?: string | undefined
   /** Makes all requests, the event stream included. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined

@@ -37,12 +37,13 @@ export function toAddress(options: AddressOptions, environment: Environment = pr
     throw new ReplyError('invalid', `${name} ${shown} is not an http(s) address; give one like "${defaultUrl}".`)
   }
   const url = `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`
-  const password = options.password ?? (decoded(parsed.password) || env.OPENCODE_SERVER_PASSWORD || undefined)
+  const password =
+    options.password ?? (decoded(parsed.password) || env.OPENCODE_PASSWORD || env.OPENCODE_SERVER_PASSWORD || undefined)
   const username =
     options.username ?? (decoded(parsed.username) || (!parsed.password && env.OPENCODE_SERVER_USERNAME) || 'opencode')
   const cure = isGiven
-    ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username"
-    : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values"
+    ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username; for OpenCode 2 it needs the password that `opencode service get password` prints"
+    : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values; for OpenCode 2 set OPENCODE_PASSWORD, which `opencode service get password` prints"
   if (password === undefined) return { url, cure }
   return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
 }

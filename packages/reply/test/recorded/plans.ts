@@ -1,12 +1,11 @@
 import { listRecordings } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { expectedOf } from './play.ts'
-import { planBySeed, problemsOf } from './sweep.ts'
-
-/** Leaves out the burst, one part's deltas over and over; the sweeps include it. */
-const recordings = listRecordings().filter(({ scenario }) => scenario !== 'burst')
+import { isSameForAll, planBySeed, problemsOf } from './sweep.ts'
 
 export interface PlansOptions {
+  /** Of the recorded servers. Default: 1. */
+  readonly generation?: 1 | 2
   readonly first: number
   readonly count: number
   /** Called with the result. */
@@ -17,7 +16,9 @@ export interface PlansOptions {
  * Random plans, one per seed. A failure names its seed, and this replays it: `REPLY_TESTS=nightly
  * REPLY_PLANS_SEED=<seed> REPLY_PLANS=1 npx vitest run packages/reply/test/recorded/plans.nightly.ts`.
  */
-export function playPlans({ first, count, note }: PlansOptions): void {
+export function playPlans({ generation = 1, first, count, note }: PlansOptions): void {
+  // Leaves out the burst, one part's deltas over and over; the sweeps include it.
+  const recordings = listRecordings({ generation }).filter((one) => one.scenario !== 'burst' && isSameForAll(one))
   test(`${count} random plans from seed ${first} on lose nothing, duplicate nothing and end once`, {
     timeout: 3_600_000,
   }, async () => {

@@ -25,6 +25,18 @@ const cutOtherwise: Readonly<Record<string, string>> = {
   'subagent-moved': 'A sub-agent that was moved to the background and ended in the gap reads as part of a run.',
 }
 
+/** What several faults hide. */
+const unknowable: Readonly<Record<string, string>> = {
+  'session-deleted': 'How a run ended cannot be read once its session is gone.',
+  'revert-committed': 'Nor can a prompt that was removed.',
+  fork: 'The history that a fork copied reads as a run that was missed, if the fork itself was.',
+}
+
+/** Whether a recording shows the same however it is cut and attached to. */
+export function isSameForAll({ version, scenario }: RecordingName): boolean {
+  return !isSecond(version) || !(scenario in lateOtherwise || scenario in cutOtherwise || scenario in unknowable)
+}
+
 /** Every recording of a version, cut after and attached to after each of its events, or after every nth. */
 export function sweepVersion(version: string, { every }: { readonly every: number }): void {
   const generation = isSecond(version) ? 2 : 1

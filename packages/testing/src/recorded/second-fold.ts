@@ -55,8 +55,10 @@ export function createSecondFold(): SecondFold {
         return void sessions.set(sessionID, { info: infoOf(sessionID, data, created), messages: [] })
       case 'session.forked': {
         const origin = sessions.get(String(data.parentID))
+        // The copies have ids of their own.
+        const copies = (origin?.messages ?? []).map((message) => ({ ...message, id: `${message.id}_${sessionID}` }))
         const info = { ...origin?.info, parentID: undefined, id: sessionID, time: { created, updated: created } }
-        return void sessions.set(sessionID, { info, messages: [...(origin?.messages ?? [])] })
+        return void sessions.set(sessionID, { info, messages: copies })
       }
       case 'session.renamed':
         return change(sessionID, { title: data.title })

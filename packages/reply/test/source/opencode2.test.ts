@@ -127,4 +127,40 @@ describe.each([
     const replies = await play([...frames, frame('session.execution.started', {}), ended])
     expect(replies.map(({ outcome }) => outcome)).toEqual(['aborted'])
   })
+
+  test('a committed revert removes the named message and all after it', async () => {
+    const turn = (prompt: string, answer: string) => [
+      ...prompted(prompt, 'Go.'),
+      frame('session.step.started', step(answer)),
+      ...text(answer, 'Hello there.'),
+      stop(answer),
+      ended,
+    ]
+    const frames = [created, ...turn('msg_p', 'msg_a'), ...turn('msg_q', 'msg_b')]
+    const replies = await play([...frames, frame('session.revert.committed', { to: 'msg_q' })])
+    expect(replies.map(({ messages }) => messages.map(({ id }) => id))).toEqual([['msg_a'], []])
+  })
+
+  test('a step that is tried again keeps its time, and one that failed has a finish', async () => {
+    const first = frame('session.step.started', step('msg_a')) as Frame & { readonly created: number }
+    const [reply] = await play([
+      created,
+      ...prompted('msg_p', 'Go.'),
+      first,
+      frame('session.retry.scheduled', { assistantMessageID: 'msg_a', attempt: 2, at: clock + 2000 }),
+      frame('session.step.started', step('msg_a')),
+      frame('session.step.failed', { assistantMessageID: 'msg_a', error: { type: 'provider.auth', message: 'No.' } }),
+      frame('session.execution.failed', { error: { type: 'provider.auth', message: 'No.' } }),
+    ])
+    expect(reply?.outcome).toBe('failed')
+    expect(reply?.messages).toMatchObject([{ createdAt: first.created, finish: 'error', parentID: 'msg_p' }])
+  })
+
+  test('an execution that was lost with its server is over when the next prompt runs', async () => {
+    const frames = [created, ...prompted('msg_p', 'Go.'), frame('session.step.started', step('msg_a'))]
+    const connected = { type: 'server.connected', data: {} }
+    const next = [...prompted('msg_q', 'Go on.'), frame('session.step.started', step('msg_b')), stop('msg_b'), ended]
+    const replies = await play([...frames, connected, ...next])
+    expect(replies.map(({ outcome }) => outcome)).toEqual(['lost', 'completed'])
+  })
 })

@@ -107,6 +107,7 @@ const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['ski
       'starts and stops typing': 'it shows no typing',
       'posts a file with its caption': 'it takes no files',
       'posts long code as a file that opens as text, whatever its language': 'it takes no files',
+      'shows long code as text if its file is refused': 'it takes no files',
       'writes a preview that is not a message': 'it has none',
     },
   ],

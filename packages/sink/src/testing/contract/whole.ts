@@ -1,6 +1,7 @@
 import type { Reply } from '@reply/core'
 import type { Policy } from '../../config.ts'
 import type { Delivery } from '../../deliver/reconcile.ts'
+import { PortError } from '../../port/port-error.ts'
 import { acting, begin, ended, go, patienceMs } from './acting.ts'
 import { askOf, numbered, replyOf, statesOf } from './script.ts'
 import { type Demand, must, reads, type Stage, type StageFault, textsOn, until } from './stage.ts'
@@ -112,6 +113,21 @@ export const whole = [
       const [name, ...more] = stage.screen().flatMap(({ fileName }) => fileName ?? [])
       must(more.length === 0, `${1 + more.length} files were posted.`)
       must(name === 'code-1.txt', `A fence of HTML became ${name ?? 'no file'} instead of code-1.txt.`)
+    },
+  },
+  {
+    name: 'shows long code as text if its file is refused',
+    needs: ({ port }) => port.upload !== undefined,
+    run: async (stage) => {
+      const upload = (): Promise<never> => Promise.reject(new PortError('refused', 'It takes no files.'))
+      const code = Array.from({ length: 60 }, (_, at) => `value${at} = ${at};`).join('\n')
+      const answer = `Here:\n\n\`\`\`ts\n${code}\n\`\`\``
+      const policy = { delivery: 'final', verbosity: 'quiet', documentLength: 500 } as const
+      const refusing = { ...stage, port: { ...stage.port, upload } }
+      const { delivery } = await play(refusing, [replyOf(answer, { isSettled: true })], policy)
+      const shown = textsOn(stage).join('\n')
+      must(shown.includes('value0 = 0;') && shown.includes('value59 = 59;'), 'The code is not shown.')
+      must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
     },
   },
   {

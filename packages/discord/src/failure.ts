@@ -18,8 +18,9 @@ const codes: Readonly<Record<number, PortErrorType>> = {
   10003: 'gone',
   10008: 'gone',
   10014: 'gone',
-  // Edits of messages older than an hour; of another author's; in an archived thread.
-  30046: 'fixed',
+  // Too many edits of messages older than an hour: "Try again later".
+  30046: 'unreachable',
+  // Another author's message; in an archived thread.
   50005: 'fixed',
   50083: 'fixed',
 }

@@ -50,7 +50,8 @@ export const discordLimits: Limits = {
   // Literal marks get a backslash, and mentions an invisible character.
   swells: /[\\*_~|`[<:#>@-]+/g,
   edits: true,
-  // Discord refuses edits after an hour (30046); this leaves ten minutes for delayed ones.
+  // Discord limits the edits of messages older than an hour (30046) to a number that it doesn't document, so growing
+  // texts and statuses go on in new messages.
   // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
   editWindowMs: 50 * 60_000,
   // Two a second, for readability, as far as the budget allows.

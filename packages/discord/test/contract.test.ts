@@ -6,12 +6,12 @@ import { createDiscordPort, renderDiscord } from '../src/index.ts'
 import { channelId, clientOf, token, watched } from './bot.ts'
 
 const otherId = '100000000000000002'
-const old = 'Maximum number of edits to messages older than 1 hour reached. Try again later'
+const foreign = 'Cannot edit a message authored by another user'
 const faults: Readonly<Partial<Record<StageFault, DiscordFault>>> = {
   'rate-limited': { type: 'rate-limited', retryAfterS: 3 },
   refused: { type: 'status', status: 403, code: 50013, message: 'Missing Permissions' },
   unanswered: { type: 'accept-then-drop' },
-  fixed: { type: 'status', status: 403, code: 30046, message: old },
+  fixed: { type: 'status', status: 403, code: 50005, message: foreign },
 }
 
 /** A channel of the fake Discord, or a thread in it, reached through the real client. */

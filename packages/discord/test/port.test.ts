@@ -141,7 +141,7 @@ test.each<[string, DiscordFault, string]>([
   ['a wrong form', refused(400, 50035, 'Invalid Form Body'), 'refused'],
   ['a channel that is gone', refused(404, 10003), 'gone'],
   ['a message that is gone', refused(404, 10008), 'gone'],
-  ['a message that is too old', refused(403, 30046), 'fixed'],
+  ['too many edits of old messages', refused(403, 30046), 'unreachable'],
   ['a thread that was put away', refused(400, 50083), 'fixed'],
   ['an overload', refused(503, 130000), 'ambiguous'],
   ['a failure of theirs', refused(500, 0), 'ambiguous'],
@@ -172,13 +172,17 @@ test('a bucket that the headers report as empty gets no call', async () => {
   expect([discord.count('post'), discord.invalidCalls()]).toEqual([5, 0])
 })
 
-test('an edit of a foreign or old message fails by its kind', async () => {
+test('an edit of a foreign message fails for good, and one of an old message is only limited in number', async () => {
   const { discord, port, clock } = await open()
   const theirs = { id: discord.say(channelId, 'x') }
   expect(await ending(port.edit?.(theirs, bubble('a'), editing))).toMatchObject({ type: 'fixed' })
   const ref = await port.post(bubble('a'), posting)
   await clock.advance(3_600_001)
-  expect(await ending(port.edit?.(ref, bubble('b'), editing))).toMatchObject({ type: 'fixed' })
+  for (let edits = 0; edits < 10; edits++) {
+    await port.edit?.(ref, bubble(`b${edits}`), editing)
+    await clock.advance(1100)
+  }
+  expect(await ending(port.edit?.(ref, bubble('c'), editing))).toMatchObject({ type: 'unreachable' })
 })
 
 test.each(['stall', 'accept-then-stall'] as const)(

@@ -1,13 +1,13 @@
-import type { Bubble, Form } from '@reply/sink/channel'
+import { type Bubble, type Form, PortError } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import { writeForm } from './form.ts'
-import { fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
+import { blockOverhead, blocksLength, fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
 import { escapedTo, plainLabel } from './render.ts'
 
 /** Id prefixes of this package's controls: the app may have others. */
 export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
 
-/** A message's blocks, and the fallback text for notifications. */
+/** A message's blocks, and the fallback text for notifications. Throws `too-long` if Slack wouldn't take all blocks. */
 export function contentOf(bubble: Bubble): SlackFields {
   const { text, plain, isPlain, buttons, form } = bubble
   const rows = buttons.map((row, at) => ({
@@ -16,15 +16,26 @@ export function contentOf(bubble: Bubble): SlackFields {
     elements: row.map(({ label, data }, index) => ({
       type: 'button',
       action_id: `${ids.button}.${at}.${index}`,
-      text: plainLabel(label || '…', labelLength),
+      text: plainLabel(label, labelLength),
       value: data,
     })),
   }))
   const body = isPlain ? literal(text) : { type: 'markdown', text }
-  return {
-    text: escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength),
-    blocks: [body, ...rows, ...(form ? [formBlock(form)] : [])],
-  }
+  const blocks = [body, ...rows, ...(form ? [formBlock(form)] : [])]
+  const length = lengthOf(blocks)
+  if (length > blocksLength) throw new PortError('too-long', `${length} characters in all blocks are too many.`)
+  return { text: escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength), blocks }
+}
+
+/** The length of all texts in a message's blocks, with what Slack adds to each. The first is the text's. */
+function lengthOf(blocks: readonly SlackFields[]): number {
+  return blocks.reduce((sum, block) => sum + blockOverhead + charactersIn(block), -blockOverhead)
+}
+
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
 }
 
 /** Text that Slack doesn't format. */

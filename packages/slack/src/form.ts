@@ -72,7 +72,7 @@ function fieldsOf(
 ): readonly SlackFields[] {
   const { custom, options } = question
   const name = [question.header, question.question].filter((one, at, all) => one !== '' && all.indexOf(one) === at)
-  const label = plainLabel(name.join(': ') || '…', fieldLength)
+  const label = plainLabel(name.join(': '), fieldLength)
   const isFree = options.length === 0
   const picking = { type: 'input', block_id: fields.picked(index), label, optional: custom, element: picker(question) }
   const writing = {
@@ -90,9 +90,9 @@ function picker({ options, multiple }: FormQuestion): SlackFields {
   const isShort = options.length <= mostBoxes
   const type = multiple ? (isShort ? 'checkboxes' : 'multi_static_select') : isShort ? 'radio_buttons' : 'static_select'
   const choices = options.slice(0, mostOptions).map(({ label, description }, index) => ({
-    text: plainLabel(label || '…', labelLength),
+    text: plainLabel(label, labelLength),
     value: String(index),
-    ...(description !== '' && { description: plainLabel(description, labelLength) }),
+    ...(description.trim() !== '' && { description: plainLabel(description, labelLength) }),
   }))
   return { type, action_id: 'picked', options: choices }
 }

@@ -4,6 +4,13 @@ import type { Limits } from '@reply/sink/channel'
 export const textLength = 12_000
 
 /**
+ * Characters of all blocks of a message together, with what Slack adds to each. Measured by others:
+ * https://github.com/slackapi/bolt-js/issues/2509
+ */
+export const blocksLength = 13_200
+export const blockOverhead = 125
+
+/**
  * Characters of a message's fallback text, shown in notifications. Slack takes 4,000.
  * https://docs.slack.dev/reference/methods/chat.update
  */
@@ -74,8 +81,8 @@ export const slackLimits: Limits = {
   perChat: { calls: 1, perMs: 1100 },
   perClient: { calls: 48, perMs: 61_000 },
   typingMs: statusMs,
-  // Slack takes 50 blocks of 25 elements; 20 rows of 5 are readable.
-  buttons: { perRow: 5, rows: 20, label: labelLength, data: valueLength },
+  // Slack takes 50 blocks of 25 elements; 20 rows of 5 are readable. The rest of all blocks' length is for the buttons.
+  buttons: { perRow: 5, rows: 20, label: labelLength, data: valueLength, maxLength: 8000 },
   forms: true,
   // Slack has no silent messages: each one notifies the thread's followers.
   // https://docs.slack.dev/reference/methods/chat.postMessage

@@ -29,6 +29,8 @@ export interface SlackPortOptions {
   readonly channelId: string
   /** The `ts` of the thread's first message. */
   readonly threadTs?: string | undefined
+  /** Whether a reply to a message outside of threads starts a thread below that. Default true. */
+  readonly startsThreads?: boolean | undefined
   /** The person that streams are shown to. Without it only direct messages have streams. */
   readonly recipient?: SlackRecipient | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
@@ -46,7 +48,7 @@ const signs = { seen: 'eyes', done: 'white_check_mark' } as const
 export function createSlackPort(
   options: SlackPortOptions,
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
-  const { api, channelId: channel, threadTs, recipient, timeoutMs, clock = systemClock } = options
+  const { api, channelId: channel, threadTs, startsThreads = true, recipient, timeoutMs, clock = systemClock } = options
   const features = featuresOf(api)
   const signed = new Map<string, 'seen' | 'done'>()
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
@@ -128,7 +130,7 @@ export function createSlackPort(
 
   /** In a thread, replies stay there. Outside, a reply starts the thread of the message that it answers. */
   function threadOf(replyTo: MessageRef | undefined): SlackFields {
-    const thread = threadTs ?? replyTo?.id
+    const thread = threadTs ?? (startsThreads ? replyTo?.id : undefined)
     return thread === undefined ? {} : { thread_ts: thread }
   }
 }

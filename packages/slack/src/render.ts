@@ -59,9 +59,10 @@ export function plainText(text: string): SlackFields {
   return { type: 'plain_text', text, emoji: false }
 }
 
-/** The same, with hidden characters made visible, cut to `most` UTF-16 units. */
+/** The same, with hidden characters made visible, cut to `most` UTF-16 units. Slack refuses a blank label. */
 export function plainLabel(text: string, most: number): SlackFields {
-  return plainText(clipped(visible(text), most))
+  const shown = clipped(visible(text), most)
+  return plainText(shown.trim() === '' ? '…' : shown)
 }
 
 /** Escapes the three special characters of Slack's own markup. */

@@ -18,7 +18,7 @@ export interface SlackSinkOptions extends ChannelSinkOptions {
   readonly channelId: string
   /** The `ts` of the thread's first message. */
   readonly threadTs?: string | undefined
-  /** Outside of threads: the `ts` of the prompt. The reply goes into its thread. */
+  /** Outside of threads: the `ts` of the prompt. All of the reply goes into its thread. */
   readonly replyTo?: string | undefined
   /** The person that streams are shown to. Without it only direct messages have streams. */
   readonly recipient?: SlackRecipient | undefined
@@ -35,7 +35,8 @@ export function slackSink(options: SlackSinkOptions): Sink {
   requireToken(api)
   return createSink({
     ...options,
-    port: createSlackPort(options),
+    // A sink without a thread only ever replies to its own answer, and would start a thread under it.
+    port: createSlackPort({ ...options, threadTs: threadTs ?? replyTo, startsThreads: false }),
     render: renderSlack,
     chat: chatOf(channelId, threadTs),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },

@@ -236,3 +236,18 @@ test("the budgets stay below Slack's limits", () => {
   expect(60_000 / editIntervalMs).toBeLessThan((perClient?.calls ?? 0) * 0.75)
   expect([maxLength, buttons?.data, buttons?.label]).toEqual([12_000, 2000, 75])
 })
+
+test('a blank label is shown as an ellipsis: Slack refuses it', async () => {
+  const opened = await open()
+  await opened.port.post(opened.bubble('a', { buttons: [[{ label: ' \u00a0', data: 'y' }]] }), posting)
+  expect(ours(opened)[0]?.controls.flat()).toMatchObject([{ label: '…', value: 'y' }])
+})
+
+test('all blocks together are short enough, or fail as too long', async () => {
+  const { slack, port, bubble } = await open()
+  const row = (index: number) => [{ label: `${index}`, data: `${'d'.repeat(400)}${index}` }]
+  const buttons = Array.from({ length: 3 }, (_, index) => row(index))
+  expect(await ending(port.post(bubble('x'.repeat(12_000), { buttons }), posting))).toMatchObject({ type: 'too-long' })
+  expect(slack.screen('C1').filter(({ from }) => from === 'bot')).toEqual([])
+  expect(await ending(port.post(bubble('x'.repeat(8000), { buttons }), posting))).toEqual({ type: 'done' })
+})

@@ -14,11 +14,14 @@ interface Plan {
   /** Channels that show the same reply. Default: one thread. */
   readonly channels?: readonly string[]
   readonly isThread?: boolean
+  /** Without a thread: a message to reply to. Default false. */
+  readonly hasPrompt?: boolean
 }
 
 /** Shows a recorded reply through the real client to its end, on a manual clock. */
 async function show(timeline: Timeline, plan: Plan) {
-  const { faults = [], features = {}, sink: options = {}, channels = ['C1'], isThread = true } = plan
+  const { faults = [], features = {}, sink: options = {}, channels = ['C1'], isThread = true, hasPrompt } = plan
+  let root: string | undefined
   const clock = createHandClock(beginning)
   const slack = await startSlack({ token, clock, faults, features })
   const client = clientOf(slack)
@@ -32,12 +35,13 @@ async function show(timeline: Timeline, plan: Plan) {
   }
   try {
     const sinks = channels.map((channelId) => {
-      const threadTs = isThread ? slack.say(channelId, 'Go') : undefined
-      return slackSink({ api, channelId, threadTs, recipient, clock, ...options })
+      root = isThread || hasPrompt ? slack.say(channelId, 'Go') : undefined
+      const place = isThread ? { threadTs: root } : { replyTo: root }
+      return slackSink({ api, channelId, ...place, recipient, clock, ...options })
     })
     const { delivery, reply } = await showTimeline(timeline, { clock, sinks, rest: inFlight.rest })
     const screen = slack.screen(channels[0] ?? 'C1').filter(({ from }) => from === 'bot')
-    return { delivery, reply, slack, screen, limited: slack.calls.filter(({ status }) => status === 429).length }
+    return { delivery, reply, slack, screen, root, limited: slack.calls.filter(({ status }) => status === 429).length }
   } finally {
     await slack.close()
   }
@@ -126,6 +130,16 @@ test('without the scope to read, an outage loses nothing and doubles one message
   })
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
   expect(shownTimes(reply, screen).every((times) => times === 1 || times === 2)).toBe(true)
+})
+
+test.each([
+  ['below the prompt', true],
+  ['in the channel', false],
+])('without a thread, everything of a reply is shown %s', async (_, hasPrompt) => {
+  const sink = { policy: { notifyAfterMs: 0, delivery: 'edit' } } as const
+  const { screen, root } = await show(await timelines('tools-todos'), { sink, isThread: false, hasPrompt })
+  expect(screen.length).toBeGreaterThan(1)
+  expect([...new Set(screen.map(({ threadTs }) => threadTs))]).toEqual([hasPrompt ? root : undefined])
 })
 
 test('a stream shows tools as tasks, and no message has only tasks', async () => {

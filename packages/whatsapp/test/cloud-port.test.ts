@@ -23,7 +23,6 @@ describe('buttons', () => {
     ['four', ['a', 'b', 'c', 'd'], 'Pick.'],
     ['long labels', ['a label of more than 20 units', 'b'], 'Pick.'],
     ['the same label twice', ['a', 'a'], 'Pick.'],
-    ['a body of 1,025 units', ['a', 'b'], 'x'.repeat(1025)],
   ])('are a list for %s', async (_, labels, body) => {
     const { whatsapp, port, bubble } = await open()
     const buttons = labels.map((label, index) => [button(label, `tok.${index}`)])
@@ -49,15 +48,12 @@ describe('buttons', () => {
     expect(whatsapp.screen(person)).toMatchObject([{ kind: 'text', text: 'Pick.', buttons: [] }])
   })
 
-  test('are left out if a server allows no such body above a list; no text is lost or repeated', async () => {
-    const { whatsapp, port, bubble } = await open({ listBody: 1024 })
-    const body = 'x'.repeat(2000)
+  test('are left out below a body of over 1,024 units; no text is lost or repeated', async () => {
+    const { whatsapp, port, bubble } = await open()
+    const body = 'x'.repeat(1025)
     await port.post(bubble(body, { buttons: [[button('a')]] }), posting)
     expect(whatsapp.screen(person)).toMatchObject([{ kind: 'text', text: body }])
-    expect(whatsapp.calls.map(({ kind, status }) => [kind, status])).toEqual([
-      ['interactive', 400],
-      ['text', 200],
-    ])
+    expect(whatsapp.calls.map(({ kind, status }) => [kind, status])).toEqual([['text', 200]])
   })
 })
 

@@ -56,6 +56,8 @@ export const limits = {
   url: 512,
   /** How old a message may be for unlimited edits. [docs] */
   editMs: 60 * 60_000,
+  /** Edits of older messages in a channel. [chosen]: there is a limit [docs], but its number isn't documented. */
+  lateEdits: { count: 10, perMs: 60 * 60_000 },
   /** How long "typing" shows. [docs] */
   typingMs: 10_000,
   /** Time limits for the first answer to an interaction, and for further ones. [docs] */

@@ -33,7 +33,7 @@ export const refusals = {
   unknownEmoji: () => new Refusal(400, 10014, 'Unknown Emoji'),
   unknownWebhook: () => new Refusal(404, 10015, 'Unknown Webhook'),
   unknownInteraction: () => new Refusal(404, 10062, 'Unknown interaction'),
-  tooOld: () =>
+  tooManyLate: () =>
     new Refusal(403, 30046, 'Maximum number of edits to messages older than 1 hour reached. Try again later'),
   acknowledged: () => new Refusal(400, 40060, 'Interaction has already been acknowledged.'),
   missingAccess: () => new Refusal(403, 50001, 'Missing Access'),

@@ -42,10 +42,19 @@ export function shownIn(blocks: readonly unknown[]): Shown {
   const markdown = all.filter(({ type }) => type === 'markdown').map(({ text }) => filled(text))
   const length = markdown.join('').length
   if (length > limits.markdown) throw new Refusal('msg_blocks_too_long', `${length} characters of Markdown`)
+  // https://github.com/slackapi/bolt-js/issues/2509: each further block counts with about 125 characters.
+  const whole = all.reduce<number>((sum, block) => sum + charactersIn(block), (all.length - 1) * limits.blockOverhead)
+  if (whole > limits.allBlocks) throw new Refusal('msg_blocks_too_long', `${whole} characters in all blocks`)
   const rows = all.flatMap((block, index) => (block.type === 'actions' ? [controlsOf(block, index)] : []))
   unique(rows.flat().map(({ actionId }) => actionId))
   const words = all.flatMap((block) => wordsOf(block) ?? [])
   return { text: words.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
+}
+
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
 }
 
 function wordsOf(block: Readonly<Record<string, unknown>>): string | undefined {
@@ -150,6 +159,8 @@ export function optionsOf(options: unknown, most: number): readonly SlackOption[
 export function plainText(value: unknown, most: number): string {
   const { type, text } = fieldsOf(value)
   if (type !== 'plain_text') throw invalid('a plain_text is needed here')
+  // White space alone counts as nothing. [chosen]
+  if (filled(text).trim() === '') throw invalid('must be more than 0 characters')
   return within(filled(text), most)
 }
 

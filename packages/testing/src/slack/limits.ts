@@ -7,6 +7,9 @@ import type { Allowance } from '../telegram/limits.ts'
 export const limits = {
   /** Characters of all markdown blocks of a message together, and of `markdown_text`. [docs] */
   markdown: 12_000,
+  /** Characters of all blocks of a message, and what each further block adds. [measured] */
+  allBlocks: 13_200,
+  blockOverhead: 125,
   /** Characters of `text` in a posted message; longer text is cut off. [docs] */
   text: 40_000,
   /** Characters of `text` when a message is updated. [docs] */

@@ -3,8 +3,8 @@ import type { CloudMessage } from './api.ts'
 import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'
 
 /**
- * A message body with buttons: reply buttons if everything fits, else a list, which allows longer labels and a longer
- * body. Returns undefined if neither fits.
+ * A message body with buttons: reply buttons if everything fits, else a list, which allows longer labels. Returns
+ * undefined if neither fits.
  */
 export function interactiveOf(
   body: string,

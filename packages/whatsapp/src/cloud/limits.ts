@@ -10,11 +10,10 @@ export const textLength = 4096
 export const buttonsBodyLength = 1024
 
 /**
- * UTF-16 units of the body above a list.
- * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages; older pages say 1,024: a
- * server with that limit gets the message without a list.
+ * UTF-16 units of the body above a list, by the Cloud API's OpenAPI description. A page says 4,096:
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages
  */
-export const listBodyLength = 4096
+export const listBodyLength = 1024
 
 /**
  * Reply buttons, and UTF-16 units of their titles.

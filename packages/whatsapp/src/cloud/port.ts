@@ -14,7 +14,7 @@ import { asWritten } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
 import { toCloudPortError } from './failure.ts'
 import { interactiveOf } from './interactive.ts'
-import { buttonsBodyLength, captionLength, cloudLimits, textLength } from './limits.ts'
+import { captionLength, cloudLimits, textLength } from './limits.ts'
 
 /** Options of `createCloudPort`. */
 export interface CloudPortOptions {
@@ -46,14 +46,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     requireLength(body, textLength)
     const text: CloudMessage = { type: 'text', text: { body, preview_url: false } }
     const interactive = interactiveOf(body, bubble.buttons.flat(), { listLabel })
-    if (!interactive) return await send('post', text, posting)
-    try {
-      return await send('post', { type: 'interactive', interactive }, posting)
-    } catch (error) {
-      // Some servers allow only the buttons' body length above a list. The text names the options too.
-      if (!(error instanceof PortError) || error.type !== 'too-long' || body.length <= buttonsBodyLength) throw error
-    }
-    return await send('post', text, posting)
+    return await send('post', interactive ? { type: 'interactive', interactive } : text, posting)
   }
 
   /** A failed media upload has posted nothing, so it can safely be retried. */

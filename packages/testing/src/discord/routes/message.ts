@@ -52,7 +52,8 @@ export function edit({ state, payload, channelId, messageId }: Call): unknown {
   if (content === '' && post.files.length === 0 && !embeds?.length) throw refusals.empty()
   const components = payload.fields.components === undefined ? post.components : listIn(payload.fields, 'components')
   const rows = rowsOf(components)
-  if (state.clock.now() - post.at > limits.editMs) throw refusals.tooOld()
+  const isOld = state.clock.now() - post.at > limits.editMs
+  if (isOld && state.buckets.take(`late edits in ${channelId}`, limits.lateEdits).isEmpty) throw refusals.tooManyLate()
   const edited = {
     ...{ ...post, content, components, rows, ...(embeds && { embeds }) },
     editedAt: state.clock.now(),

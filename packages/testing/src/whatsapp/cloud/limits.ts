@@ -5,7 +5,7 @@ export const cloudLimits = {
   /** UTF-16 units above reply buttons. [docs] */
   buttonsBody: 1024,
   /** UTF-16 units above a list, if the server accepts that many. [docs] */
-  listBody: 4096,
+  listBody: 1024,
   /** Reply buttons, their titles and ids. [docs] */
   buttons: { most: 3, title: 20, id: 256 },
   /** Rows of a list in all sections, their titles, descriptions and ids, and the button that opens it. [docs] */

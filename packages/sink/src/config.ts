@@ -56,6 +56,11 @@ export interface Policy {
    */
   readonly documentLength: number
   /**
+   * A settled reply whose messages could not be posted or edited for this long is given up, in ms: they are named in the
+   * delivery. Default 86,400,000, a day.
+   */
+  readonly giveUpMs: number
+  /**
    * A permission can be allowed even if the source never said what it would run. Default false: it can only be
    * rejected.
    */
@@ -88,6 +93,7 @@ const fields = {
     .enum({ elsewhere: 'elsewhere', always: 'always' } satisfies Named<Policy['abortNotice']>)
     .default('elsewhere'),
   documentLength: z.number().int().min(500).default(4000),
+  giveUpMs: ms.min(1000).default(86_400_000),
   allowUnseen: z.boolean().default(false),
 } satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
 

@@ -1,7 +1,7 @@
 export type { Found, MayAnswer, TakenAsk } from './asks/answering.ts'
 export type { AskInput, AskPress, AskText, Taken } from './asks/asks.ts'
 export type { Policy } from './config.ts'
-export type { Delivery } from './deliver/reconcile.ts'
+export type { Delivery, Undelivered, UndeliveredType } from './deliver/delivery.ts'
 export { words } from './english.ts'
 export { ChannelError, type ChannelErrorType, SinkError, type SinkErrorType } from './error.ts'
 export { type AnswerOptions, answerWith, type Running } from './inbound/answer.ts'

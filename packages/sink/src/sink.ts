@@ -12,8 +12,9 @@ import type { AskInput } from './asks/asks.ts'
 import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
+import type { Delivery } from './deliver/delivery.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
-import type { Delivery } from './deliver/reconcile.ts'
+import { withResolvers } from './deliver/with-resolvers.ts'
 import { type SinkError, safeOnError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
@@ -75,8 +76,8 @@ const keptSessions = 32
  */
 export interface Sink extends ReplyObserver {
   /**
-   * Resolves with the sum of all replies, when each has settled and is shown as far as possible. A reply that is
-   * amended after those of 32 other sessions is counted twice.
+   * Resolves with the sum of all replies, when each has settled and is shown as far as possible. Before the first reply
+   * it waits for that, or for `stop()`. A reply that is amended after those of 32 other sessions is counted twice.
    */
   settled(): Promise<Delivery>
   /**
@@ -116,6 +117,8 @@ export function createSink(options: SinkOptions): Sink {
    */
   const ends = new Map<Deliverer, { readonly sessionID: string; readonly delivery: Delivery }>()
   const followed = new WeakSet<Promise<Delivery>>()
+  /** Resolves with the first reply, or when the sink is stopped. */
+  const begun = withResolvers<void>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, find, take, stop }
@@ -135,6 +138,7 @@ export function createSink(options: SinkOptions): Sink {
     const end = before && ends.get(before)
     if (before && ends.delete(before) && end) total = sum(total, end.delivery)
     newest.set(reply.sessionID, deliverer)
+    begun.resolve()
     return deliverer
   }
 
@@ -164,6 +168,7 @@ export function createSink(options: SinkOptions): Sink {
   }
 
   async function settled(): Promise<Delivery> {
+    await begun.promise
     await Promise.all(open.values())
     return [...ends.values()].map(({ delivery }) => delivery).reduce(sum, total)
   }
@@ -183,6 +188,7 @@ export function createSink(options: SinkOptions): Sink {
 
   async function stop(): Promise<void> {
     isStopped = true
+    begun.resolve()
     await Promise.all([...known()].map((deliverer) => deliverer.stop()))
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deliveryOf } from '../src/deliver/reconcile.ts'
+import { deliveryOf } from '../src/deliver/delivery.ts'
 import { SinkError } from '../src/error.ts'
 import { emptyHash, hashedTo, hashIn, hashOf } from '../src/hash.ts'
 import type { Entry } from '../src/ledger/entry.ts'
@@ -39,7 +39,7 @@ describe('a ledger', () => {
 describe('a delivery', () => {
   test('names failures with their reasons, but leaves out a status', () => {
     const ledger = ledgerOf(failedEntry('answer#0'), failedEntry('status', { type: 'status' }))
-    expect(deliveryOf(ledger).undelivered).toEqual([{ key: 'answer#0', reason: 'It may not.' }])
+    expect(deliveryOf(ledger).undelivered).toEqual([{ key: 'answer#0', type: 'refused', reason: 'It may not.' }])
   })
 
   test('counts messages that are there, and those that may be', () => {

@@ -1,7 +1,7 @@
 import { type Reply, textOf } from '@reply/core'
 import { createHandClock, randomBy } from '@reply/testing'
 import type { Policy } from '../src/config.ts'
-import { type Delivery, deliveryOf } from '../src/deliver/reconcile.ts'
+import { type Delivery, deliveryOf } from '../src/deliver/delivery.ts'
 import { words } from '../src/english.ts'
 import { type Entry, isEditable, refOf } from '../src/ledger/entry.ts'
 import { correctionOf } from '../src/ledger/keys.ts'

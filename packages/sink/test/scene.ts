@@ -1,6 +1,6 @@
 import type { Observation, Reply } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
-import type { Delivery } from '../src/deliver/reconcile.ts'
+import type { Delivery } from '../src/deliver/delivery.ts'
 import type { SinkError } from '../src/error.ts'
 import { type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
 import { createSink, type Sink, type SinkOptions } from '../src/sink.ts'

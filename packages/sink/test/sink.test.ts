@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { TakenAsk } from '../src/asks/answering.ts'
+import type { Delivery } from '../src/deliver/delivery.ts'
 import { createPacer } from '../src/deliver/pace.ts'
-import type { Delivery } from '../src/deliver/reconcile.ts'
 import { createSink } from '../src/sink.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'

@@ -187,7 +187,7 @@ test('a channel that accepts no posts is named in the delivery', async () => {
   })
   expect(screen).toEqual([])
   const reason = expect.stringContaining('is_archived')
-  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', reason })
+  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', type: 'refused', reason })
 })
 
 test.each(['native', 'edit'] as const)(

@@ -3,9 +3,7 @@ import { type AskFinder, createAskFinder, type MayAnswer } from '../asks/answeri
 import { withSecrets } from '../asks/asks.ts'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
-import type { Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
-import type { IntentEntry } from '../ledger/entry.ts'
 import { guardOf, withGuard, withReasons } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
@@ -13,17 +11,18 @@ import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import type { PortError } from '../port/port-error.ts'
 import { earliest } from '../view/view.ts'
 import type { Words } from '../words.ts'
+import { createAbilities } from './abilities.ts'
+import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
 import { expired } from './expire.ts'
 import { failed } from './failure.ts'
 import { createNative } from './native.ts'
 import type { Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
-import { perform, toPortError } from './perform.ts'
+import { isReported, perform, toPortError } from './perform.ts'
 import { createPainter, modeOf, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
-import { type Delivery, deliveryOf, missingIn, type ReconcileOptions, reconcile } from './reconcile.ts'
+import { reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
-import { isStreamed } from './streaming.ts'
 import { succeeded } from './succeeded.ts'
 import { editing, intending } from './transitions.ts'
 import { createTurn } from './turn.ts'
@@ -68,7 +67,6 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const { limits } = port
   const mode = modeOf(options)
-  const facts = { isIdempotent: limits.idempotent, canLookUp: port.lookUp !== undefined && !limits.idempotent }
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
   const abort = new AbortController()
   const { signal } = abort
@@ -76,6 +74,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const reaction = createReaction({ ...options, signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const turn = createTurn({ pace, chat, perChat: limits.perChat, hasButtons: limits.buttons !== undefined })
+  const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, hasTimeFor: turn.hasTimeFor })
   const storage = createLedgerStorage(options)
   const find = createAskFinder({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
   let ledger: Ledger = emptyLedger
@@ -156,12 +155,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const all = reconcile(ledger, slots, optionsOf(reply))
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       turn.claim(operations, schedule.isHeldBack())
+      const giveUpAt = schedule.giveUpAt(reply, operations)
       if (operations.length === 0 && reply.phase === 'settled') finish(reply)
+      if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         waiting = operations.length > 0 ? reply : undefined
         if (turn.isHeld()) pace.onFree(work)
-        return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), ...operations.map(schedule.readyAt)))
+        return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, ...operations.map(schedule.readyAt)))
       }
       const leave = turn.isBehind(next.priority) ? undefined : pace.enter()
       if (!leave) {
@@ -182,21 +183,16 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     result.resolve(deliveryOf(ledger))
   }
 
+  /** Nothing could be shown for so long that it probably never can be. An amendment tries again. */
+  function giveUp(): void {
+    isResolved = true
+    turn.leave()
+    schedule.gaveUp()
+    resolveWithout('given-up')
+  }
+
   function pictureOf(of: Reply, now: number): Picture {
     return picture(of, { ...options, mode, native, ledger, now, canEdit: optionsOf(of).canEdit, isHeld: turn.isHeld() })
-  }
-
-  function optionsOf({ phase }: Reply): ReconcileOptions {
-    const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
-    const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
-    const isPreviewing = native.previewing !== undefined
-    const openSince = native.openSince()
-    return { isSettled, canEdit, canRemove, isPreviewing, openSince, ...facts, hasTimeFor: turn.hasTimeFor }
-  }
-
-  function kindOf(slot: Slot): IntentEntry['kind'] {
-    if (slot.file && port.upload) return 'file'
-    return native.streaming && isStreamed(slot) ? 'stream' : undefined
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {
@@ -219,12 +215,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   async function fail(operation: Operation, error: PortError): Promise<void> {
-    const at = clock.now()
     schedule.failed(operation, error)
     if (operation.type === 'preview') native.did(operation)
-    const next = failed(ledger, operation, error, { ...facts, at })
+    const next = failed(ledger, operation, error, { ...facts, at: clock.now() })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
-    if (error.type === 'refused' || error.type === 'unreachable' || error.type === 'ambiguous')
+    if (isReported(error))
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
   }
 
@@ -237,6 +232,12 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (at !== undefined && !isStopped) stopTimer = clock.after(Math.max(0, at - clock.now()), work)
   }
 
+  /** Ends the delivery with what is missing. */
+  function resolveWithout(type: Missing['type']): void {
+    const slots = reply ? pictureOf(reply, clock.now()).slots : []
+    result.resolve(deliveryOf(ledger, { keys: missingIn(ledger, slots), type }))
+  }
+
   async function stop(): Promise<void> {
     isStopped = true
     stopTimer()
@@ -244,7 +245,6 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     turn.leave()
     abort.abort()
     await ended
-    const slots = reply ? pictureOf(reply, clock.now()).slots : []
-    result.resolve(deliveryOf(ledger, missingIn(ledger, slots)))
+    resolveWithout('stopped')
   }
 }

@@ -136,7 +136,13 @@ function givenUp(
   intent: IntentEntry,
   { error, at }: { readonly error: PortError; readonly at: number },
 ): Ledger {
-  const after = withResult(ledger, intent, { ...intent, state: 'failed', at, reason: error.message })
+  const after = withResult(ledger, intent, {
+    ...intent,
+    state: 'failed',
+    at,
+    reason: error.message,
+    failure: error.type,
+  })
   return intent.tries > 1 ? withDoubtful(after) : after
 }
 
@@ -169,7 +175,7 @@ function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
   if (isNewest(ledger, entry)) return emptied(ledger, entry)
   const { ref, access, isUnsure, ...fields } = entry
   const reason = 'It may show an older text and can no longer be edited.'
-  const failed: FailedEntry = { ...fields, state: 'failed', reason, olderRef: ref }
+  const failed: FailedEntry = { ...fields, state: 'failed', reason, failure: 'fixed', olderRef: ref }
   return withChanged(ledger, entry, failed)
 }
 

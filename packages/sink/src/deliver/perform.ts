@@ -122,6 +122,14 @@ function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {
   return refs.findLast((ref) => ref !== undefined)
 }
 
+/** A rate limit of at least that long is worth a report, in ms. */
+const longPauseMs = 60_000
+
+/** Whether the host should know of a failed call. Refused markup and short rate limits cost no more than a retry. */
+export function isReported({ type, retryAfterMs = 0 }: PortError): boolean {
+  return type === 'rate-limited' ? retryAfterMs >= longPauseMs : type !== 'unparsable'
+}
+
 /** An error other than `PortError` doesn't say whether the call was done, so it counts as ambiguous. */
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error

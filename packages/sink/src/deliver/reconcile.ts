@@ -1,6 +1,6 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
-import { type Entry, type IntentEntry, isEditable, isThere, type ShownEntry } from '../ledger/entry.ts'
+import { type Entry, type IntentEntry, isEditable, type ShownEntry } from '../ledger/entry.ts'
 import { messageIndex, statusKey } from '../ledger/keys.ts'
 import { entriesByKey, entryAt, type Ledger } from '../ledger/ledger.ts'
 import type { Edit, LookUp, Operation, Post, Priority, Remove } from './operation.ts'
@@ -111,7 +111,7 @@ function rankOf(operation: Operation): number {
 }
 
 /** It has a message, or will never have one. */
-function isDone(entry: Entry | undefined, slot: Slot): boolean {
+export function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
   // A person removed it while it grew, so it is posted again.
   return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.content.body !== slot.body && isLastOf(slot))
@@ -165,7 +165,7 @@ function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileOpt
   return entry.content.body === slot.body && entry.access.type !== 'open-stream' ? 'status' : 'text'
 }
 
-function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolean {
+export function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolean {
   if (slot.file || slot.isKept) return false
   return isUnsure === true || content.type !== 'known' || content.whole !== slot.whole
 }
@@ -202,47 +202,4 @@ function unwantedIn(
     // If the whole text was taken back, everything that can be removed is removed.
     return !wanted.has(entry.key) && messageIndex(entry.key) > last && isEditable(entry)
   })
-}
-
-/** What a reply left in the chat when it ended. */
-export interface Delivery {
-  /** Messages on the screen. */
-  readonly shown: number
-  /** Messages that are not there, and why. Empty when all are. */
-  readonly undelivered: readonly { readonly key: string; readonly reason: string }[]
-  /** Messages that may be there twice or not at all: the platform did not confirm the post. */
-  readonly doubtful: number
-  /** Calls to the port, of all kinds. */
-  readonly calls: number
-  /** How many of them were rate-limited. */
-  readonly rateLimited: number
-}
-
-/** Messages that should stay but are missing or outdated. A status does not count. */
-export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
-  const known = entriesByKey(ledger)
-  const missing = slots.filter((slot) => {
-    const entry = known.get(slot.key)
-    const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
-    return slot.card.type !== 'status' && (isOld || !isDone(entry, slot))
-  })
-  return missing.map(({ key }) => key)
-}
-
-/** `missing`: messages that were not shown before the sink stopped. */
-export function deliveryOf(ledger: Ledger, missing: readonly string[] = []): Delivery {
-  // Code of a refused file is shown as text.
-  const failed = ledger.entries
-    .filter((entry) => entry.state === 'failed')
-    .filter(({ type }) => type !== 'status' && type !== 'file')
-  return {
-    shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
-    undelivered: [
-      ...failed.map(({ key, reason }) => ({ key, reason })),
-      ...missing.map((key) => ({ key, reason: 'The sink was stopped before showing it.' })),
-    ],
-    doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
-    calls: ledger.calls,
-    rateLimited: ledger.rateLimited,
-  }
 }

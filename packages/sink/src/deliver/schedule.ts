@@ -1,4 +1,4 @@
-import type { Clock } from '@reply/core'
+import type { Clock, Reply } from '@reply/core'
 import type { Policy } from '../config.ts'
 import { backOffMs } from '../pause.ts'
 import type { Limits } from '../port/limits.ts'
@@ -24,6 +24,10 @@ export interface Schedule {
   isDue(operation: Operation): boolean
   /** A call failed recently, so calls are held back for a while. */
   isHeldBack(): boolean
+  /** When a settled reply with operations left is given up, in ms since the epoch: too long without progress. */
+  giveUpAt(reply: Reply, operations: readonly Operation[]): number | undefined
+  /** What comes next has its own time. */
+  gaveUp(): void
   succeeded(operation: Operation): void
   failed(operation: Operation, error: PortError): void
 }
@@ -46,7 +50,18 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   let failures = 0
   let retryAt = 0
   const refused = new Map<string, RefusedText>()
-  return { readyAt, isDue, isHeldBack: () => retryAt > clock.now(), succeeded, failed }
+  let progressAt: number | undefined
+  return {
+    giveUpAt,
+    gaveUp: () => {
+      progressAt = undefined
+    },
+    readyAt,
+    isDue,
+    isHeldBack: () => retryAt > clock.now(),
+    succeeded,
+    failed,
+  }
 
   /** Growing text keeps the platform's interval; final text and asks do not wait for it. */
   function readyAt(operation: Operation): number {
@@ -57,6 +72,12 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     const isFirst = operation.type === 'post' && operation.slot.isGrowing
     const gathered = isFirst ? seenAt(operation.slot.key) + policy.firstFlushMs : 0
     return Math.max(at, writtenAt + intervalMs, gathered, refusedIn(operation)?.retryAt ?? 0)
+  }
+
+  function giveUpAt({ phase }: Reply, { length }: readonly Operation[]): number | undefined {
+    if (phase !== 'settled' || length === 0) return undefined
+    progressAt ??= clock.now()
+    return progressAt + policy.giveUpMs
   }
 
   function isDue(operation: Operation): boolean {
@@ -78,6 +99,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   function succeeded(operation: Operation): void {
     failures = 0
     writtenAt = clock.now()
+    progressAt = writtenAt
     if ('slot' in operation) refused.delete(operation.slot.key)
   }
 

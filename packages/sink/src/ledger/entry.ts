@@ -1,4 +1,5 @@
 import type { MessageRef } from '../port/port.ts'
+import type { PortErrorType } from '../port/port-error.ts'
 import type { CardType } from './card.ts'
 
 /** One message that the sink posted or is about to post. Its state says what is known of it on the platform. */
@@ -43,6 +44,8 @@ export interface FailedEntry extends EntryFields {
   readonly state: 'failed'
   /** Why, in plain words. */
   readonly reason: string
+  /** The error's type. Absent in ledgers of earlier builds. */
+  readonly failure?: PortErrorType | undefined
   /** Set if a message with an older text may be there in its place, which can no longer be edited. */
   readonly olderRef?: MessageRef | undefined
 }

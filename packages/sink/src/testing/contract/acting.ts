@@ -1,6 +1,6 @@
 import { type Reply, systemClock } from '@reply/core'
 import type { Policy } from '../../config.ts'
-import type { Delivery } from '../../deliver/reconcile.ts'
+import type { Delivery } from '../../deliver/delivery.ts'
 import { createSink, type Sink, type SinkOptions } from '../../sink.ts'
 import { must, type Stage, type Timed, until } from './stage.ts'
 

@@ -1,6 +1,6 @@
 import type { Reply } from '@reply/core'
 import type { Policy } from '../../config.ts'
-import type { Delivery } from '../../deliver/reconcile.ts'
+import type { Delivery } from '../../deliver/delivery.ts'
 import { PortError } from '../../port/port-error.ts'
 import { acting, begin, ended, go, patienceMs } from './acting.ts'
 import { askOf, numbered, replyOf, statesOf } from './script.ts'

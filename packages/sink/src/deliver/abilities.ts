@@ -1,0 +1,41 @@
+import type { Reply } from '@reply/core'
+import type { Slot } from '../layout/slot.ts'
+import type { IntentEntry } from '../ledger/entry.ts'
+import type { ChannelPort } from '../port/port.ts'
+import type { Mode } from '../view/view.ts'
+import type { Native } from './native.ts'
+import type { ReconcileOptions } from './reconcile.ts'
+import { isStreamed } from './streaming.ts'
+
+export interface AbilitiesOptions {
+  readonly port: ChannelPort
+  readonly mode: Mode
+  readonly native: Native
+  readonly hasTimeFor: ReconcileOptions['hasTimeFor']
+}
+
+/** What the port can do for a reply, as the steps of a delivery ask for it. */
+export interface Abilities {
+  /** How a post with an unknown result is settled. */
+  readonly facts: { readonly isIdempotent: boolean; readonly canLookUp: boolean }
+  optionsOf(reply: Reply): ReconcileOptions
+  kindOf(slot: Slot): IntentEntry['kind']
+}
+
+export function createAbilities({ port, mode, native, hasTimeFor }: AbilitiesOptions): Abilities {
+  const { limits } = port
+  const facts = { isIdempotent: limits.idempotent, canLookUp: port.lookUp !== undefined && !limits.idempotent }
+  return { facts, optionsOf, kindOf }
+
+  function optionsOf({ phase }: Reply): ReconcileOptions {
+    const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
+    const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
+    const isPreviewing = native.previewing !== undefined
+    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), ...facts, hasTimeFor }
+  }
+
+  function kindOf(slot: Slot): IntentEntry['kind'] {
+    if (slot.file && port.upload) return 'file'
+    return native.streaming && isStreamed(slot) ? 'stream' : undefined
+  }
+}

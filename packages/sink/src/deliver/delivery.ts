@@ -1,0 +1,76 @@
+import type { Slot } from '../layout/slot.ts'
+import { isEditable, isThere } from '../ledger/entry.ts'
+import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
+import type { PortErrorType } from '../port/port-error.ts'
+import { isDone, needsEdit } from './reconcile.ts'
+
+/** What a reply left in the chat when it ended. */
+export interface Delivery {
+  /** Messages on the screen. */
+  readonly shown: number
+  /** Messages that are not there, and why. Empty when all are. */
+  readonly undelivered: readonly Undelivered[]
+  /** Messages that may be there twice or not at all: the platform did not confirm the post. */
+  readonly doubtful: number
+  /** Calls to the port, of all kinds. */
+  readonly calls: number
+  /** How many of them were rate-limited. */
+  readonly rateLimited: number
+}
+
+/** A message that is not in the chat. */
+export interface Undelivered {
+  /** Identifies the message within its reply. */
+  readonly key: string
+  /** Why it is missing: decide by it, not by the reason. */
+  readonly type: UndeliveredType
+  /** The same in plain words. */
+  readonly reason: string
+}
+
+/**
+ * Why a message is missing: the type of the error that ended its delivery, `stopped` by the sink's `stop()`, or
+ * `given-up` after `Policy.giveUpMs`.
+ */
+export type UndeliveredType = PortErrorType | 'stopped' | 'given-up'
+
+/** Messages that were not shown, and why. */
+export interface Missing {
+  readonly keys: readonly string[]
+  readonly type: 'stopped' | 'given-up'
+}
+
+const reasons: Readonly<Record<Missing['type'], string>> = {
+  stopped: 'The sink was stopped before showing it.',
+  'given-up': 'It could not be shown for too long.',
+}
+
+/** Messages that should stay but are missing or outdated. A status does not count. */
+export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
+  const known = entriesByKey(ledger)
+  const missing = slots.filter((slot) => {
+    const entry = known.get(slot.key)
+    const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
+    return slot.card.type !== 'status' && (isOld || !isDone(entry, slot))
+  })
+  return missing.map(({ key }) => key)
+}
+
+/** The delivery that a ledger records. `missing`: messages that it does not. */
+export function deliveryOf(ledger: Ledger, missing: Missing = { keys: [], type: 'stopped' }): Delivery {
+  // Code of a refused file is shown as text.
+  const failed = ledger.entries
+    .filter((entry) => entry.state === 'failed')
+    .filter(({ type }) => type !== 'status' && type !== 'file')
+  const { keys, type } = missing
+  return {
+    shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
+    undelivered: [
+      ...failed.map(({ key, reason, failure = 'refused' }) => ({ key, type: failure, reason })),
+      ...keys.map((key) => ({ key, type, reason: reasons[type] })),
+    ],
+    doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
+    calls: ledger.calls,
+    rateLimited: ledger.rateLimited,
+  }
+}

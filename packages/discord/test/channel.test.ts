@@ -222,7 +222,9 @@ test('invalid options throw at once', async () => {
   const channel = make({})()
   expect(() => channel.sinkFor({ chat: { id: 'general' } })).toThrow(/"general" is not a channelId/)
   expect(() => channel.sinkFor({ chat: { id: channelId } }, { thread: true })).toThrow(/created from a message/)
-  expect(await channel.sinkFor({ chat: { id: channelId } }).settled()).toMatchObject({ shown: 0, undelivered: [] })
+  const sink = channel.sinkFor({ chat: { id: channelId } })
+  await sink.stop()
+  expect(await sink.settled()).toMatchObject({ shown: 0, undelivered: [] })
 })
 
 test("discord.js reports a wrong token; our errors don't contain it", async () => {

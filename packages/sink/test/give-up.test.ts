@@ -53,6 +53,18 @@ test.each<[FakeFault['type'], number | undefined, boolean]>([
   expect(scene.errors.map(({ cause }) => cause)).toMatchObject(isReported ? [{ type }] : [])
 })
 
+test('a stream that was closed early goes on by edits, and is not reported', async () => {
+  const scene = createScene({
+    fake: { stream: 'append', faults: [{ call: 2, type: 'fixed' }] },
+    sink: { policy: { delivery: 'native', statusAfterMs: 3_600_000 } },
+  })
+  scene.show(replyWith([{ ...text('It', { status: 'open' }), id: 'prt_a' }]))
+  await scene.pass(2000)
+  scene.show(settledWith([{ ...text('It is done.'), id: 'prt_a' }]))
+  await scene.end()
+  expect([scene.errors, scene.fake.screen()]).toMatchObject([[], [{ text: 'It is done.' }]])
+})
+
 test('a missing message has the type of its failure', async () => {
   const scene = createScene({ fake: { faults: [{ call: 1, type: 'gone' }] } })
   scene.show(answer)

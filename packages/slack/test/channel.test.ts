@@ -345,5 +345,6 @@ test('a client that retries by itself is reported', async () => {
 test('sinkFor takes the place from the inbound', async () => {
   const { channel } = await receive({ events: 'own' })
   const sink = channel.sinkFor({ chat: { id: 'C1', thread: '1.1' }, replyTo: { id: '1.1' } })
+  await sink.stop()
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
 })

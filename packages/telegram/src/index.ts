@@ -5,6 +5,7 @@ export {
   answerWith,
   type Chat,
   type Delivery,
+  fileStore,
   type Inbound,
   type LedgerStore,
   type MayAnswer,
@@ -15,6 +16,8 @@ export {
   type Sink,
   SinkError,
   type SinkErrorType,
+  type Undelivered,
+  type UndeliveredType,
   type Words,
   words,
 } from '@reply/sink'

@@ -370,5 +370,6 @@ test("the host's own bot passes updates on, each once", async () => {
 test('sinkFor takes the place from the inbound', async () => {
   const { channel } = await receive({ updates: 'own' })
   const sink = channel.sinkFor({ chat: { id: '-7', thread: '3' }, replyTo: { id: '1' } })
+  await sink.stop()
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
 })

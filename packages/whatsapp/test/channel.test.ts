@@ -163,5 +163,6 @@ test("a press with another ask's token answers nothing", async () => {
 test('sinkFor takes the place from the inbound', async () => {
   const { channel } = await open()
   const sink = channel.sinkFor({ chat: { id: person }, replyTo: { id: 'wamid.x' } })
+  await sink.stop()
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
 })

@@ -151,6 +151,7 @@ test('the delivery names the 24 hours if they kept something from being shown', 
   expect(shown.texts).toEqual([])
   expect(shown.delivery.undelivered).toContainEqual({
     key: 'answer#0',
+    type: 'refused',
     reason: expect.stringMatching(/24 h.*template/),
   })
 })

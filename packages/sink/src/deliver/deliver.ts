@@ -219,7 +219,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (operation.type === 'preview') native.did(operation)
     const next = failed(ledger, operation, error, { ...facts, at: clock.now() })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
-    if (isReported(error))
+    if (isReported(operation, error))
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
   }
 

@@ -125,9 +125,13 @@ function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {
 /** A rate limit of at least that long is worth a report, in ms. */
 const longPauseMs = 60_000
 
-/** Whether the host should know of a failed call. Refused markup and short rate limits cost no more than a retry. */
-export function isReported({ type, retryAfterMs = 0 }: PortError): boolean {
-  return type === 'rate-limited' ? retryAfterMs >= longPauseMs : type !== 'unparsable'
+/**
+ * Whether the host should know of a failed call. Refused markup and short rate limits cost no more than a retry, and a
+ * stream that was closed early goes on by edits.
+ */
+export function isReported(operation: Operation, { type, retryAfterMs = 0 }: PortError): boolean {
+  if (type === 'rate-limited') return retryAfterMs >= longPauseMs
+  return type !== 'unparsable' && !(type === 'fixed' && operation.type === 'edit' && operation.flowing !== undefined)
 }
 
 /** An error other than `PortError` doesn't say whether the call was done, so it counts as ambiguous. */

@@ -1,0 +1,41 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LedgerStore } from './ledger.ts'
+
+/**
+ * Keeps ledgers in files of a folder, one each, which is made when needed. A write replaces its file at once: a process
+ * that dies meanwhile leaves the old text. Files are never removed; ledgers of replies that are over may be. Only one
+ * process at a time may show replies of the same chat with it.
+ */
+export function fileStore(folder: string): LedgerStore {
+  return { read, write }
+
+  async function read(key: string): Promise<string | undefined> {
+    try {
+      return await readFile(pathOf(key), 'utf8')
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  async function write(key: string, text: string): Promise<void> {
+    await mkdir(folder, { recursive: true })
+    const path = pathOf(key)
+    const draft = `${path}.${randomUUID()}.tmp`
+    try {
+      await writeFile(draft, text, { flush: true })
+      // On one file system a rename is atomic.
+      await rename(draft, path)
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    }
+  }
+
+  /** Keys have any characters and any length, so a file has the hash of its key. */
+  function pathOf(key: string): string {
+    return join(folder, `${createHash('sha256').update(key).digest('hex')}.json`)
+  }
+}

@@ -52,8 +52,9 @@ export interface PermissionAsk extends AskFields {
   /** What the tool adds to its call: a diff, a path, a URL. `{}` for shell commands on servers up to 1.14. */
   readonly metadata: Readonly<Record<string, unknown>>
   /**
-   * The tool call that runs once the permission is allowed. Absent until the source sends the call's input, and always
-   * if the ask names no call. Never changes after the ask is closed.
+   * The tool call that runs once the permission is allowed. Absent until the source sends the call's input, always if
+   * the ask names no call, and while several unfinished calls have the id that it names: providers may repeat ids.
+   * Never changes after the ask is closed.
    */
   readonly call?: AskCall | undefined
   /** How it was answered. Absent while it is pending, and if it was withdrawn. */

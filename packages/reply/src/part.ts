@@ -100,6 +100,11 @@ export interface ToolState {
   readonly endedAt?: number | undefined
   /** The reply ended while the call was still running, or the server says it was aborted. */
   readonly interrupted?: true | undefined
+  /**
+   * The tool or its input changed while the call was running: another call with the same id took over this part. Which
+   * of them an ask is about can't be known. Only set while `running`.
+   */
+  readonly ambiguous?: true | undefined
 }
 
 /** A file in a message, such as one that a person attached. */

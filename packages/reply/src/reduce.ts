@@ -182,7 +182,7 @@ function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Cha
   if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
   if (messageAt(reply.messages, part.messageID) === -1) return reply
   const next = applyPart(abandonOpen(reply, part, changes), part, order, changes)
-  return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part, changes) : next
+  return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part.callID, changes) : next
 }
 
 function applySession(

@@ -3,7 +3,7 @@ import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
-import { keepPlaces, withCall } from './call.ts'
+import { applyCall, keepPlaces, withCall } from './call.ts'
 import { keepPendingCount } from './pending.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
@@ -12,12 +12,12 @@ import { replaceAt, withFields } from './shape.ts'
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
   const at = askAt(reply.asks, reported.requestID)
   const known = reply.asks[at]
-  const ask = withCall(reply, withDirectory(reply, reported))
+  const ask = withCall(reply, withDirectory(reply, reported), known)
   if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
   // A withdrawn ask that turns out to be pending after all is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(changeOfAsk(ask))
-  return withAsk(reply, at, ask)
+  return applyCall(withAsk(reply, at, ask), ask.callID, changes)
 }
 
 /** An ask without a directory belongs to its session's directory. */
@@ -33,7 +33,7 @@ interface Again {
 
 function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]): Reply {
   const next: Ask = {
-    ...withKnownCall(ask, known),
+    ...ask,
     path: known.path,
     askedAt: known.askedAt,
     directory: ask.directory ?? known.directory,
@@ -41,12 +41,6 @@ function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]):
   if (hasSameContent(known, next)) return reply
   changes.push({ type: 'askChanged', ask: next })
   return withAsk(reply, at, next)
-}
-
-/** Keeps a known call: the part that it came from may be gone. */
-function withKnownCall(ask: Ask, known: Ask): Ask {
-  if (ask.type !== 'permission' || known.type !== 'permission' || ask.call || !known.call) return ask
-  return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
 }
 
 /** Leaves a closed ask unchanged. If the ask itself was missed, reports only its end. */
@@ -58,7 +52,7 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   if (!ask) return reply
   const closed = closedAs(ask, event)
   changes.push(changeOfAsk(closed))
-  return withAsk(reply, at, closed)
+  return applyCall(withAsk(reply, at, closed), closed.callID, changes)
 }
 
 /** Builds an ask from its end alone. Undefined if that doesn't say what it was. */

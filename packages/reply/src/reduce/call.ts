@@ -1,53 +1,80 @@
 import { hasSameContent } from '../ask/equal.ts'
 import type { Ask, AskCall, PermissionAsk } from '../ask.ts'
 import type { Change } from '../change.ts'
-import type { Part, ToolPart } from '../part.ts'
+import type { ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
 import { withAsk } from './ask.ts'
 import { messageAt } from './part.ts'
-import { partOfCall } from './parts.ts'
+import { partsOfCall } from './parts.ts'
+import { isAnyPending } from './pending.ts'
 
-/** Adds the input of the ask's call, if known. */
-export function withCall(reply: Reply, ask: Ask): Ask {
-  if (ask.type !== 'permission' || ask.call) return ask
-  const call = callOf(reply, ask)
-  return call ? { ...ask, call } : ask
+/** Adds the input of the ask's call, if known. `known` is the ask as the reply has it. */
+export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
+  if (ask.type !== 'permission') return ask
+  const { callID } = ask
+  if (callID === undefined) return ask
+  const parts = unfinishedOf(reply, ask, callID)
+  // A call that ended asks for nothing. What is known is kept: the server closes the ask next.
+  if (parts.length === 0) return withKnownCall(ask, known)
+  const call = isOnlyAsk(reply, ask, callID) ? inputOf(parts) : undefined
+  return call || ask.call ? { ...ask, call } : ask
 }
 
-/** Call ids are unique only within a message: some providers restart numbering in each step. */
-function callOf(reply: Reply, { callID, messageID }: PermissionAsk): AskCall | undefined {
-  if (callID === undefined) return undefined
-  const at = messageID === undefined ? -1 : messageAt(reply.messages, messageID)
-  const message = reply.messages[at]
-  const messages = messageID === undefined ? reply.messages : message ? [message] : []
-  for (const one of messages.toReversed()) {
-    const part = partOfCall(one, callID)
-    if (part) return inputOf(part)
-  }
-  return undefined
+function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {
+  if (known?.type !== 'permission' || ask.call || !known.call) return ask
+  return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
 }
 
-/** A pending call's input is empty or partial, so it doesn't count. */
-function inputOf(part: Part): AskCall | undefined {
-  if (part.type !== 'tool' || part.state.status === 'pending') return undefined
+/**
+ * The calls that the ask may be about. Some providers repeat call ids in each step, or even within a message. Without a
+ * message, any with this id may be meant.
+ */
+function unfinishedOf({ messages }: Reply, { messageID }: PermissionAsk, callID: string): readonly ToolPart[] {
+  const message = messageID === undefined ? undefined : messages[messageAt(messages, messageID)]
+  const searched = messageID === undefined ? messages : message ? [message] : []
+  return searched.flatMap((one) => partsOfCall(one, callID).filter(isUnfinished))
+}
+
+function isUnfinished({ state: { status } }: ToolPart): boolean {
+  return status === 'pending' || status === 'running'
+}
+
+/** A call asks for one permission at a time, so two that are pending belong to two calls with the same id. */
+function isOnlyAsk(reply: Reply, ask: PermissionAsk, callID: string): boolean {
+  return pendingOf(reply, callID).every(([, other]) => other.requestID === ask.requestID || !isSameCall(ask, other))
+}
+
+function isSameCall(a: PermissionAsk, b: PermissionAsk): boolean {
+  return a.messageID === undefined || b.messageID === undefined || a.messageID === b.messageID
+}
+
+/** The input that would run, if only one call can be meant. A pending call's input is empty or partial. */
+function inputOf([part, ...others]: readonly ToolPart[]): AskCall | undefined {
+  if (!part || others.length > 0 || part.state.status === 'pending' || part.state.ambiguous) return undefined
   return { tool: part.tool, input: part.state.input }
 }
 
-/** Adds a call's input to the pending permissions that wait for it. */
-export function applyCall(reply: Reply, part: ToolPart, changes: Change[]): Reply {
+/** Updates the inputs of the pending permissions of this call, after a part or an ask with its id has changed. */
+export function applyCall(reply: Reply, callID: string | undefined, changes: Change[]): Reply {
   // Only a blocked reply has pending asks; this saves a search through many closed ones.
-  const call = reply.phase === 'blocked' ? inputOf(part) : undefined
-  if (!call) return reply
+  if (callID === undefined || !isAnyPending(reply.asks)) return reply
   let next = reply
-  for (const at of placesOf(reply.asks).get(part.callID) ?? []) {
-    const ask = next.asks[at]
-    if (!ask || !isAskOf(ask, part, reply.sessionID)) continue
-    const changed = { ...ask, call }
+  for (const [at, ask] of pendingOf(reply, callID)) {
+    const changed = withCall(next, ask, ask)
     if (hasSameContent(ask, changed)) continue
     changes.push({ type: 'askChanged', ask: changed })
     next = withAsk(next, at, changed)
   }
   return next
+}
+
+/** The pending permissions of the reply's own session with this call id, by index. */
+function pendingOf({ asks, sessionID }: Reply, callID: string): readonly (readonly [number, PermissionAsk])[] {
+  return (placesOf(asks).get(callID) ?? []).flatMap((at) => {
+    const ask = asks[at]
+    const isPending = ask?.type === 'permission' && ask.status === 'pending'
+    return isPending && ask.callID === callID && ask.sessionID === sessionID ? [[at, ask] as const] : []
+  })
 }
 
 /**
@@ -79,9 +106,4 @@ export function keepPlaces(before: readonly Ask[], after: readonly Ask[], change
   if (!places || !ask) return
   addPlace(places, ask, changed)
   knownPlaces.set(after, places)
-}
-
-function isAskOf(ask: Ask, part: ToolPart, sessionID: string): ask is PermissionAsk {
-  if (ask.type !== 'permission' || ask.status !== 'pending' || ask.sessionID !== sessionID) return false
-  return ask.callID === part.callID && (ask.messageID === undefined || ask.messageID === part.messageID)
 }

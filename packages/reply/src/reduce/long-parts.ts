@@ -1,4 +1,4 @@
-import type { Part } from '../part.ts'
+import type { Part, ToolPart } from '../part.ts'
 import type { Message } from '../reply.ts'
 import { type Chunks, chunkLength, itemAt, toChunks, withInserted, withItem, withRemoved } from './chunks.ts'
 import { withParts } from './shape.ts'
@@ -22,8 +22,8 @@ export interface LongParts {
  */
 interface Places {
   readonly byID: Map<string, number>
-  /** Index of each call's newest part. */
-  readonly byCall: Map<string, number>
+  /** Ids of the parts that each call id had. */
+  readonly byCall: Map<string, Set<string>>
 }
 
 /** Messages with at least this many parts use chunks. Below it, copying an array is faster. */
@@ -111,29 +111,31 @@ function withoutID(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
 
 /** -1 if it isn't in the list. */
 export function placeOf({ parts, places, removedIDs }: LongParts, id: string): number {
-  return removedIDs.has(id) ? -1 : search(parts, (part) => part.id === id, places.byID.get(id))
+  return removedIDs.has(id) ? -1 : search(parts, id, places.byID.get(id))
 }
 
-/** The newest part of a call. */
-export function callIn({ parts, places }: LongParts, callID: string): Part | undefined {
-  const place = search(parts, (part) => part.type === 'tool' && part.callID === callID, places.byCall.get(callID))
-  return itemAt(parts, place)
+/** All parts with this call id. */
+export function callsIn(long: LongParts, callID: string): readonly ToolPart[] {
+  return [...(long.places.byCall.get(callID) ?? [])].flatMap((id) => {
+    const part = itemAt(long.parts, placeOf(long, id))
+    return part?.type === 'tool' && part.callID === callID ? [part] : []
+  })
 }
 
 /**
  * Searches down from the noted index, so a part is found within as many steps as parts were removed. Only a part that
  * exists solely in another list takes a search of the whole list.
  */
-function search(parts: Chunks<Part>, isIt: (part: Part) => boolean, noted = -1): number {
-  for (let at = Math.min(noted, parts.length - 1); at >= 0; at--) {
-    const part = itemAt(parts, at)
-    if (part && isIt(part)) return at
-  }
+function search(parts: Chunks<Part>, id: string, noted = -1): number {
+  for (let at = Math.min(noted, parts.length - 1); at >= 0; at--) if (itemAt(parts, at)?.id === id) return at
   return -1
 }
 
 /** Never lowers an index: in another list that shares the map, the part may be at the higher one. */
 function note({ byID, byCall }: Places, part: Part, place: number): void {
   if ((byID.get(part.id) ?? -1) < place) byID.set(part.id, place)
-  if (part.type === 'tool' && (byCall.get(part.callID) ?? -1) < place) byCall.set(part.callID, place)
+  if (part.type !== 'tool') return
+  const ids = byCall.get(part.callID)
+  if (ids) ids.add(part.id)
+  else byCall.set(part.callID, new Set([part.id]))
 }

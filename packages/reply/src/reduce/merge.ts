@@ -1,5 +1,5 @@
 import type { Part, ReasoningPart, TextPart, ToolPart, ToolStatus } from '../part.ts'
-import { sameButRaw } from './same.ts'
+import { same, sameButRaw } from './same.ts'
 import { withText } from './shape.ts'
 
 /**
@@ -36,9 +36,24 @@ const rank: Record<ToolStatus, number> = { pending: 0, running: 1, completed: 2,
 function mergeTool(before: ToolPart, incoming: ToolPart): Part {
   if (rank[incoming.state.status] < rank[before.state.status]) return before
   const named = incoming.tool === 'invalid' && before.tool !== 'invalid' ? { ...incoming, tool: before.tool } : incoming
-  if (before.status === 'open' || rank[named.state.status] === 2) return sameOrNewer(before, named)
+  if (rank[named.state.status] === 2) return sameOrNewer(before, named)
+  if (before.status === 'open') return sameOrNewer(before, isAmbiguous(before, named) ? withAmbiguity(named) : named)
   // The call was closed with its reply while still running: a late repetition doesn't reopen it.
   return before
+}
+
+/** OpenCode 1 keeps two calls with the same id in one part if the second begins before the first has ended. */
+function isAmbiguous(before: ToolPart, incoming: ToolPart): boolean {
+  if (before.state.status !== 'running') return false
+  // OpenCode 2 reports progress of a call whose beginning was missed.
+  if (before.tool === 'unknown') return false
+  return (
+    before.state.ambiguous === true || before.tool !== incoming.tool || !same(before.state.input, incoming.state.input)
+  )
+}
+
+function withAmbiguity(part: ToolPart): ToolPart {
+  return { ...part, state: { ...part.state, ambiguous: true } }
 }
 
 function sameOrNewer(before: Part, incoming: Part): Part {

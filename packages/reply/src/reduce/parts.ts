@@ -1,8 +1,8 @@
-import type { Part } from '../part.ts'
+import type { Part, ToolPart } from '../part.ts'
 import type { Message } from '../reply.ts'
 import { itemAt, withChunk } from './chunks.ts'
 import {
-  callIn,
+  callsIn,
   type LongParts,
   longFrom,
   longPartsOf,
@@ -46,11 +46,11 @@ export function partAt(message: Message, id: string): number {
   return long ? placeOf(long, id) : positions.at(message.parts, id)
 }
 
-/** The newest part of a call. */
-export function partOfCall(message: Message, callID: string): Part | undefined {
+/** All parts with this call id: providers may repeat ids, even within a message. */
+export function partsOfCall(message: Message, callID: string): readonly ToolPart[] {
   const long = longPartsOf(message)
-  if (long) return callIn(long, callID)
-  return message.parts.findLast((part) => part.type === 'tool' && part.callID === callID)
+  if (long) return callsIn(long, callID)
+  return message.parts.filter((part): part is ToolPart => part.type === 'tool' && part.callID === callID)
 }
 
 /** Replaces the part at `place`; appends if `place` is the number of parts. */

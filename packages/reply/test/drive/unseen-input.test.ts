@@ -61,6 +61,21 @@ test('it is read again, with growing delays, until the server has it', async () 
   expect(ask().call).toEqual({ tool: 'bash', input })
 })
 
+test.each([
+  ['the only one that has not ended', ['completed', 'running', 'error'], { command: 'running' }],
+  ['none if two have not ended', ['running', 'completed', 'running'], undefined],
+  ['none if all have ended', ['completed', 'error'], undefined],
+])('of several calls with the same id it is %s', async (_, states, known) => {
+  const one = stored({})
+  const parts = states.map((status, at) => {
+    const state = { status, input: { command: status }, output: '', error: '', title: '', metadata: {} }
+    return { ...one.parts[0], id: `m1.${at}`, state: { ...state, time: { start: 1, end: 2 } } }
+  })
+  const { advance, ask } = stage(() => ({ ...one, parts }))
+  await advance(unseenMs)
+  expect(ask().call?.input).toEqual(known)
+})
+
 test('nothing is read once the stream sent it, the ask is closed, or it names no call', async () => {
   const told = stage(() => expect.fail('Nothing has to be read.'))
   told.engine.apply([tool('m1', { input })])

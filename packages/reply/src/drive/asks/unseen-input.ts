@@ -66,12 +66,14 @@ export function readUnseenInputs({ engine, source, clock, onError, isLive }: Uns
     const { sessionID, messageID, callID } = ask
     if (messageID === undefined) return []
     const read = await source.message(ask, messageID)
-    const part = read?.parts.find((other) => other.type === 'tool' && other.callID === callID)
-    if (!read || !part) return []
+    // All of them: if the id repeats, `reduce` decides whether the ask can be about only one.
+    const parts = read?.parts.filter((other) => other.type === 'tool' && other.callID === callID) ?? []
+    if (!read || parts.length === 0) return []
     const at = clock.now()
+    const order = read.parts.map(({ id }) => id)
     return [
       { type: 'message', sessionID, message: read.head, at },
-      { type: 'part', sessionID, part, at },
+      ...parts.map((part): ReplyEvent => ({ type: 'part', sessionID, part, order, at })),
     ]
   }
 

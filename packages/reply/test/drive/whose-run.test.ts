@@ -1,5 +1,7 @@
 import { createRecordedServer, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
+import type { Reply } from '../../src/index.ts'
+import { observing } from '../observing.ts'
 import { setStage } from './stage.ts'
 
 const scenario = 'second-prompt'
@@ -67,6 +69,64 @@ test('a note in a busy session has a reply of its own, once the server has it; c
   ])
   expect(aborts()).toBe(0)
   await opencode.close()
+})
+
+/** A prompt's own run, which another client stops, and then another client's run in the same session. */
+async function settledThenBusy() {
+  const stage = setStage({ scenario: 'abort-then-prompt', tells: '1.18.3' })
+  const recorded = readRecording({ version: '1.18.33', scenario: 'abort-then-prompt' })
+  const { types: events } = createRecordedServer({ bytes: recorded.bytes })
+  const session = Object.keys(recorded.truth.sessions)[0] ?? ''
+  stage.server.publish(events.indexOf('session.created') + 1)
+  await stage.rest()
+  const stop = new AbortController()
+  const input = { sessionID: session, files: [{ url: 'data:text/plain,x', mime: 'text/plain' }] }
+  const stream = stage.opencode.prompt(input, { signal: stop.signal })
+  let newest: Reply | undefined
+  const keep = ({ reply }: { readonly reply: Reply }): void => {
+    newest = reply
+  }
+  stage.opencode.watch({}, { observe: () => [observing(keep)] })
+  await stage.rest()
+  const isBusyAgain = (): boolean => stream.reply?.phase === 'settled' && newest?.phase === 'working'
+  while (!isBusyAgain() && stage.server.published < events.length) {
+    stage.server.publish(1)
+    await stage.rest()
+  }
+  const aborts = (): number => stage.server.posts.filter((post) => post.includes('/abort')).length
+  return { ...stage, stream, stop, aborts, session, newest: () => newest }
+}
+
+test('once its run has ended, a stream aborts no newer run of its session', async () => {
+  const { opencode, stream, stop, aborts, rest, newest } = await settledThenBusy()
+  expect([stream.reply?.outcome, newest()?.phase]).toEqual(['aborted', 'working'])
+  const ended = Promise.all([stream.abort(), opencode.abort(stream)])
+  stop.abort()
+  await rest()
+  expect([aborts(), newest()?.phase, newest()?.aborting]).toEqual([0, 'working', undefined])
+  expect((await ended)[0].outcome).toBe('aborted')
+  await opencode.close()
+})
+
+test('a stream whose run could not be stopped aborts it again', async () => {
+  let isRefusing = true
+  const stage = setStage({
+    scenario,
+    tells: '1.18.3',
+    between: async (request, answer) =>
+      isRefusing && request.url.includes('/abort') ? new Response('no', { status: 400 }) : await answer(request),
+  })
+  stage.server.publish(begun)
+  const stream = stage.opencode.prompt({ sessionID, files: [{ url: 'data:text/plain,x', mime: 'text/plain' }] })
+  await stage.rest()
+  void stream.abort()
+  await stage.advance(60_000)
+  expect((await stream.result).lostReason).toBe('not-stopped')
+  isRefusing = false
+  void stream.abort()
+  await stage.rest()
+  expect(stage.server.posts.filter((post) => post.includes('/abort'))).not.toEqual([])
+  await stage.opencode.close()
 })
 
 test('no session is made for a prompt that was aborted before the stream was up', async () => {

@@ -4,6 +4,7 @@ import { emptyReply } from '../../reduce/shape.ts'
 import type { Reply } from '../../reply.ts'
 import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
+import type { AbortRequest } from './abort.ts'
 import { isUncertain, join } from './join.ts'
 import type { Start } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
@@ -22,7 +23,7 @@ import { reportOnce, type StandInOptions, standIn, toFailure } from './stand-in.
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason (`endWith`).
  *
- * `abort` ends the run on the server in any case. A signal or a time-out ends only a run that this prompt began, and
+ * `abort` ends the stream's run on the server, even a shared one. A signal or a time-out ends only a run that this prompt began, and
  * otherwise just leaves it.
  */
 export function startRun(server: RunServer, request: RunRequest, options: RunOptions): ReplyStream {
@@ -174,12 +175,14 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     next.observe(observersOf(options.observe, reply, onError))
     // Deferred, because this runs within a step: the progress timer receives the reply right after it.
     if (timeoutMs !== undefined)
-      queueMicrotask(() => server.stallTimer.limit(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) }))
-    if (stopRequest === 'abort') void server.aborting.abort(next.sessionID)
+      queueMicrotask(() => {
+        if (isCurrent(next)) server.stallTimer.limit(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) })
+      })
+    if (stopRequest === 'abort') void end(next)
     else if (stopRequest === 'leave') cancel()
   }
 
-  /** Ends the run, even a joined one. A note has no run: once posted, it stays. */
+  /** Ends the run, even a joined one, unless it has ended. A note has no run: once posted, it stays. */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
     if (!live && !posting) return drop(request.input.sessionID ?? '')
@@ -187,8 +190,18 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     // An abort that overtakes the post would leave the run going. A command's post lasts until its run is over.
     const after = kind === 'command' ? undefined : posting
     if (!live) await after?.catch(() => {})
-    if (live) await server.aborting.abort(live.sessionID, { after })
+    if (live) await end(live, { after })
     else unwanted.abort()
+  }
+
+  /** A run that has ended is not aborted: what works in its session now is another run. */
+  async function end(reply: LiveReply, how: AbortRequest = {}): Promise<void> {
+    if (isCurrent(reply) || mayGoOn(reply)) await server.aborting.abort(reply.sessionID, how)
+  }
+
+  /** Whether an abort could not be confirmed, and no newer run of the session is known. */
+  function mayGoOn(reply: LiveReply): boolean {
+    return reply.reply().lostReason === 'not-stopped' && engine.replies.newest(reply.sessionID) === reply
   }
 
   /** Handles the caller's signal. */
@@ -200,9 +213,9 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     if (live) void abort()
   }
 
-  function timeOut({ sessionID }: LiveReply): void {
+  function timeOut(reply: LiveReply): void {
     if (isShared()) source.stream.leave()
-    else void server.aborting.abort(sessionID, { reason: 'timed-out' })
+    else void end(reply, { reason: 'timed-out' })
   }
 
   /** Whether another prompt began the run. */

@@ -27,7 +27,8 @@ export interface ConsoleSinkOptions {
   readonly interactive?: boolean
   /**
    * What to do with asks that cannot be answered here, without a terminal or with `interactive` off: `reject`
-   * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`.
+   * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`. The asks of a
+   * run that had begun before the sink saw it are never rejected: they belong to the client that began it.
    */
   readonly asks?: 'wait' | 'reject'
   /** Offer to allow a permission even if the server does not say what it would run. Default: false. */
@@ -100,12 +101,19 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   const refusing =
     opencode === undefined || interactive || options.asks === 'wait'
       ? undefined
-      : unattended('reject', { opencode, remark, clock, cure: "use a terminal, or asks: 'wait'" })
+      : unattended('reject', {
+          opencode,
+          remark,
+          clock,
+          cure: "use a terminal, or asks: 'wait'",
+          isOwn: () => sawStart,
+        })
   const region = surface.region(() => schedule(0))
   const release = keyboard?.hold(options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')))
   const shown = createCommitted()
   const delays = createDelays()
   let newest: Reply | undefined
+  let sawStart = false
   let above: Above
   let timer: { at: number; cancel: () => void } | undefined
   let paintedAt = 0
@@ -125,6 +133,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
 
   function see(observation: Observation): void {
     const { reply } = observation
+    if (newest === undefined) sawStart = isUntouched(reply)
     newest = reply
     if (stopped) return
     if (observation.type === 'questionAsked') refusing?.questionAsked?.(observation)
@@ -222,4 +231,9 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       await finished
     },
   }
+}
+
+/** Nothing of the run has been seen yet. A prompt's own reply is observed before its first message. */
+function isUntouched({ messages, asks, children }: Reply): boolean {
+  return messages.length === 0 && asks.length === 0 && children.length === 0
 }

@@ -86,6 +86,7 @@ test('without a person, both are rejected and one line says so', async () => {
     remark: (text) => said.push(text),
     clock: fakeClock(),
     cure: 'use a terminal',
+    isOwn: () => true,
   })
   const [first, second] = pair()
   if (first === undefined || second === undefined) throw new Error('There are two.')

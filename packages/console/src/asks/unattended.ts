@@ -11,13 +11,15 @@ interface Options {
   readonly clock: Clock
   /** What the user can do to be asked next time. */
   readonly cure: string
+  /** Whether the run is the caller's to answer for. The asks of a run that another client began are left to it. */
+  readonly isOwn: () => boolean
 }
 
 const FIRST_AFTER_MS = 1_000
 const UNANSWERABLE = 'This cannot be answered at the moment. Continue without it, or stop and say what you need.'
 
 /** Handles asks without a person, and says so. `first` takes the first option after a second. */
-export function unattended(what: Unattended, { opencode, remark, clock, cure }: Options): ReplyObserver {
+export function unattended(what: Unattended, { opencode, remark, clock, cure, isOwn }: Options): ReplyObserver {
   const seen = new Set<string>()
 
   function see({ ask, reply }: { ask: Ask; reply: Reply }): void {
@@ -26,6 +28,7 @@ export function unattended(what: Unattended, { opencode, remark, clock, cure }: 
     // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
     const say = isNew ? remark : (): void => {}
+    if (!isOwn()) return say(`Waiting for an answer to "${askTitle(ask)}" from the client that began this run.`)
     if (what === 'wait') say(`Waiting for an answer to "${askTitle(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
       say(`Rejected "${askTitle(ask)}", because it cannot be answered here; ${cure}.`)

@@ -6,7 +6,7 @@ import type { ReplyOutput } from './output.ts'
 import type { ProcessIO } from './process-io.ts'
 
 export interface PromptRun {
-  readonly opencode: OpenCode
+  readonly opencode: Pick<OpenCode, 'prompt' | 'answer' | 'reject'>
   readonly output: ReplyOutput
   readonly request: Parameters<OpenCode['prompt']>[0]
   readonly timeoutMs?: number | undefined
@@ -24,11 +24,13 @@ const LEAVE_MS = 5_000
 
 /**
  * Sends one prompt and shows its reply to the end. The first Control-C aborts the reply on the server and still shows
- * how it ended; the second leaves at once. SIGTERM, SIGHUP and a reader that left abort it, then leave.
+ * how it ended; the second leaves at once. SIGTERM, SIGHUP and a reader that left abort it, then leave; a run that another client began
+ * continues.
  */
 export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise<number> {
   const { opencode, output, request, timeoutMs, asks } = conversation
   let aborting = false
+  const leaving = new AbortController()
   const observers =
     asks === undefined
       ? []
@@ -38,6 +40,7 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
             remark: output.remark,
             clock: io.clock,
             cure: 'use a terminal, or --asks wait',
+            isOwn: () => stream.joined !== true,
           }),
         ]
   const left = listenForExit(io, {
@@ -51,6 +54,7 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   })
   const stream = opencode.prompt(request, {
     observe: (reply: Reply) => [...output.observe(reply), ...observers],
+    signal: leaving.signal,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   })
 
@@ -68,9 +72,10 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
     return exitOf(reply.outcome)
   }
 
-  /** Aborts, and waits until the server has stopped. */
+  /** Ends the run, unless another client began it, and waits until the server has stopped. */
   async function stopped(waitMs: number): Promise<void> {
-    abort()
+    if (!aborting) leaving.abort()
+    if (!aborting && stream.joined) return output.remark('Left the run, which continues: another client began it.')
     let cancel = (): void => {}
     const passed = new Promise<void>((resolve) => {
       cancel = io.clock.after(waitMs, resolve)

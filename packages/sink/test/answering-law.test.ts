@@ -22,11 +22,19 @@ type Step =
   | { readonly type: 'pass'; readonly ms: number }
   | { readonly type: 'restart'; readonly isGuarded: boolean }
   | ({ readonly type: 'press'; readonly label: number; readonly isElsewhere: boolean } & Doing)
-  | ({ readonly type: 'say'; readonly words: string; readonly agoMs: number; readonly how: How } & Doing)
+  | ({
+      readonly type: 'say'
+      readonly words: string
+      readonly agoMs: number
+      readonly how: How
+      readonly thread: Thread
+    } & Doing)
 interface Doing {
   readonly who: Actor
   readonly at: number
 }
+/** Where a text is written: in the sink's place, in the chat's main view, or in another topic. */
+type Thread = 'own' | 'none' | 'other'
 type How = 'bare' | 'reply' | 'reply to another' | 'forwarded'
 
 const people: readonly Actor[] = [
@@ -44,6 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     ...{ type: fc.constant('say' as const), words: fc.constantFrom('1', 'yes', '2', 'always', '/yes', 'no', 'hm') },
     ...{ agoMs: fc.constantFrom(0, 500, 5000, 60_000), ...doing },
+    thread: fc.constantFrom<Thread[]>('own', 'own', 'own', 'own', 'none', 'other'),
     how: fc.constantFrom<How[]>('bare', 'bare', 'reply', 'reply to another', 'forwarded'),
   }),
 )
@@ -73,6 +82,11 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
   for (const one of [{ type: 'ask', at: 0 }, { type: 'pass', ms: 20_000 }, ...steps] as const) await take(one)
   await sink.stop()
   return allowed
+
+  function threadOf(thread: Thread): string | undefined {
+    if (thread === 'none') return undefined
+    return thread === 'own' ? chat.thread : 'another'
+  }
 
   function open(): Sink {
     const guard = hasGuard ? { answerers: ['ada'] } : {}
@@ -119,7 +133,11 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
       case 'say': {
         const replied = one.how === 'reply' ? messageOf(asks[one.at])?.id : 'another'
         const input: AskInput = {
-          ...{ text: one.words, chat, messageRef: { id: 'said', postedAt: clock.now() - one.agoMs } },
+          ...{
+            text: one.words,
+            chat: { ...chat, thread: threadOf(one.thread) },
+            messageRef: { id: 'said', postedAt: clock.now() - one.agoMs },
+          },
           ...(one.how.startsWith('reply') && { replyTo: { id: replied ?? 'another' } }),
           ...(one.how === 'forwarded' && { isForwarded: true }),
         }
@@ -145,7 +163,7 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
     if ('text' in input) {
       expect([input.isForwarded, input.text.startsWith('/')]).toEqual([undefined, false])
       if (input.replyTo) expect(input.replyTo.id).toBe(message?.id)
-      else expect(chat.kind).toBe('private')
+      else expect([chat.kind, input.chat?.thread]).toEqual(['private', chat.thread])
       const wroteAt = Math.floor((input.messageRef?.postedAt ?? 0) / 1000)
       expect(wroteAt).toBeGreaterThanOrEqual(Math.floor((postedAt.get(message?.id ?? '') ?? Infinity) / 1000))
       const open = asks.filter((each) => each.status === 'pending' && !answered.has(commandOf(each)) && messageOf(each))
@@ -161,7 +179,11 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
 
 test('nothing is ever allowed that the rules forbid', async () => {
   let allowed = 0
-  const chats = fc.constantFrom<Chat[]>({ id: 'chat', kind: 'private' }, { id: 'chat', kind: 'shared' })
+  const chats = fc.constantFrom<Chat[]>(
+    { id: 'chat', kind: 'private' },
+    { id: 'chat', thread: '5', kind: 'private' },
+    { id: 'chat', kind: 'shared' },
+  )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), chats, fc.boolean(), async (...given) => {
       allowed += await play(...given)

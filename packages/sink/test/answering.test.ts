@@ -72,6 +72,38 @@ describe('typed text', () => {
     expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
   })
 
+  test.each<[string, string | undefined, string | undefined]>([
+    ["in a topic, if the ask is in the chat's main view", undefined, '9'],
+    ["in the chat's main view, if the ask is in a topic", '5', undefined],
+    ['in another topic', '5', '9'],
+  ])('that is written %s answers only as a reply to the ask', async (_, shownIn, writtenIn) => {
+    const chat = { ...here, ...(shownIn !== undefined && { thread: shownIn }) }
+    const from = { ...here, ...(writtenIn !== undefined && { thread: writtenIn }) }
+    const scene = await asking(blocked(permission), { chat })
+    expect(await scene.sink().take(typed(scene, 'yes', { chat: from }), ada)).toBeUndefined()
+    const other = { chat: from, replyTo: { id: 'another' } }
+    expect(await scene.sink().take(typed(scene, 'yes', other), ada)).toBeUndefined()
+    const replyTo = { id: askedBy(scene, 'npm test') }
+    const replied = typed(scene, 'yes', { chat: { ...here, thread: shownIn }, replyTo })
+    expect(await scene.sink().take(replied, ada)).toMatchObject({ type: 'answer', answer: 'once' })
+  })
+
+  test('answers a question in its own topic only, in a group too', async () => {
+    const scene = await asking(blocked(asks([questionOf({ custom: true })])), {
+      chat: { ...group, thread: '5' },
+      answerers: ['ada'],
+    })
+    expect(await scene.sink().take(typed(scene, 'Red', { chat: group }), ada)).toBeUndefined()
+    const taken = await scene.sink().take(typed(scene, 'Red', { chat: { ...group, thread: '5' } }), ada)
+    expect(taken?.type).toBe('answer')
+  })
+
+  test("outside of threads counts as the chat's main view, though it names the thread that it would start", async () => {
+    const scene = await asking(blocked(permission))
+    const taken = await scene.sink().take(typed(scene, 'yes', { chat: { ...here, thread: 'typed' } }), ada)
+    expect(taken).toMatchObject({ type: 'answer', answer: 'once' })
+  })
+
   test('that replies to an unconfirmed message is told to wait', async () => {
     const scene = createScene({ sink: { chat: here } })
     const { port } = scene.fake

@@ -31,8 +31,8 @@ export interface TargetFacts {
 }
 
 /**
- * The asks that a text may answer, oldest first. Empty for commands, forwarded texts and replies to other messages.
- * Pure.
+ * The asks that a text may answer, oldest first. Empty for commands, forwarded texts, replies to other messages, and
+ * texts in another thread that reply to nothing. Pure.
  */
 export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
   if (isCommand(input) || input.isForwarded || !isIn(chat, input.chat)) return []
@@ -40,6 +40,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   if (input.replyTo) {
     const { id } = input.replyTo
     const entry = ledger.entries.find((one) => refOf(one)?.id === id)
+    if (!entry && !isWrittenIn(chat, input)) return []
     if (!entry) return beingPosted(reply, ledger).map((ask) => ({ type: 'unconfirmed', ask }))
     const ask = reply.asks.find(({ requestID }) => requestID === requestOf(entry.card))
     const state = ask && ledger.asks[ask.requestID]
@@ -51,7 +52,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
     const isShown = shownAt !== undefined && (wroteAt === undefined || isSince(wroteAt, shownAt))
     return [{ type: isShown ? 'reply' : 'unshown', ask }]
   }
-  if (wroteAt === undefined) return []
+  if (wroteAt === undefined || !isWrittenIn(chat, input)) return []
   return pendingAsks(reply).flatMap((ask): readonly Target[] => {
     const state = ledger.asks[ask.requestID]
     const shownAt = state && shownSince(ask, state, ledger)
@@ -78,10 +79,21 @@ function isCommand({ text, isCommand }: AskText): boolean {
   return isCommand === true || /^\s*\/[\p{L}\p{N}_]/u.test(text)
 }
 
-/** The same chat, and the same thread if both have one. */
+/**
+ * The same chat, and the same thread if both have one. Enough for buttons, whose tokens belong to one ask: the inbounds of
+ * some platforms don't name the thread of a press.
+ */
 export function isIn(chat: Chat, other: Chat | undefined): boolean {
   if (!other) return true
   return other.id === chat.id && (chat.thread ?? other.thread) === (other.thread ?? chat.thread)
+}
+
+/** Whether a text was written where the sink shows its asks: people in another thread may not see them. */
+function isWrittenIn(chat: Chat, { chat: other, messageRef }: AskText): boolean {
+  if (!other) return true
+  // On Slack, a message outside of threads names the thread that a reply to it would start.
+  const thread = other.thread === messageRef?.id ? undefined : other.thread
+  return other.id === chat.id && thread === chat.thread
 }
 
 /** Platforms report whole seconds. Within the same second the order is unknown, and counts as after. */

@@ -4,13 +4,17 @@ import type { AskDetail, Layout } from './details.ts'
 import { coversText, isCoveredBy, linesOf } from './diff.ts'
 
 /** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
-type Edit = { readonly title?: string | undefined } & (
+type Edit = {
+  readonly title?: string | undefined
+  /** The title says something that no diff of the server's shows. */
+  readonly needsTitle?: boolean | undefined
+} & (
   | { readonly before?: string | undefined; readonly after: string; readonly patch?: undefined }
   | { readonly patch: string }
 )
 
 /**
- * Shows an edit as a diff: the server's diff if it has every line of the input; otherwise one made from the input,
+ * Shows an edit as a diff: the server's diff if it says everything that the input does; otherwise one made from the input,
  * followed by the server's if that adds anything. OpenCode cuts its diff to a few lines around each change and removes
  * the common indentation.
  */
@@ -45,7 +49,7 @@ function wantedOf(input: Fields, path: string): Wanted {
   if (typeof patchText === 'string' && patchText !== '') return { edits: [{ patch: patchText }], fields: ['patchText'] }
   if (Array.isArray(edits)) {
     const several = edits.flatMap((edit: unknown, at) =>
-      isFields(edit) ? wantedOf(edit, path).edits.map((one) => ({ ...one, title: titleOf(edit, path, at) })) : [],
+      isFields(edit) ? wantedOf(edit, path).edits.map((one) => ({ ...one, ...titleOf(edit, path, at) })) : [],
     )
     return { edits: several, fields: edits.every((edit) => isWhole(edit, path)) ? ['edits'] : [] }
   }
@@ -56,9 +60,10 @@ function wantedOf(input: Fields, path: string): Wanted {
 }
 
 /** Title of one of several edits: its number, and what its text doesn't show. */
-function titleOf({ filePath, replaceAll }: Fields, path: string, at: number): string {
+function titleOf({ filePath, replaceAll }: Fields, path: string, at: number): Pick<Edit, 'title' | 'needsTitle'> {
   const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
-  return `edit ${at + 1}${other}${replaceAll === true ? ', every occurrence' : ''}`
+  const more = `${other}${replaceAll === true ? ', every occurrence' : ''}`
+  return { title: `edit ${at + 1}${more}`, needsTitle: more !== '' }
 }
 
 /** Whether the diff and its title cover everything in one of several edits. */
@@ -72,7 +77,7 @@ function isWhole(edit: unknown, path: string): boolean {
 }
 
 function covers(server: string, edit: Edit): boolean {
-  if (edit.patch !== undefined) return false
+  if (edit.patch !== undefined || edit.needsTitle) return false
   const { before, after } = edit
   if (before === undefined) return coversText(server, '+', after, { isWhole: true })
   return coversText(server, '-', before, { isWhole: false }) && coversText(server, '+', after, { isWhole: false })

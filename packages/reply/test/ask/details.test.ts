@@ -154,6 +154,15 @@ describe('the details of an edit', () => {
     expect(detailsOf('multiedit', { filePath: 'a', edits: [{ ...edits[0], mode: 'x' }] }).at(-1)?.label).toBe('edits')
   })
 
+  test.each([
+    ['another file', { filePath: '/etc/passwd' }, '@@ edit 1 of /etc/passwd @@'],
+    ['every occurrence', { replaceAll: true }, '@@ edit 1, every occurrence @@'],
+  ])("of several edits name what the server's diff does not: %s", (_, more, named) => {
+    const edits = [{ oldString: 'b', newString: 'B', ...more }]
+    const details = detailsOf('multiedit', { filePath: 'a.txt', edits }, { metadata: { diff: '@@ -1 +1 @@\n-b\n+B' } })
+    expect(details.map(({ text }) => text)).toEqual(['a.txt', `${named}\n-b\n+B`])
+  })
+
   test('of a patch are the patch; whole files before and after are not repeated', () => {
     const patchText = '*** Begin Patch\n*** Update File: a\n@@\n-b\n+B\n*** End Patch'
     const file = {
@@ -244,16 +253,24 @@ describe('everything that will run is in the details', () => {
       ]
       return { given: { filePath: 'a', oldString, newString }, diff: lines.join('\n') }
     })
+    const flag = fc.constantFrom({}, { replaceAll: true }, { replaceAll: false })
+    const several = fc.tuple(own, edit, flag).map(([{ given, diff: one }, more, replaces]) => {
+      const { filePath = 'a', oldString, newString } = { ...more, ...given, filePath: more.filePath }
+      return { given: { filePath: 'a', edits: [{ filePath, oldString, newString, ...replaces }] }, diff: one }
+    })
     const pair = fc.oneof(
       own,
+      several,
       fc.tuple(edit, diff).map(([given, one]) => ({ given, diff: one })),
     )
     fc.assert(
-      fc.property(fc.constantFrom('edit', 'write'), pair, (name, { given, diff: one }) => {
+      fc.property(fc.constantFrom('edit', 'multiedit', 'write'), pair, (name, { given, diff: one }) => {
         const lines = detailsOf(name, given, { metadata: { diff: one } }).flatMap((detail) => detail.text.split('\n'))
         for (const string of stringsIn(given)) {
           for (const line of visible(string).split('\n')) expect(lines.some((other) => other.includes(line))).toBe(true)
         }
+        const isForAll = JSON.stringify(given).includes('"replaceAll":true')
+        if (isForAll) expect(lines.join('\n')).toMatch(/every occurrence|replaceAll: true/)
       }),
       { numRuns: 1000 },
     )

@@ -35,10 +35,10 @@ const tokens: readonly (readonly [starts: readonly string[], charClass: string, 
     16,
   ],
   // Slack: docs.slack.dev, "Tokens". Rotating ones begin with `xoxe.`
-  [['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'].map((kind) => `xox${kind}-`), '[\\w.-]', 10],
-  [['xoxe.', 'xapp-'], '[\\w.-]', 10],
-  // Stripe: docs.stripe.com/keys. The last is a webhook's signing secret.
-  [['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_'], '\\w', 10],
+  [inBothCases(['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'].map((kind) => `xox${kind}-`)), '[\\w.-]', 10],
+  [inBothCases(['xoxe.', 'xapp-']), '[\\w.-]', 10],
+  // Stripe: docs.stripe.com/keys, with those of an organization. The last is a webhook's signing secret.
+  [['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_', 'sk_org_'], '\\w', 10],
   [['whsec_'], '[\\w+/=-]', 16],
   // npm: docs.npmjs.com, "About access tokens": 36 characters
   [['npm_'], '[A-Za-z0-9]', 24],
@@ -49,8 +49,13 @@ const tokens: readonly (readonly [starts: readonly string[], charClass: string, 
   // Google, AWS
   [['AIza'], '[\\w-]', 30],
   [['AKIA', 'ASIA'], '[0-9A-Z]', 16],
-  [['Bearer '], '[\\w.~+/=-]', 16],
+  // RFC 9110: a scheme's case doesn't matter
+  [['Bearer ', 'bearer ', 'BEARER '], '[\\w.~+/=-]', 16],
 ]
+
+function inBothCases(starts: readonly string[]): readonly string[] {
+  return [...starts, ...starts.map((start) => start.toUpperCase())]
+}
 
 const tokenRuns = new Map(
   tokens.flatMap(([starts, charClass, least]) => starts.map((start) => [start, [run(charClass, least)]] as const)),
@@ -60,7 +65,7 @@ const tokenStarts = [...tokenRuns.keys()]
 const drives = Array.from({ length: 26 }, (_, at) => `${String.fromCharCode(65 + at)}:\\`)
 
 /** The openers that a text may end with in part. These begin words, … */
-export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'Basic ', 'basic ']
+export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'Basic ', 'basic ', 'BASIC ']
 /** … and these begin anywhere. */
 export const otherStarts: readonly string[] = [
   ...['-----BEGIN ', '/home/', '/Users/', '/root'],
@@ -95,7 +100,7 @@ const shapes: readonly Shape[] = [
   // JSON Web Tokens: header, payload, signature
   { opener: 'eyJ', isWord: true, read: whole(webToken) },
   // RFC 7617: user and password in base64
-  { opener: '[Bb]asic ', isWord: true, read: readBasic },
+  { opener: '[Bb]asic |BASIC ', isWord: true, read: readBasic },
   // discord.com/developers/docs/reference, "Authentication": the bot's id (its digits in base64), a time, a signature
   { opener: '(?=[MNO](?:[DTjz](?:[AEIMQUYcgk](?:[w-z0-5]|$)|$)|$))', isWord: true, read: whole(discordToken) },
   // core.telegram.org/bots/api, "Authorizing your bot": also within its URLs, where the colon may be escaped
@@ -129,7 +134,7 @@ const groupsOf = (list: readonly Shape[]): string => list.map((shape) => `(${sha
 /** Finds where a secret may begin. */
 export const openers = new RegExp(
   // The first lookahead is only for speed: nearly every character fails there.
-  `(?=[ABEMNObeghnrswx])${beforeWord}(?:${groupsOf(wordShapes)})|${groupsOf(otherShapes)}`,
+  `(?=[ABEMNOXbeghnrswx])${beforeWord}(?:${groupsOf(wordShapes)})|${groupsOf(otherShapes)}`,
   'g',
 )
 export const wordBegins = new RegExp(beforeWord, 'y')

@@ -143,6 +143,7 @@ test('without a terminal asks are rejected and the log says so, or they wait', a
     }
     const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), opencode, live: false, ...options })
     const ask = permission()
+    tell(sink, replyOf([], { messages: [] }))
     sink.permissionAsked?.({ type: 'permissionAsked', ask, reply: blocked(ask) })
     sink.questionAsked?.({ type: 'questionAsked', ask: question(), reply: replyOf([], { asks: [question()] }) })
     return { refused, written }

@@ -136,10 +136,10 @@ describe('pendingAsks and totalUsage', () => {
     const input = { command: 'ls' }
     const asked = run([
       ...delegated,
-      tool('m1', { input }),
+      tool('m1', { input, callID: 'own' }),
       tool('c1', { input, sessionID: 'child' }),
       permission('p2', 'child', { callID: 'call' }),
-      permission('p1', root, { callID: 'call' }),
+      permission('p1', root, { callID: 'own' }),
     ])
     expect(pendingAsks(asked.reply).map(({ requestID }) => requestID)).toEqual(['p2'])
     const how = { type: 'permission', reply: 'once' } as const

@@ -11,6 +11,7 @@ import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 import { reportOnce, type StandInOptions, standIn, toFailure } from './stand-in.ts'
+import { whenSettled } from './when-settled.ts'
 
 /**
  * Posts a prompt and follows the reply to it:
@@ -23,8 +24,8 @@ import { reportOnce, type StandInOptions, standIn, toFailure } from './stand-in.
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason (`endWith`).
  *
- * `abort` ends the stream's run on the server, even a shared one. A signal or a time-out ends only a run that this prompt began, and
- * otherwise just leaves it.
+ * `abort` ends the stream's run on the server, even a shared one. A signal or a time-out ends only a run that this prompt
+ * began, and otherwise just leaves it.
  */
 export function startRun(server: RunServer, request: RunRequest, options: RunOptions): ReplyStream {
   const { engine, clock, onError } = server
@@ -245,19 +246,4 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
 function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
   return phase === 'waiting' && promptIDs.length === 1
-}
-
-/** Resolves when the reply settles, or when the signal aborts. */
-function whenSettled(live: LiveReply, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stop()
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const stop = live.follow(({ reply }) => {
-      if (reply.phase === 'settled') done()
-    })
-    signal.addEventListener('abort', done, { once: true })
-  })
 }

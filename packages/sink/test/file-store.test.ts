@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fileStore } from '../src/index.ts'
+import { fileStore } from '../src/node.ts'
 import { settledWith, text } from './make.ts'
 import { createScene } from './scene.ts'
 

@@ -13,9 +13,9 @@ import { knownTokens, type Token } from '../src/markdown/lexer/token.ts'
 import { readLongBlock } from '../src/markdown/long-block.ts'
 import { lex } from '../src/markdown/markdown.ts'
 import { split } from '../src/markdown/split.ts'
+import { createTextCache } from '../src/port/text-cache.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
-import { createTextCache } from '../src/text-cache.ts'
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 const list = (count: number): string =>

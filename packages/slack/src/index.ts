@@ -5,7 +5,6 @@ export {
   answerWith,
   type Chat,
   type Delivery,
-  fileStore,
   type Inbound,
   type LedgerStore,
   type MayAnswer,
@@ -22,6 +21,7 @@ export {
   words,
 } from '@reply/sink'
 export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
+export { fileStore } from '@reply/sink/node'
 export type { SlackApi, SlackEnvelope, SlackFields, SlackResult, SlackSocket } from './api.ts'
 export { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 export { SlackError, type SlackErrorType } from './error.ts'

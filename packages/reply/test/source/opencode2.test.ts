@@ -164,3 +164,21 @@ describe.each([
     expect(replies.map(({ outcome }) => outcome)).toEqual(['lost', 'completed'])
   })
 })
+
+test('a call whose beginning was missed has no known input, so that a permission for it is not shown as empty', async () => {
+  const [reply] = await play([
+    preview.created,
+    ...preview.prompted('msg_1', 'Go.'),
+    frame('session.step.started', step('msg_2')),
+    frame('session.tool.progress', { assistantMessageID: 'msg_2', callID: 'call_1', metadata: { output: 'x' } }),
+    frame('permission.asked', {
+      id: 'per_1',
+      action: 'shell',
+      resources: ['ls'],
+      source: { type: 'tool', messageID: 'msg_2', callID: 'call_1' },
+    }),
+  ])
+  expect(toolsOf(reply ?? expect.fail())).toMatchObject([{ state: { status: 'pending' } }])
+  expect(reply?.asks).toMatchObject([{ type: 'permission', callID: 'call_1' }])
+  expect(reply?.asks[0]).not.toHaveProperty('call')
+})

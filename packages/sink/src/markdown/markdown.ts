@@ -1,4 +1,4 @@
-import { createTextCache } from '../text-cache.ts'
+import { createTextCache } from '../port/text-cache.ts'
 import { closingLine, openFence } from './fence.ts'
 import { readMarkdown } from './lexer/bounded-lexer.ts'
 import type { Token } from './lexer/token.ts'

@@ -1,5 +1,5 @@
-import { createTextCache } from '../text-cache.ts'
 import type { Render, Rendered } from './port.ts'
+import { createTextCache } from './text-cache.ts'
 
 /** UTF-16 units of the sources whose rendering is cached, per renderer. */
 const remembered = 200_000

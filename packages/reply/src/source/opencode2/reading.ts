@@ -168,8 +168,9 @@ function remember(memory: Memory, info: SessionInfo, messages: readonly MessageR
     if (head.role === 'user') session.promptID = head.id
     for (const part of parts) {
       if (part.type !== 'tool' || part.status === 'sealed') continue
-      const { input, metadata, startedAt } = part.state
-      session.calls.set(`${part.messageID} ${part.callID}`, { tool: part.tool, input, metadata, startedAt })
+      const { status, input, metadata, startedAt } = part.state
+      const isCalled = status !== 'pending'
+      session.calls.set(`${part.messageID} ${part.callID}`, { tool: part.tool, input, isCalled, metadata, startedAt })
     }
   }
 }

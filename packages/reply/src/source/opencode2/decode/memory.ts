@@ -14,6 +14,8 @@ export interface InboxItem {
 export interface Call {
   readonly tool: string
   readonly input: Readonly<Record<string, unknown>>
+  /** The input is complete: the server said what it runs. */
+  readonly isCalled: boolean
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly startedAt?: number | undefined
 }

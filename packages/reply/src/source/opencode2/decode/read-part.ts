@@ -24,14 +24,18 @@ export const partReaders: Readers<PartType> = {
   'session.reasoning.started': (data, context) => text('reasoning', { ...data, text: '' }, 'open', context),
   'session.reasoning.ended': (data, context) => text('reasoning', data, 'sealed', context),
   'session.tool.input.started': ({ name, ...data }, context) =>
-    call(data, { tool: name, input: {} }, { status: 'pending' }, context),
+    call(data, { tool: name, input: {}, isCalled: false }, { status: 'pending' }, context),
   'session.tool.called': ({ input, ...data }, context) => {
     const known = callOf(data, context)
     const startedAt = context.frame.created
-    return call(data, { ...known, input, startedAt }, { status: 'running' }, context)
+    return call(data, { ...known, input, isCalled: true, startedAt }, { status: 'running' }, context)
   },
-  'session.tool.progress': ({ metadata, ...data }, context) =>
-    call(data, { ...callOf(data, context), metadata: toMetadata(metadata) }, { status: 'running' }, context),
+  'session.tool.progress': ({ metadata, ...data }, context) => {
+    const known = callOf(data, context)
+    // A running call has its input, which a permission shows. If its beginning was missed, what it runs is unknown.
+    const status = known.isCalled ? 'running' : 'pending'
+    return call(data, { ...known, metadata: toMetadata(metadata) }, { status }, context)
+  },
   'session.tool.success': ({ content, metadata, ...data }, context) => {
     const state = { status: 'completed', output: outputOf(content), metadata: toMetadata(metadata) } as const
     return call(data, callOf(data, context), { ...state, endedAt: context.frame.created }, context)
@@ -64,7 +68,9 @@ interface CallPlace {
 }
 
 function callOf({ sessionID, assistantMessageID, id }: CallPlace, { memory }: Context): Call {
-  return memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? { tool: 'unknown', input: {} }
+  return (
+    memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? { tool: 'unknown', input: {}, isCalled: false }
+  )
 }
 
 function call(

@@ -1,0 +1,1 @@
+export { fileStore } from './ledger/file-store.ts'

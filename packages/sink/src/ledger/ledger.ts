@@ -87,8 +87,9 @@ export function shownOf(ledger: Ledger): Shown {
     breaks: ledger.breaks,
     posted,
     ends: new Map(
-      there
-        .filter(isCurrent)
+      // A post without a known outcome may be there too.
+      ledger.entries
+        .filter((entry) => isCurrent(entry) && entry.state !== 'failed')
         .flatMap(({ card, piece }) => (piece ? [[card, piece.to] as const] : []))
         .toSorted(([, a], [, b]) => a - b),
     ),

@@ -74,3 +74,19 @@ test('a broken delta is reported', () => {
   for (const data of [first('a', 1), first('b', 2), broken]) decoder.decode(data, 0)
   expect(errors).toEqual([expect.stringContaining('not JSON')])
 })
+
+test('deltas of parts that take turns are read as parsed, and from the third of each on they are not parsed', () => {
+  const frames = Array.from({ length: 12 }, (_, count) => {
+    const properties = { ...ids, partID: `prt_${count % 3}`, delta: `${count}` }
+    return JSON.stringify({ id: `evt_${100 + count}`, type: 'message.part.delta', properties })
+  })
+  expect(read(frames)).toEqual(parsedWhole(frames))
+  const deltas = createRepeatedDeltas()
+  const isParsed = frames.map((data) => {
+    if (deltas.read(data)) return false
+    const event = createDecoder().decode(data, 0)
+    if (event?.type === 'delta') deltas.learn(data, event)
+    return true
+  })
+  expect(isParsed).toEqual(frames.map((_, count) => count < 6))
+})

@@ -17,9 +17,14 @@ interface Template {
   readonly middle: string | undefined
   /** The text from the delta's closing quote on. */
   readonly tail: string
+  /** Where the part's id is in the text, unless the event's id has another length. */
+  readonly partID: { readonly from: number; readonly to: number }
   readonly frame: Frame
   readonly event: DeltaEvent
 }
+
+/** How many parts are remembered: several sessions may write at once. */
+const maxParts = 2048
 
 const key = '"delta":'
 
@@ -28,14 +33,26 @@ const key = '"delta":'
  * that reading them takes.
  */
 export function createRepeatedDeltas() {
-  let newest: DeltaEvent | undefined
-  let template: Template | undefined
+  /** The fields of the parts that had a delta. */
+  const seen = new Map<string, string>()
+  /** By their parts' ids. */
+  const templates = new Map<string, Template>()
+  let newest: Template | undefined
   return { read, learn }
 
   /** Undefined if the frame has to be parsed. */
   function read(data: string): RepeatedDelta | undefined {
-    if (!template || !isAt(data, 0, template.head)) return undefined
+    if (!newest) return undefined
+    const same = readAs(data, newest)
+    if (same) return same
+    // Ids have the same length, so another part's id is where this one's is.
+    const other = templates.get(data.slice(newest.partID.from, newest.partID.to))
+    return other && readAs(data, other)
+  }
+
+  function readAs(data: string, template: Template): RepeatedDelta | undefined {
     const { head, middle, tail, frame, event } = template
+    if (!isAt(data, 0, head)) return undefined
     const idEnd = middle === undefined ? head.length : data.indexOf('"', head.length)
     if (middle !== undefined && !isAt(data, idEnd, middle)) return undefined
     if (!isAt(data, data.length - tail.length, tail)) return undefined
@@ -43,6 +60,7 @@ export function createRepeatedDeltas() {
     const delta = stringIn(data, idEnd + (middle?.length ?? 0), data.length - tail.length)
     const id = middle === undefined ? undefined : stringIn(data, head.length - 1, idEnd)
     if (delta === undefined || (middle !== undefined && id === undefined)) return undefined
+    newest = template
     return {
       id,
       event: (at) => {
@@ -53,12 +71,23 @@ export function createRepeatedDeltas() {
     }
   }
 
-  /** Takes a delta that was parsed. The second one in a row of the same part is worth a template. */
+  /** Takes a delta that was parsed. The second one of a part is worth a template. */
   function learn(data: string, event: DeltaEvent): void {
-    const isRepeated = newest?.partID === event.partID && newest.field === event.field
-    newest = event
-    template = isRepeated ? templateOf(data, event) : undefined
+    const { partID, field } = event
+    const template = seen.get(partID) === field ? templateOf(data, event) : undefined
+    put(seen, partID, field)
+    if (!template) return
+    put(templates, partID, template)
+    newest = template
   }
+}
+
+/** A new part takes the place of the oldest. */
+function put<V>(parts: Map<string, V>, partID: string, value: V): void {
+  parts.delete(partID)
+  parts.set(partID, value)
+  const [oldest] = parts.keys()
+  if (oldest !== undefined && parts.size > maxParts) parts.delete(oldest)
 }
 
 /** Undefined if the text isn't written as servers write it. */
@@ -70,11 +99,15 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   const { id } = frame
   const idText = typeof id === 'string' ? JSON.stringify(id) : undefined
   const idAt = idText === undefined ? 0 : data.indexOf(`"id":${idText}`) + '"id":'.length
-  if (tail === undefined || opening < key.length || data.charAt(opening) !== '"') return undefined
+  if (tail === undefined || opening < key.length) return undefined
+  // Nothing but the delta may stand between the two.
+  if (stringIn(data, opening, data.length - tail.length) !== event.delta) return undefined
+  const from = data.indexOf(`"${event.partID}"`) + 1
+  const rest = { tail, partID: { from, to: from + event.partID.length }, frame, event }
   const template =
     idText === undefined
-      ? { head: data.slice(0, opening), middle: undefined, tail, frame, event }
-      : { head: data.slice(0, idAt + 1), middle: data.slice(idAt + idText.length - 1, opening), tail, frame, event }
+      ? { head: data.slice(0, opening), middle: undefined, ...rest }
+      : { head: data.slice(0, idAt + 1), middle: data.slice(idAt + idText.length - 1, opening), ...rest }
   return isTrue(template) ? template : undefined
 }
 

@@ -1,10 +1,10 @@
 import type { PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
-import { isShellTool } from '../tool-name.ts'
 import { visible } from '../visible.ts'
 import { editLayout } from './edit.ts'
 import { isShallow, leavesOf, readable, without } from './readable.ts'
+import { isShellTool } from './tool-name.ts'
 
 /** One piece of what a permission would run. */
 export interface AskDetail {

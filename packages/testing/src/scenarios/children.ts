@@ -1,20 +1,9 @@
 import { scenario } from '../scenario.ts'
 import { failure, hold, type Piece, scenarioToken, text, tool } from '../script.ts'
-
-const task = (description: string, script: string, more: object = {}): Piece =>
-  tool('task', { description, prompt: `Do your part. ${scenarioToken(script)}`, subagent_type: 'general', ...more })
+import { asking, colour, task } from './pieces.ts'
 
 const bash = (command: string): Piece => tool('bash', { command, description: `Run ${command}` })
-const asking = { permission: { bash: 'ask' } } as const
 const nesting = { agent: { general: { permission: { task: 'allow' } } }, subagentDepth: 2 } as const
-const colour = {
-  question: 'Which colour?',
-  header: 'Colour',
-  options: [
-    { label: 'Red', description: 'Warm' },
-    { label: 'Blue', description: 'Cold' },
-  ],
-}
 
 /** Turns with sub-agents. */
 export const children = [

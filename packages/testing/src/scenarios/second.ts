@@ -1,18 +1,8 @@
 import { scenario } from '../scenario.ts'
 import { hold, type Piece, scenarioToken, text, tool } from '../script.ts'
+import { asking, colour, task } from './pieces.ts'
 
-const asking = { permission: { bash: 'ask' } } as const
 const waiting: Piece = tool('bash', { command: 'echo started; touch started; sleep 2', description: 'Wait' })
-const task = (description: string, script: string, more: object = {}): Piece =>
-  tool('task', { description, prompt: `Do your part. ${scenarioToken(script)}`, subagent_type: 'general', ...more })
-const colour = {
-  question: 'Which colour?',
-  header: 'Colour',
-  options: [
-    { label: 'Red', description: 'Warm' },
-    { label: 'Blue', description: 'Cold' },
-  ],
-}
 const lost = [
   text('This answer is interrupted by a restart, because'),
   hold('middle'),

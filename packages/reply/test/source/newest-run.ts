@@ -8,7 +8,10 @@ const unread: Readonly<Record<string, { readonly until: string; readonly reason:
   'abort-child': { until: '1.14', reason: 'Servers before 1.14 store no text that was broken off.' },
   'abort-text': { until: '1.14', reason: 'Servers before 1.14 store no text that was broken off.' },
   disposed: { until: '1.17', reason: 'Servers before 1.17 store no text that the end of an instance broke off.' },
-  'no-reply': { until: 'never', reason: 'A note starts nothing, and cannot be told from a prompt that failed at once.' },
+  'no-reply': {
+    until: 'never',
+    reason: 'A note starts nothing, and cannot be told from a prompt that failed at once.',
+  },
   'unknown-model': { until: 'never', reason: 'The server does not store the failure of a run before its first step.' },
   killed: { until: 'never', reason: 'A server that is killed stores nothing any more.' },
   'part-removed': {

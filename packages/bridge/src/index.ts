@@ -1,0 +1,11 @@
+export {
+  type Committed,
+  type Lease,
+  type LeaseRequest,
+  type QueuedValue,
+  type Store,
+  type StoredValue,
+  StoreError,
+  type StoreErrorType,
+  type Write,
+} from './store/store.ts'

@@ -1,0 +1,117 @@
+/**
+ * Where a bridge keeps what must survive a restart. Keys and values are texts; what they mean is the bridge's. One
+ * process works with it at a time: the one that holds the lease. Every write carries that lease, so that a process that
+ * was stopped and woke up too late changes nothing.
+ */
+export interface Store {
+  /** The value of a key; undefined if there is none, or if it has expired. */
+  read(key: string): Promise<string | undefined>
+  /** The keys that begin with a prefix, with their values, ordered by key (by UTF-16 units). Expired ones are left out. */
+  list(prefix: string): Promise<readonly StoredValue[]>
+  /** The entries of a queue, oldest first. Empty if there is no such queue. */
+  queue(name: string): Promise<readonly QueuedValue[]>
+  /** The names of the queues that begin with a prefix and have entries, in any order. */
+  queues(prefix: string): Promise<readonly string[]>
+  /**
+   * Makes all writes, or none: `conflict` names the first that could not be made, by its index. `fenced`: the lease is
+   * no longer held, and nothing was written. What was `done` survives a crash of the process and of the machine.
+   */
+  commit(writes: readonly Write[], lease?: Lease): Promise<Committed>
+  /**
+   * Takes a lease that is free or has run out, or renews the holder's own. Resolves with undefined while another holds
+   * it. The fence grows with each new holder.
+   */
+  lease(request: LeaseRequest): Promise<Lease | undefined>
+  /** Gives a lease back at once. Does nothing if it is no longer held. */
+  release(lease: Lease): Promise<void>
+  /** Removes what has expired. Resolves with how many values that were. */
+  sweep(): Promise<number>
+  /** Closes the store. Later calls reject with a `StoreError` of type `closed`. */
+  close(): Promise<void>
+}
+
+/** A key with its value. */
+export interface StoredValue {
+  /** The key. */
+  readonly key: string
+  /** What was put there last. */
+  readonly value: string
+}
+
+/** One entry of a queue. */
+export interface QueuedValue {
+  /** Unique in its queue. */
+  readonly id: string
+  /** What was enqueued, or what replaced it. */
+  readonly value: string
+}
+
+/** One change of the store. `expiresAt` is in ms since the epoch; without it a value stays. */
+export type Write =
+  | { readonly type: 'put'; readonly key: string; readonly value: string; readonly expiresAt?: number | undefined }
+  /** Conflicts if the key has a value. */
+  | {
+      readonly type: 'put-if-absent'
+      readonly key: string
+      readonly value: string
+      readonly expiresAt?: number | undefined
+    }
+  /** Conflicts if the key's value is not `expected`; undefined stands for none. An undefined `value` removes the key. */
+  | {
+      readonly type: 'compare-and-set'
+      readonly key: string
+      readonly expected: string | undefined
+      readonly value: string | undefined
+      readonly expiresAt?: number | undefined
+    }
+  /** Does nothing if the key has no value. */
+  | { readonly type: 'remove'; readonly key: string }
+  /** Adds an entry at the end. Conflicts if the queue has one with that id. */
+  | { readonly type: 'enqueue'; readonly queue: string; readonly id: string; readonly value: string }
+  /** Replaces an entry's value in its place. Conflicts if the queue has no such entry. */
+  | { readonly type: 'replace'; readonly queue: string; readonly id: string; readonly value: string }
+  /** Removes an entry, wherever it stands. Conflicts if the queue has no such entry. */
+  | { readonly type: 'dequeue'; readonly queue: string; readonly id: string }
+
+/** What became of a commit. */
+export type Committed =
+  | { readonly type: 'done' }
+  | { readonly type: 'conflict'; readonly index: number }
+  | { readonly type: 'fenced' }
+
+/** A right to write, for a limited time. */
+export interface Lease {
+  /** What it is for. */
+  readonly name: string
+  /** Who has it. */
+  readonly holder: string
+  /** Grows each time the lease goes to another holder, also to the same one after it had run out. */
+  readonly fence: number
+  /** When it runs out unless it is renewed, in ms since the epoch. */
+  readonly expiresAt: number
+}
+
+/** What `Store.lease` asks for. */
+export interface LeaseRequest {
+  /** What it is for. */
+  readonly name: string
+  /** Who asks; unique for each process. */
+  readonly holder: string
+  /** For how long, in ms. */
+  readonly forMs: number
+}
+
+/** What went wrong: `closed`, `newer` (the state was written by a newer version), or `failed` (the engine's own words). */
+export type StoreErrorType = 'closed' | 'newer' | 'failed'
+
+/** The only error of a store. Its message says what failed and the cure. */
+export class StoreError extends Error {
+  /** Decide by it, not by the message. */
+  readonly type: StoreErrorType
+
+  constructor(type: StoreErrorType, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StoreError'
+    this.type = type
+  }
+}

@@ -1,0 +1,1 @@
+export type { Store } from './store/store.ts'

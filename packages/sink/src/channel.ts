@@ -4,8 +4,19 @@ export type { Priority } from './deliver/operation.ts'
 export { type ChatPace, type Claim, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
 export { type TurnLimits, waitForPause, waitForTurn } from './deliver/wait-for-turn.ts'
 export { ChannelError, type ChannelErrorType, safeOnError } from './error.ts'
+export type {
+  BridgeChannel,
+  BridgeCommand,
+  BridgeConnection,
+  BridgeSinkOptions,
+  ChannelHost,
+  CheckedChannel,
+  DownloadLimits,
+  Note,
+} from './inbound/bridge-channel.ts'
 export { type ChannelOptions, type InboundOptions, inboundOptionsOf } from './inbound/channel-options.ts'
-export type { Answering, Inbound } from './inbound/inbound.ts'
+export { type SecretSource, secretSource, sinkFields } from './inbound/config.ts'
+export type { Answering, Inbound, InboundFile } from './inbound/inbound.ts'
 export { jsonOf, utf8Of } from './inbound/json.ts'
 export { createOpenTasks, type OpenTasks } from './inbound/open-tasks.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
@@ -27,6 +38,8 @@ export {
   type WebhookRequest,
   webhookRoutes,
 } from './inbound/webhook.ts'
+export type { LedgerStore } from './ledger/ledger.ts'
+export { type LedgerKey, ledgerKeyOf, messageRefsOf } from './ledger/refs.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
 export { knownTokens, lex, type Token } from './markdown/markdown.ts'
 export { type Table, tableText } from './markdown/table.ts'

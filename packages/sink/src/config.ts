@@ -97,6 +97,55 @@ const fields = {
   allowUnseen: z.boolean().default(false),
 } satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
 
+/** What each field of a policy is called in the JSON Schema of a config. */
+const descriptions: Readonly<Record<keyof Policy, string>> = {
+  delivery:
+    "How text grows: 'edit' by edits, 'native' by the platform's own stream, 'append' in pieces without edits, 'final' at the end. Default: edit.",
+  verbosity:
+    "'quiet': answers, asks and endings. 'normal': also the activity and failed tool calls. 'verbose': also each tool call. Default: normal.",
+  reasoning: "Shows the model's reasoning. Default: false.",
+  reactions: 'Reactions on the message that asked: seen, done. Default: false.',
+  toolThrottleMs: 'Minimum time between two notices of tools, in ms. Default: 5000.',
+  heartbeatMs: 'Without edits: silence after which a heartbeat message is posted, in ms. Default: 60000.',
+  firstFlushMs: 'How long the first text waits for more before it is posted, in ms. Default: 200.',
+  editIntervalMs: "Minimum time between edits of growing text, in ms. Default: the platform's limit.",
+  appendIntervalMs: "With delivery 'append': minimum time between messages of growing text, in ms. Default: 1000.",
+  appendLength: "With delivery 'append': the most of one message, in the platform's units. Default: 3500.",
+  statusAfterMs: 'A reply that answers sooner shows no status, in ms. Default: 1500.',
+  statusTickMs: 'Steps of the elapsed time in the status, in ms. Default: 5000.',
+  notifyAfterMs: 'A reply that took longer ends with a message that notifies, in ms. Default: 30000.',
+  repliesToPrompt:
+    "Which messages of the answer reply to the prompt: 'last' is the first and the last one, 'all' is each. Default: last.",
+  abortNotice:
+    "When the end of an aborted run is told: 'elsewhere' only if another client aborted it, 'always'. Default: elsewhere.",
+  documentLength: 'Code or a diff of more UTF-16 units is posted as a file. Default: 4000.',
+  giveUpMs:
+    'Messages of a settled reply that could not be posted for this long are given up, in ms. Default: 86400000, a day.',
+  allowUnseen: 'A permission can be allowed even if what it would run is unknown. Default: false.',
+}
+
+/** What a policy in a config accepts: each field may be left out, and has no default here, as channels have their own. */
+export const policySchema: z.ZodType<Partial<Policy>> = z.strictObject(
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => {
+      const bare: z.ZodType = field instanceof z.ZodDefault ? field.unwrap() : field
+      return [name, bare.optional().describe(descriptions[name as keyof Policy])] as const
+    }),
+  ),
+)
+
+/**
+ * What words in a config accept: those that are plain text. The other ones are functions or groups, which only code can
+ * set.
+ */
+export const wordsSchema: z.ZodType<Partial<Words>> = z.strictObject(
+  Object.fromEntries(
+    Object.entries(defaultWords).flatMap(([name, word]) =>
+      typeof word === 'string' ? [[name, z.string().optional().describe(`In place of: ${word}`)] as const] : [],
+    ),
+  ),
+)
+
 /** Each value under its own name: a missing one does not compile. */
 type Named<Value extends string> = { readonly [Name in Value]: Name }
 

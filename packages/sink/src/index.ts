@@ -5,7 +5,7 @@ export type { Delivery, Undelivered, UndeliveredType } from './deliver/delivery.
 export { words } from './english.ts'
 export { ChannelError, type ChannelErrorType, SinkError, type SinkErrorType } from './error.ts'
 export { type AnswerOptions, answerWith, type Running } from './inbound/answer.ts'
-export type { Answering, Inbound } from './inbound/inbound.ts'
+export type { Answering, Inbound, InboundFile } from './inbound/inbound.ts'
 export { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 export type { Actor } from './port/actor.ts'
 export type { ChannelPort, Chat, ChatKind, MessageRef, Render } from './port/port.ts'

@@ -4,6 +4,18 @@ import type { Chat, Form, MessageRef } from '../port/port.ts'
 /** Replies briefly to the person. Only the first call counts. Never rejects. */
 export type Answering = (text?: string) => Promise<void>
 
+/** A file that a person sent. */
+export interface InboundFile {
+  /** How the channel finds the file again. Serialisable, and contains no secret. Files expire on most platforms. */
+  readonly ref: string
+  /** The name that the person's device gave it, or one made up from its kind. */
+  readonly name: string
+  /** The media type that the platform reports, such as `image/png`. Nothing checks it against the content. */
+  readonly mime: string
+  /** In bytes. Absent if the platform doesn't say. */
+  readonly size?: number | undefined
+}
+
 /** What a person did in a chat. */
 export type Inbound =
   | {
@@ -12,8 +24,10 @@ export type Inbound =
       readonly chat: Chat
       /** The person who did it. */
       readonly actor: Actor
-      /** What the person wrote; in Slack without the mention of the app. */
+      /** What the person wrote, without the mention of the bot. Empty for a message that only has files. */
       readonly text: string
+      /** The text mentions the bot. */
+      readonly isMention?: true | undefined
       /** With `postedAt` if the platform reports it: text answers only what was asked before it. */
       readonly messageRef: MessageRef
       /**
@@ -21,6 +35,12 @@ export type Inbound =
        * message.
        */
       readonly replyTo?: MessageRef | undefined
+      /** The message replied to is the bot's. Absent also where the platform doesn't say. */
+      readonly repliesToBot?: true | undefined
+      /** Files sent with the text. Absent if there are none, and on channels that can't read them. */
+      readonly files?: readonly InboundFile[] | undefined
+      /** The same for all messages of an album, which a platform delivers one by one. */
+      readonly albumID?: string | undefined
       /** The text was forwarded, or not written now: scheduled, or a bot's. It answers nothing. */
       readonly isForwarded?: true | undefined
       /** It begins with a command, as in `/stop`. It answers nothing. */

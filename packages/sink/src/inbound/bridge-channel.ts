@@ -1,0 +1,115 @@
+import type { Clock } from '@reply/core'
+import type * as z from 'zod'
+import type { LedgerStore } from '../ledger/ledger.ts'
+import type { Button, Chat, MessageRef } from '../port/port.ts'
+import type { ChannelSinkOptions, Sink } from '../sink.ts'
+import type { SecretSource } from './config.ts'
+import type { Inbound, InboundFile } from './inbound.ts'
+import type { SinkPlace } from './place.ts'
+import type { WebhookAnswer, WebhookRequest } from './webhook.ts'
+
+/** A platform as a config names it. Each channel package exports one as `bridgeChannel`. */
+export interface BridgeChannel<Config = unknown> {
+  /** The `type` of the channel's entry in a config: `telegram`. */
+  readonly type: string
+  /** The channel's entry in a config: a strict object with `type` and a description of each field. */
+  readonly schema: z.ZodType<Config>
+  /**
+   * Checks token and settings by one call to the platform. Resolves with the bot's name, such as `@shop_bot`. Rejects
+   * with an error that says what failed and the cure.
+   */
+  check(config: Config, host: Pick<ChannelHost, 'secret'>): Promise<CheckedChannel>
+  /** Makes the connection, without a call to the platform. Throws for unusable options. */
+  create(config: Config, host: ChannelHost): BridgeConnection
+}
+
+/** What a check found out. */
+export interface CheckedChannel {
+  /** The bot's name on the platform. */
+  readonly account: string
+}
+
+/** What a channel needs of the program that runs it. */
+export interface ChannelHost {
+  /** The channel's name in the config. */
+  readonly name: string
+  /** Reads a secret. Throws an error with the cure if it is missing or blank. */
+  secret(source: SecretSource): string
+  /**
+   * Called for each action of a person, in order. Awaited, for at most 5 s, before the platform is told that the action
+   * was taken. After a restart the platform may repeat an action: the channel keeps no ids of its own.
+   */
+  readonly onInbound: (inbound: Inbound) => unknown
+  /** Gets the errors that the channel and its sinks recovered from. */
+  readonly onError: (error: Error) => void
+  /** Stores what the chats show. */
+  readonly store: LedgerStore
+  /** The source of all times and timers. */
+  readonly clock: Clock
+}
+
+/** Defaults of a sink that the program sets for one reply. */
+export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'store' | 'clock' | 'onError'>
+
+/** Both directions of one account on one platform. */
+export interface BridgeConnection {
+  /** Begins to receive. Rejects if the platform refuses the token; other failures are reported and tried again. */
+  start(): Promise<void>
+  /** Resolves when what was received is handled, at most 5 s each. It does not stop sinks. May be started again. */
+  stop(): Promise<void>
+  /** A sink with the config's policy and words, and the host's store, clock and `onError`. */
+  sinkFor(at: SinkPlace, options?: BridgeSinkOptions): Sink
+  /**
+   * Posts Markdown outside of a reply, in the chat's turn; more than one message if it is too long. Resolves with their
+   * references. Tries again what certainly was not done, until `Note.until`, and never repeats what may have been done.
+   * Rejects with a `PortError`.
+   */
+  post(note: Note): Promise<readonly MessageRef[]>
+  /** Replaces the text and the buttons of a message. Rejects with a `PortError`; `refused` where nothing can be edited. */
+  edit(ref: MessageRef, note: Note): Promise<void>
+  /** Shows that the agent is at work, at once: not in the chat's turn. Never rejects. */
+  typing(chat: Chat): Promise<void>
+  /** Reads a file that a person sent. Rejects with a `PortError`: `too-long` for more than `maxBytes`, while it reads. */
+  download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
+  /** Puts commands into the platform's own menu. Absent where no call sets one. */
+  readonly setCommands?: ((commands: readonly BridgeCommand[]) => Promise<void>) | undefined
+  /** Handles one request from the platform. Absent unless the config asks for requests. */
+  readonly webhook?: ((request: WebhookRequest) => Promise<WebhookAnswer>) | undefined
+}
+
+/** A message that is not part of a reply. */
+export interface Note {
+  /** The chat to post in. */
+  readonly chat: Chat
+  /** Markdown. People and groups named in it are not notified. */
+  readonly text: string
+  /** The message to reply to. If that is gone, the note is posted without it. */
+  readonly replyTo?: MessageRef | undefined
+  /**
+   * Rows of buttons below the last message; left out where the platform has none. A press arrives with the `data` as
+   * `token` and with `isForeign`. `data` has at most 64 bytes and may not begin like the tokens of asks.
+   */
+  readonly buttons?: readonly (readonly Button[])[] | undefined
+  /** Posts without a notification, where the platform can. Default false. */
+  readonly silent?: boolean | undefined
+  /** When a try makes no sense any more, in ms since the epoch. Default: a minute from now. */
+  readonly until?: number | undefined
+  /** Gives up while the note waits. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** How much to read of a file. */
+export interface DownloadLimits {
+  /** The most bytes. */
+  readonly maxBytes: number
+  /** Aborts the download. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A command in the platform's menu. */
+export interface BridgeCommand {
+  /** Without the slash: 1 to 32 of `a-z 0-9 _`. */
+  readonly name: string
+  /** One line. */
+  readonly description: string
+}

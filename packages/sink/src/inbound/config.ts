@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { policySchema, wordsSchema } from '../config.ts'
+
+/** Where a secret of a config comes from: a config never has the secret itself. */
+export const secretSource = z
+  .union([
+    z.strictObject({ env: z.string().min(1).describe('The name of an environment variable that has the secret.') }),
+    z.strictObject({ file: z.string().min(1).describe('The path of a file that has the secret, and nothing else.') }),
+  ])
+  .describe('Where the secret comes from: an environment variable or a file.')
+
+/** Where a secret comes from, as a config says it. */
+export type SecretSource = z.infer<typeof secretSource>
+
+/** The fields that a channel's entry in a config has besides its own: how its sinks show replies. */
+export const sinkFields = {
+  policy: policySchema.optional().describe('How replies are shown.'),
+  words: wordsSchema.optional().describe('Words in place of the English ones.'),
+}

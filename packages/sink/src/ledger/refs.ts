@@ -1,0 +1,36 @@
+import type { Chat, MessageRef } from '../port/port.ts'
+import { toLedger } from './decode.ts'
+import { isThere, refOf } from './entry.ts'
+
+/** The keys of inbound ids begin with it; no platform has a chat with this id. */
+const inboundKeys = 'inbound'
+
+/** What the key of a ledger says. */
+export interface LedgerKey {
+  /** The chat that shows the reply, without its kind. */
+  readonly chat: Pick<Chat, 'id' | 'thread'>
+  /** The reply's session. */
+  readonly sessionID: string
+  /** The prompt that the reply answers, or the time when it began if it has none. */
+  readonly promptID: string
+}
+
+/**
+ * The references of all messages that a ledger says are in the chat, in the order in which they were posted. Throws if the text is not a
+ * ledger of a known version.
+ */
+export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
+  return toLedger(ledgerText).entries.flatMap((entry) => {
+    const ref = entry.state === 'failed' || isThere(entry) ? refOf(entry) : undefined
+    return ref ? [ref] : []
+  })
+}
+
+/** Reads the key that a ledger is stored under. Undefined for another key, such as that of inbound ids. */
+export function ledgerKeyOf(key: string): LedgerKey | undefined {
+  const [promptID, sessionID, ...place] = key.split('/').toReversed()
+  const [id, thread, ...more] = place.toReversed().map(decodeURIComponent)
+  if (promptID === undefined || sessionID === undefined || id === undefined) return undefined
+  if (more.length > 0 || key.startsWith(`${inboundKeys}/`)) return undefined
+  return { chat: { id, ...(thread !== undefined && { thread }) }, sessionID, promptID }
+}

@@ -87,7 +87,15 @@ export {
   toolsOf,
   totalUsage,
 } from './select.ts'
-export type { CommandInput, InputPart, OutputFormat, PromptFile, PromptInput, SessionInput } from './source/input.ts'
+export type {
+  CommandInput,
+  Delivery,
+  InputPart,
+  OutputFormat,
+  PromptFile,
+  PromptInput,
+  SessionInput,
+} from './source/input.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'

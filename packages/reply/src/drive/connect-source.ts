@@ -97,6 +97,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
         kind: input.noReply ? 'note' : 'prompt',
         input,
         text: input.text,
+        delivery: input.delivery,
         post: (place, messageID) => source.prompt(place, { ...body, messageID }),
       },
       runOptions,

@@ -14,6 +14,12 @@ export interface SessionInput {
   readonly variant?: string | undefined
 }
 
+/**
+ * When a session that is at work begins a prompt: `steer` after the step at work and its tools, `queue` when the run
+ * would end.
+ */
+export type Delivery = 'steer' | 'queue'
+
 /** A prompt. It needs a text that isn't blank, a part or a file, else `prompt` throws `invalid`. */
 export interface PromptInput extends SessionInput {
   /** What to ask, as Markdown. */
@@ -24,6 +30,12 @@ export interface PromptInput extends SessionInput {
   readonly files?: readonly PromptFile[] | undefined
   /** Only stores the message; nothing runs, the reply settles at once. */
   readonly noReply?: boolean | undefined
+  /**
+   * When a session that is at work begins it. Either way the running reply takes it in; in an idle session it makes no
+   * difference. Default `steer`, or on a server that runs one prompt at a time, after the run. OpenCode 1 can't queue:
+   * the reply fails with `unsupported`.
+   */
+  readonly delivery?: Delivery | undefined
   /** Added to the system prompt for this run. */
   readonly system?: string | undefined
   /** Switches tools on (`true`) or off (`false`) by name, for this run. Default: the agent's. */

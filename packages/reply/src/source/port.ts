@@ -119,6 +119,11 @@ export interface Capabilities {
   /** Whether a busy session takes prompts. Without it, a prompt waits until the session's run is over. */
   readonly takesPromptsWhileBusy: boolean
   /**
+   * Whether a busy session keeps a prompt with the delivery `queue` until its run would end. Without it, such a prompt
+   * is refused as `unsupported`.
+   */
+  readonly queuesPrompts: boolean
+  /**
    * Whether a prompt with `noReply` appears in its session at once. Without it, its reply settles when the server has
    * taken it.
    */

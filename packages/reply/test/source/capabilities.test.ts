@@ -90,6 +90,17 @@ test('a busy session that takes no prompts gets them one after the other', async
   await opencode.close()
 })
 
+test.each([
+  ['queue', { takesPromptsWhileBusy: true }],
+  ['steer', { queuesPrompts: true }],
+] as const)('a server that cannot %s a prompt gets none, and the reply says so', async (delivery, can) => {
+  const { memory, opencode } = await stage(can)
+  const reply = await opencode.prompt({ text: 'Hello.', delivery }).result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unsupported' } })
+  expect(memory.prompts).toEqual([])
+  await opencode.close()
+})
+
 test('a prompt that waits for its turn can be dropped', async () => {
   const { memory, opencode, rest } = await stage()
   const one = opencode.prompt({ text: 'One.' })
@@ -175,6 +186,7 @@ test('a late answer about an earlier connection changes nothing', async () => {
   const found = {
     canRead: true,
     takesPromptsWhileBusy: true,
+    queuesPrompts: false,
     showsNotes: true,
     listsEverywhere: true,
   }

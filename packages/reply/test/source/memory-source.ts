@@ -51,6 +51,7 @@ export function createMemorySource(
     learn: async () => ({
       canRead: false,
       takesPromptsWhileBusy: false,
+      queuesPrompts: false,
       showsNotes: false,
       listsEverywhere: false,
       ...capabilities,

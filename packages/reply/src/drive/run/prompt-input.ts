@@ -1,6 +1,6 @@
 import { ReplyError } from '../../error.ts'
-import type { CommandInput, PromptInput } from '../../source/input.ts'
-import type { SourceCommand, SourcePrompt } from '../../source/port.ts'
+import type { CommandInput, Delivery, PromptInput } from '../../source/input.ts'
+import type { Capabilities, SourceCommand, SourcePrompt } from '../../source/port.ts'
 
 /** Throws `invalid` for an empty prompt. */
 export function toSourcePrompt({ sessionID: _, title: __, ...prompt }: PromptInput): SourcePrompt {
@@ -16,4 +16,12 @@ export function toSourceCommand({ sessionID: _, title: __, ...input }: CommandIn
   const command = input.command.replace(/^\//, '')
   if (command === '') throw new ReplyError('invalid', 'The command has no name; give one, such as "init".')
   return { ...input, command }
+}
+
+/** Throws `unsupported` if the server can't deliver a prompt in this way. */
+export function requireDelivery(delivery: Delivery | undefined, can: Capabilities): void {
+  if (delivery === 'queue' && !can.queuesPrompts)
+    throw new ReplyError('unsupported', 'This server queues no prompts; leave out delivery, or wait for the reply.')
+  if (delivery === 'steer' && !can.takesPromptsWhileBusy)
+    throw new ReplyError('unsupported', 'This server runs one prompt at a time; leave out delivery: "steer".')
 }

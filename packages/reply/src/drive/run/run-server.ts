@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import type { SessionInput } from '../../source/input.ts'
+import type { Delivery, SessionInput } from '../../source/input.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Liveness } from '../sync/liveness.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
@@ -39,6 +39,8 @@ export interface RunRequest {
   readonly input: SessionInput
   /** What the person said, if known. */
   readonly text?: string | undefined
+  /** When a busy session begins it. */
+  readonly delivery?: Delivery | undefined
   /** Posts, exactly once. A rejection of type `unreachable` leaves open whether the server took it. */
   readonly post: (place: Place, messageID: string | undefined) => Promise<void>
 }

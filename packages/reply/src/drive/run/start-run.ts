@@ -6,6 +6,8 @@ import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { AbortRequest } from './abort.ts'
 import { isUncertain, join } from './join.ts'
+import { openReplyFor } from './open-reply.ts'
+import { requireDelivery } from './prompt-input.ts'
 import type { Start } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
@@ -64,6 +66,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     try {
       if (stopRequest) return drop(sessionID)
       await whenReady()
+      requireDelivery(request.delivery, server.info.current())
       // Don't create a session for a prompt that is no longer wanted.
       if (stopRequest) return drop(sessionID)
       const place = await server.sessions.prepare(request.input)
@@ -138,16 +141,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
   }
 
-  /** Opens the reply before its prompt is posted. */
   function openReply(sessionID: string): LiveReply {
-    let opened: LiveReply | undefined
-    const stop = engine.replies.onOpened((next) => {
-      if (next.sessionID === sessionID) opened = next
-    })
-    engine.apply([{ type: 'opened', sessionID, text: request.text, at: clock.now() }])
-    stop()
-    if (!opened) throw new ReplyError('gone', `Session ${sessionID} was removed while the prompt was being sent.`)
-    return opened
+    return openReplyFor({ type: 'opened', sessionID, text: request.text, at: clock.now() }, engine)
   }
 
   async function findReply(place: Place, found: (live: LiveReply, start: Start) => void): Promise<void> {

@@ -13,6 +13,7 @@ const unknown: Capabilities = {
   silenceMs: 75_000,
   canRead: true,
   takesPromptsWhileBusy: true,
+  queuesPrompts: false,
   showsNotes: true,
   listsEverywhere: false,
 }

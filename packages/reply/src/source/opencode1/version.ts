@@ -11,6 +11,7 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
     canRead: true,
     nextMessageID: takesMessageIDs(version) ? nextMessageID : undefined,
     takesPromptsWhileBusy: true,
+    queuesPrompts: false,
     showsNotes: true,
     // The route is experimental; servers before 1.2 forward unknown routes to a website. It may fail.
     listsEverywhere: version === undefined || !isBeforeOneTwo(version),

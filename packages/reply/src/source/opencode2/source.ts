@@ -105,6 +105,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
       canRead: true,
       nextMessageID,
       takesPromptsWhileBusy: true,
+      queuesPrompts: true,
       listsEverywhere: true,
       // A prompt that starts nothing waits for the next one.
       showsNotes: false,
@@ -142,7 +143,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
   }
 
   async function prompt(place: Place, input: SourcePrompt): Promise<void> {
-    const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant } = input
+    const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant, delivery } = input
     refuseUnknown(input)
     const { sessionID } = place
     if (agent !== undefined) await rest.post(`/session/${sessionID}/agent`, { body: { agent } })
@@ -153,6 +154,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
       id,
       text: [...(text === '' ? [] : [text]), ...more].join('\n\n'),
       files: attached.length === 0 ? undefined : attached.map(({ url, filename }) => ({ uri: url, name: filename })),
+      delivery,
       ...(noReply === true && { resume: false }),
     }
     await rest.post(`/session/${sessionID}/prompt`, { body })

@@ -1,3 +1,4 @@
+export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
 export {
   type Committed,
   type Lease,

@@ -16,6 +16,7 @@ const channelImports: Imports = { values: ['@reply/sink'], types: ['@reply/core'
 const importsByPackage: Readonly<Record<string, Imports>> = {
   reply: { values: [], types: [] },
   sink: { values: ['@reply/core'], types: [] },
+  bridge: { values: ['@reply/core', '@reply/sink'], types: [] },
   console: { values: ['@reply/core', '@reply/sink', '@reply/testing'], types: [] },
   testing: { values: [], types: [] },
   bench: { values: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)), types: [] },
@@ -32,6 +33,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   '@noble/hashes': /^packages\/sink\/src\/asks\/permission\.ts$/,
   marked: /^packages\/sink\/src\/markdown\/lexer\//,
   'string-width': /^packages\/console\/src\/format\/columns\.ts$/,
+  libsql: /^packages\/bridge\/src\/store\/sqlite\/database\.ts$/,
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/bench\/src\/delivery\/telegram\.ts$/,
   ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,

@@ -1,7 +1,8 @@
 /**
- * Where a bridge keeps what must survive a restart. Keys and values are texts; what they mean is the bridge's. One
- * process works with it at a time: the one that holds the lease. Every write carries that lease, so that a process that
- * was stopped and woke up too late changes nothing.
+ * Where a bridge keeps what must survive a restart. Keys and values are any texts, also empty ones; what they mean is the
+ * bridge's. One process works with it at a time: the one that holds the lease. Every write carries that lease, so that a
+ * process that was stopped and woke up too late changes nothing. Time is the store's clock. Calls reject with a
+ * `StoreError` alone.
  */
 export interface Store {
   /** The value of a key; undefined if there is none, or if it has expired. */
@@ -13,20 +14,23 @@ export interface Store {
   /** The names of the queues that begin with a prefix and have entries, in any order. */
   queues(prefix: string): Promise<readonly string[]>
   /**
-   * Makes all writes, or none: `conflict` names the first that could not be made, by its index. `fenced`: the lease is
-   * no longer held, and nothing was written. What was `done` survives a crash of the process and of the machine.
+   * Makes all writes in their order, each seeing those before it, or none: `conflict` names the first that could not be
+   * made, by its index. `fenced`: the lease is no longer held, whatever the writes are, and nothing was written. What was
+   * `done` survives a crash of the process and of the machine. Without writes it tells whether the lease is held. After a
+   * rejection of type `failed`, read to know whether the writes were made.
    */
   commit(writes: readonly Write[], lease?: Lease): Promise<Committed>
   /**
-   * Takes a lease that is free or has run out, or renews the holder's own. Resolves with undefined while another holds
-   * it. The fence grows with each new holder.
+   * Takes a lease that is free or has run out, or renews the holder's own: for `forMs` from now. Resolves with undefined
+   * while another holds it. A renewal keeps the fence, so that the lease from before it can still write. A lease that ran
+   * out is taken anew, with a new fence, even by its last holder.
    */
   lease(request: LeaseRequest): Promise<Lease | undefined>
   /** Gives a lease back at once. Does nothing if it is no longer held. */
   release(lease: Lease): Promise<void>
-  /** Removes what has expired. Resolves with how many values that were. */
+  /** Removes what has expired, which no call shows any more. Resolves with the number of values. Needs no lease. */
   sweep(): Promise<number>
-  /** Closes the store. Later calls reject with a `StoreError` of type `closed`. */
+  /** Closes the store. Later calls reject with a `StoreError` of type `closed`; closing it again does nothing. */
   close(): Promise<void>
 }
 
@@ -46,8 +50,12 @@ export interface QueuedValue {
   readonly value: string
 }
 
-/** One change of the store. `expiresAt` is in ms since the epoch; without it a value stays. */
+/**
+ * One change of the store. `expiresAt` is in ms since the epoch: from then on the key has no value. Each write sets it
+ * anew, and without it the value stays. Entries of queues don't expire.
+ */
 export type Write =
+  /** Sets the value, also over another. */
   | { readonly type: 'put'; readonly key: string; readonly value: string; readonly expiresAt?: number | undefined }
   /** Conflicts if the key has a value. */
   | {
@@ -85,7 +93,7 @@ export interface Lease {
   readonly name: string
   /** Who has it. */
   readonly holder: string
-  /** Grows each time the lease goes to another holder, also to the same one after it had run out. */
+  /** Greater than all earlier ones of that name, each time the lease is taken; the same while it is renewed. */
   readonly fence: number
   /** When it runs out unless it is renewed, in ms since the epoch. */
   readonly expiresAt: number
@@ -101,8 +109,11 @@ export interface LeaseRequest {
   readonly forMs: number
 }
 
-/** What went wrong: `closed`, `newer` (the state was written by a newer version), or `failed` (the engine's own words). */
-export type StoreErrorType = 'closed' | 'newer' | 'failed'
+/**
+ * What went wrong: `closed`; `newer` (a newer version wrote the state); `busy` (another process kept the state locked:
+ * nothing was changed, and a later try may succeed); or `failed` (the engine or its disk).
+ */
+export type StoreErrorType = 'closed' | 'newer' | 'busy' | 'failed'
 
 /** The only error of a store. Its message says what failed and the cure. */
 export class StoreError extends Error {

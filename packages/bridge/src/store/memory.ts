@@ -1,0 +1,145 @@
+import { type Clock, systemClock } from '@reply/core'
+import { isHeld, leaseAfter } from './leasing.ts'
+import { type Committed, type Lease, type QueuedValue, type Store, StoreError, type Write } from './store.ts'
+import { type Rows, writeAll } from './writing.ts'
+
+/** What memory stores keep. Give several stores the same one to try restarts and two processes. */
+export interface StoreMemory {
+  /** By key. */
+  readonly values: Map<string, { readonly value: string; readonly expiresAt: number | undefined }>
+  /** By name, then by id, in the order of arrival. */
+  readonly queues: Map<string, Map<string, string>>
+  /** By name, also those that ran out. */
+  readonly leases: Map<string, Lease>
+}
+
+/** The options of `createMemoryStore`. */
+export interface MemoryStoreOptions {
+  /** Decides what has expired. Default: the computer's. */
+  readonly clock?: Clock | undefined
+  /** Where it keeps everything. Default: a new memory, which ends with the store. */
+  readonly memory?: StoreMemory | undefined
+}
+
+/** An empty memory. */
+export function createStoreMemory(): StoreMemory {
+  return { values: new Map(), queues: new Map(), leases: new Map() }
+}
+
+/** A store for tests. It keeps the contract of every store, but what it has is gone with the process. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  const { clock = systemClock, memory = createStoreMemory() } = options
+  let isClosed = false
+  return {
+    read: async (key) => opened() && readValue(memory, key, clock.now()),
+    list: async (prefix) => opened() && list(memory, prefix, clock.now()),
+    queue: async (name) => opened() && entriesOf(memory.queues.get(name)),
+    queues: async (prefix) => opened() && [...memory.queues.keys()].filter((name) => name.startsWith(prefix)),
+    commit: async (writes, lease) => opened() && commit(writes, lease),
+    lease: async (request) => {
+      opened()
+      const next = leaseAfter(memory.leases.get(request.name), request, clock.now())
+      if (next) memory.leases.set(request.name, next)
+      return next
+    },
+    release: async (lease) => {
+      opened()
+      const stands = memory.leases.get(lease.name)
+      if (stands && isHeld(stands, lease, clock.now())) memory.leases.set(lease.name, { ...stands, expiresAt: 0 })
+    },
+    sweep: async () => opened() && sweep(memory, clock.now()),
+    close: async () => {
+      isClosed = true
+    },
+  }
+
+  function opened(): true {
+    if (isClosed) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
+    return true
+  }
+
+  function commit(writes: readonly Write[], lease: Lease | undefined): Committed {
+    const now = clock.now()
+    if (lease && !isHeld(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
+    const undo: (() => void)[] = []
+    const index = writeAll(rowsOf(memory, now, undo), writes)
+    if (index === undefined) return { type: 'done' }
+    for (const back of undo.toReversed()) back()
+    return { type: 'conflict', index }
+  }
+}
+
+/** Each change adds how it is undone. */
+function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)[]): Rows {
+  const copies = new Set<ReadonlyMap<string, string>>()
+  return {
+    read: (key) => readValue({ values }, key, now),
+    put: (key, value, expiresAt) => {
+      restoring(values, key)
+      values.set(key, { value, expiresAt })
+    },
+    remove: (key) => {
+      restoring(values, key)
+      values.delete(key)
+    },
+    enqueue: (queue, id, value) => {
+      if (queues.get(queue)?.has(id)) return false
+      changed(queue).set(id, value)
+      return true
+    },
+    replace: (queue, id, value) => {
+      if (!queues.get(queue)?.has(id)) return false
+      changed(queue).set(id, value)
+      return true
+    },
+    dequeue: (queue, id) => {
+      if (!queues.get(queue)?.has(id)) return false
+      const entries = changed(queue)
+      entries.delete(id)
+      if (entries.size > 0) return true
+      restoring(queues, queue)
+      queues.delete(queue)
+      return true
+    },
+  }
+
+  /** A copy of a queue to change, one for each commit. The queue as it was comes back when the change is undone. */
+  function changed(queue: string): Map<string, string> {
+    const earlier = queues.get(queue)
+    if (earlier && copies.has(earlier)) return earlier
+    const copy = new Map(earlier)
+    copies.add(copy)
+    restoring(queues, queue)
+    queues.set(queue, copy)
+    return copy
+  }
+
+  function restoring<Value>(map: Map<string, Value>, key: string): void {
+    const before = map.get(key)
+    undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
+  }
+}
+
+function readValue({ values }: Pick<StoreMemory, 'values'>, key: string, now: number): string | undefined {
+  const stored = values.get(key)
+  return stored && isAlive(stored, now) ? stored.value : undefined
+}
+
+function isAlive({ expiresAt }: { readonly expiresAt: number | undefined }, now: number): boolean {
+  return expiresAt === undefined || expiresAt > now
+}
+
+function list({ values }: StoreMemory, prefix: string, now: number): Awaited<ReturnType<Store['list']>> {
+  const found = [...values].filter(([key, stored]) => key.startsWith(prefix) && isAlive(stored, now))
+  return found.map(([key, { value }]) => ({ key, value })).toSorted((one, other) => (one.key < other.key ? -1 : 1))
+}
+
+function entriesOf(queue: ReadonlyMap<string, string> | undefined): readonly QueuedValue[] {
+  return [...(queue ?? [])].map(([id, value]) => ({ id, value }))
+}
+
+function sweep({ values }: StoreMemory, now: number): number {
+  const expired = [...values].filter(([, stored]) => !isAlive(stored, now))
+  for (const [key] of expired) values.delete(key)
+  return expired.length
+}

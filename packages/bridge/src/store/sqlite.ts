@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import { type Clock, systemClock } from '@reply/core'
+import { isHeld, leaseAfter } from './leasing.ts'
+import { type Database, openDatabase } from './sqlite/database.ts'
+import { migrate } from './sqlite/migrate.ts'
+import { type Tables, tablesOf } from './sqlite/tables.ts'
+import { type Committed, type Lease, type LeaseRequest, type Store, StoreError, type Write } from './store.ts'
+import { writeAll } from './writing.ts'
+
+/** The options of `sqliteStore`. */
+export interface SqliteStoreOptions {
+  /** Where `bridge.db` and SQLite's own files beside it are; made for its owner alone if missing. On a local disk. */
+  readonly folder: string
+  /** Decides what has expired. Default: the computer's. Processes on one folder need clocks that agree. */
+  readonly clock?: Clock | undefined
+  /**
+   * How long a call waits for another process that is writing, in ms, before it rejects with `busy`. This process does
+   * nothing else meanwhile. Default: 2000; a write takes a few.
+   */
+  readonly busyTimeoutMs?: number | undefined
+}
+
+/**
+ * A store in one SQLite file, `bridge.db`, for one machine. Rejects with a `StoreError`: `newer` for a state that a newer
+ * version wrote, `failed` for a folder or file that can't be used. Calls are made in their order, each before the next,
+ * and a commit returns when the disk has it: this process does nothing else meanwhile.
+ */
+export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { folder, clock = systemClock, busyTimeoutMs = 2000 } = options
+  const file = join(folder, 'bridge.db')
+  const database = await openDatabase(file, busyTimeoutMs)
+  try {
+    migrate(database, file)
+    return storeOf(database, clock)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function storeOf(database: Database, clock: Clock): Store {
+  let open: Tables | undefined = tablesOf(database, clock)
+  return {
+    read: async (key) => tables().read(key),
+    list: async (prefix) => tables().list(prefix),
+    queue: async (name) => tables().queue(name),
+    queues: async (prefix) => tables().queues(prefix),
+    commit: async (writes, lease) => commit(database, tables(), { writes, lease, clock }),
+    lease: async (request) => lease(database, tables(), { request, clock }),
+    release: async (given) => tables().release(given),
+    sweep: async () => tables().sweep(),
+    close: async () => {
+      if (!open) return
+      // The driver keeps the file open until its statements are collected.
+      open = undefined
+      database.close()
+    },
+  }
+
+  function tables(): Tables {
+    if (!open) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
+    return open
+  }
+}
+
+function commit(
+  database: Database,
+  tables: Tables,
+  {
+    writes,
+    lease,
+    clock,
+  }: { readonly writes: readonly Write[]; readonly lease: Lease | undefined; readonly clock: Clock },
+): Committed {
+  return database.transact((): { keep: boolean; result: Committed } => {
+    // Within the transaction: the wait for it may have outlasted the lease, and from here on no other can take it.
+    if (lease && !isHeld(tables.leased(lease.name), lease, clock.now()))
+      return { keep: false, result: { type: 'fenced' } }
+    const index = writeAll(tables, writes)
+    if (index !== undefined) return { keep: false, result: { type: 'conflict', index } }
+    return { keep: true, result: { type: 'done' } }
+  })
+}
+
+function lease(
+  database: Database,
+  tables: Tables,
+  { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
+): Lease | undefined {
+  // A process that waits for a lease asks often, and doesn't hold up its holder.
+  if (!leaseAfter(tables.leased(request.name), request, clock.now())) return undefined
+  return database.transact(() => {
+    const next = leaseAfter(tables.leased(request.name), request, clock.now())
+    if (next) tables.take(next)
+    return { keep: next !== undefined, result: next }
+  })
+}

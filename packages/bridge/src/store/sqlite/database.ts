@@ -1,0 +1,100 @@
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { failureOf } from './failure.ts'
+
+/** What a statement takes and a row holds. */
+export type Column = string | number | Buffer | null
+
+/** A prepared statement. Throws a `StoreError`. */
+export interface Statement {
+  /** The columns of the first row. */
+  first(...values: readonly Column[]): readonly unknown[] | undefined
+  /** The columns of all rows. */
+  rows(...values: readonly Column[]): readonly (readonly unknown[])[]
+  /** Resolves with how many rows it changed. */
+  run(...values: readonly Column[]): number
+}
+
+/** One connection to a database file. All calls are synchronous and throw a `StoreError`. */
+export interface Database {
+  prepare(sql: string): Statement
+  exec(sql: string): void
+  /** The only value of a pragma. */
+  pragma(name: string): unknown
+  /** Runs with the file locked for other writers. Keeps what was written if `run` says so, and undoes it otherwise. */
+  transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
+  close(): void
+}
+
+/** Opens a file, which is made if it is missing: for its owner alone, like the folder. */
+export async function openDatabase(file: string, busyTimeoutMs: number): Promise<Database> {
+  try {
+    // On demand: it loads a binary, which a program with another store may lack.
+    const { default: Libsql } = await import('libsql')
+    prepareFile(file)
+    const connection = new Libsql(file)
+    connection.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`)
+    return databaseOf(connection, file)
+  } catch (error) {
+    throw failureOf(file, error)
+  }
+}
+
+/** SQLite gives its other files the mode of this one. */
+function prepareFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  closeSync(openSync(file, 'a', 0o600))
+  if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+}
+
+function databaseOf(connection: import('libsql').Database, file: string): Database {
+  const begin = prepare('BEGIN IMMEDIATE')
+  const commit = prepare('COMMIT')
+  return { prepare, exec, pragma, transact, close: () => attempt(() => void connection.close()) }
+
+  function prepare(sql: string): Statement {
+    const statement = attempt(() => {
+      const made = connection.prepare(sql)
+      return made.reader ? made.raw() : made
+    })
+    // An array, because the driver takes a single object for named values. A row that is not read to its end keeps its
+    // snapshot, so that a later transaction fails: `all` reads to the end, and `get` resets.
+    return {
+      first: (...values) => attempt(() => columnsOf(statement.get([...values]))),
+      rows: (...values) => attempt(() => statement.all([...values]).map((row) => columnsOf(row) ?? [])),
+      run: (...values) => attempt(() => statement.run([...values]).changes),
+    }
+  }
+
+  function exec(sql: string): void {
+    attempt(() => void connection.exec(sql))
+  }
+
+  function pragma(name: string): unknown {
+    return prepare(`PRAGMA ${name}`).first()?.[0]
+  }
+
+  function transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
+    begin.run()
+    try {
+      const { keep, result } = run()
+      if (keep) commit.run()
+      return result
+    } finally {
+      // SQLite ends the transaction itself after some errors, such as a full disk.
+      if (connection.inTransaction) exec('ROLLBACK')
+    }
+  }
+
+  function attempt<Result>(run: () => Result): Result {
+    try {
+      return run()
+    } catch (error) {
+      throw failureOf(file, error)
+    }
+  }
+}
+
+function columnsOf(row: unknown): readonly unknown[] | undefined {
+  return Array.isArray(row) ? row : undefined
+}

@@ -1,0 +1,47 @@
+import type { Write } from './store.ts'
+
+/** What an engine changes within a transaction. Expired values are absent to all of it. */
+export interface Rows {
+  read(key: string): string | undefined
+  put(key: string, value: string, expiresAt: number | undefined): void
+  remove(key: string): void
+  /** The last three return false if they can't be made. */
+  enqueue(queue: string, id: string, value: string): boolean
+  replace(queue: string, id: string, value: string): boolean
+  dequeue(queue: string, id: string): boolean
+}
+
+/** Makes writes in their order. Returns the index of the first that conflicts; the engine then undoes all before it. */
+export function writeAll(rows: Rows, writes: readonly Write[]): number | undefined {
+  const conflict = writes.findIndex((write) => !writeOne(rows, write))
+  return conflict === -1 ? undefined : conflict
+}
+
+function writeOne(rows: Rows, write: Write): boolean {
+  switch (write.type) {
+    case 'put':
+      rows.put(write.key, write.value, write.expiresAt)
+      return true
+    case 'put-if-absent':
+      if (rows.read(write.key) !== undefined) return false
+      rows.put(write.key, write.value, write.expiresAt)
+      return true
+    case 'compare-and-set':
+      if (rows.read(write.key) !== write.expected) return false
+      if (write.value === undefined) rows.remove(write.key)
+      else rows.put(write.key, write.value, write.expiresAt)
+      return true
+    case 'remove':
+      rows.remove(write.key)
+      return true
+    case 'enqueue':
+      return rows.enqueue(write.queue, write.id, write.value)
+    case 'replace':
+      return rows.replace(write.queue, write.id, write.value)
+    case 'dequeue':
+      return rows.dequeue(write.queue, write.id)
+    default:
+      write satisfies never
+      return false
+  }
+}

@@ -1,0 +1,20 @@
+import { type ContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
+import { committing } from './contract/commits.ts'
+import { lasting } from './contract/lasting.ts'
+import { leasing } from './contract/leases.ts'
+import { queueing } from './contract/queues.ts'
+import type { StoreStage } from './contract/stage.ts'
+import { values } from './contract/values.ts'
+
+const demands = [...values, ...queueing, ...committing, ...leasing, ...lasting] as const
+
+/** The name of a clause, also used to skip it. */
+export type StoreClauseName = (typeof demands)[number]['name']
+
+/** The store to test, and what it can't do. `setup` makes an empty state. */
+export interface StoreContractOptions extends AnyOptions<StoreStage, StoreClauseName> {}
+
+/** The contract of every store. Throws for a skip without a reason, or with an unknown clause name. */
+export function storeContract(options: StoreContractOptions): readonly Clause[] {
+  return clausesOf(demands, options)
+}

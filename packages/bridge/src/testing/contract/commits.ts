@@ -1,0 +1,99 @@
+import type { Demand } from '@reply/core/testing'
+import type { Store, Write } from '../../store/store.ts'
+import { conflicts, dequeue, done, enqueue, idsIn, put, type StoreStage, same } from './stage.ts'
+
+/** What a commit makes, or not. */
+export const committing = [
+  {
+    name: 'makes writes in their order, each seeing those before it',
+    run: async (stage) => {
+      const store = await stage.open()
+      await done(store, [
+        put('key', 'one'),
+        { type: 'compare-and-set', key: 'key', expected: 'one', value: 'two' },
+        { type: 'remove', key: 'key' },
+        { type: 'put-if-absent', key: 'key', value: 'three' },
+        enqueue('1'),
+        enqueue('2'),
+        { type: 'replace', queue: 'chat', id: '1', value: 'other' },
+        dequeue('2'),
+      ])
+      same(await store.read('key'), 'three', 'The key')
+      same(await store.queue('chat'), [{ id: '1', value: 'other' }], 'The queue')
+    },
+  },
+  {
+    name: 'makes none if one conflicts, and names the first',
+    run: async (stage) => {
+      const store = await stage.open()
+      await done(store, [put('kept', 'before'), put('gone', 'before'), enqueue('1'), enqueue('2'), enqueue('3')])
+      const before = [await store.list(''), await store.queue('chat'), await store.queues('')]
+      const changes: Write[] = [
+        put('kept', 'after'),
+        put('kept', 'once more'),
+        { type: 'remove', key: 'gone' },
+        { type: 'put-if-absent', key: 'new', value: 'after', expiresAt: stage.now() + 1000 },
+        { type: 'compare-and-set', key: 'kept', expected: 'once more', value: undefined },
+        dequeue('1'),
+        { type: 'replace', queue: 'chat', id: '2', value: 'after' },
+        enqueue('4'),
+        enqueue('1', 'again'),
+        enqueue('1', '', 'new queue'),
+        dequeue('3'),
+      ]
+      const wrong: Write[] = [
+        { type: 'put-if-absent', key: 'new', value: '' },
+        { type: 'compare-and-set', key: 'gone', expected: 'before', value: '' },
+        enqueue('4'),
+        dequeue('3'),
+        { type: 'replace', queue: 'chat', id: '3', value: '' },
+      ]
+      for (const write of wrong) {
+        await conflicts(store, [...changes, write, dequeue('none')], changes.length)
+        same([await store.list(''), await store.queue('chat'), await store.queues('')], before, write.type)
+      }
+      await done(store, changes)
+      same(await idsIn(store), ['2', '4', '1'], 'The queue after the same changes alone')
+    },
+  },
+  {
+    name: 'is done without writes',
+    run: async (stage) => await done(await stage.open(), []),
+  },
+  {
+    name: 'makes two thousand writes at once',
+    run: async (stage) => {
+      const store = await stage.open()
+      const ids = Array.from({ length: 1000 }, (_, index) => `${index}`)
+      await done(store, [...ids.map((id) => enqueue(id)), ...ids.map((id) => put(`key${id}`, id))])
+      same(await idsIn(store), ids, 'The queue')
+      same((await store.list('key')).length, ids.length, 'The number of keys')
+    },
+  },
+  {
+    name: 'lets one of many at the same time put if absent',
+    run: async (stage) => {
+      const stores = [await stage.open(), await stage.open()]
+      const tries = Array.from({ length: 20 }, (_, index) =>
+        stores[index % 2]?.commit([{ type: 'put-if-absent', key: 'seen', value: `${index}` }, enqueue(`${index}`)]),
+      )
+      const results = await Promise.all(tries)
+      same(results.filter((result) => result?.type === 'done').length, 1, 'The number of commits that are done')
+      same(await idsIn(await stage.open()), [`${results.findIndex((result) => result?.type === 'done')}`], 'The queue')
+    },
+  },
+  {
+    name: 'loses no step of a counter that two increase',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const increase = async (store: Store): Promise<void> => {
+        const expected = await store.read('count')
+        const value = `${Number(expected ?? 0) + 1}`
+        const { type } = await store.commit([{ type: 'compare-and-set', key: 'count', expected, value }])
+        if (type !== 'done') await increase(store)
+      }
+      for (let round = 0; round < 10; round++) await Promise.all([increase(one), increase(other), increase(one)])
+      same(await one.read('count'), '30', 'The counter')
+    },
+  },
+] as const satisfies readonly Demand<StoreStage>[]

@@ -1,0 +1,168 @@
+import type { Demand } from '@reply/core/testing'
+import type { Lease, Store } from '../../store/store.ts'
+import { done, leaseOf, put, type StoreStage, same } from './stage.ts'
+
+/** Who may write. */
+export const leasing = [
+  {
+    name: 'gives a lease to one holder at a time',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const lease = await leaseOf(one, 'one')
+      const expected: Lease = { name: 'bridge', holder: 'one', fence: lease.fence, expiresAt: stage.now() + 1000 }
+      same(sorted(lease), sorted(expected), 'The lease')
+      same(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, "Another's request")
+      await stage.pass(999)
+      same(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, 'A request 1 ms early')
+    },
+  },
+  {
+    name: 'renews with the same fence, from now on',
+    run: async (stage) => {
+      const store = await stage.open()
+      const first = await leaseOf(store, 'one')
+      await stage.pass(900)
+      const second = await leaseOf(store, 'one')
+      same(second, { ...first, expiresAt: stage.now() + 1000 }, 'The renewed lease')
+      await stage.pass(900)
+      await done(store, [put('key', 'by the lease from before')], first)
+      same((await leaseOf(store, 'one', 10)).expiresAt, stage.now() + 10, 'The end of a shorter renewal')
+    },
+  },
+  {
+    name: 'gives a lease that ran out to another, with a greater fence',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const first = await leaseOf(one, 'one')
+      await stage.pass(1000)
+      const second = await leaseOf(other, 'other')
+      grows(first, second)
+      same(await one.lease({ name: 'bridge', holder: 'one', forMs: 1000 }), undefined, 'The request of the first')
+    },
+  },
+  {
+    name: 'gives a lease that ran out to its last holder, with a greater fence',
+    run: async (stage) => {
+      const store = await stage.open()
+      const first = await leaseOf(store, 'one')
+      await stage.pass(1000)
+      const second = await leaseOf(store, 'one')
+      grows(first, second)
+      await fenced(store, first)
+      await done(store, [put('key', 'value')], second)
+    },
+  },
+  {
+    name: 'frees what is given back, and goes on with its fence',
+    run: async (stage) => {
+      const store = await stage.open()
+      const first = await leaseOf(store, 'one')
+      await store.release(first)
+      await fenced(store, first)
+      const second = await leaseOf(store, 'one')
+      grows(first, second)
+      await store.release(second)
+      grows(second, await leaseOf(store, 'other'))
+    },
+  },
+  {
+    name: 'ignores the return of a lease that is not held',
+    run: async (stage) => {
+      const store = await stage.open()
+      const first = await leaseOf(store, 'one')
+      await stage.pass(1000)
+      await store.release(first)
+      const second = await leaseOf(store, 'other')
+      await store.release(first)
+      await store.release({ ...second, holder: 'one' })
+      await store.release({ ...second, name: 'none' })
+      await done(store, [put('key', 'value')], second)
+    },
+  },
+  {
+    name: 'fences a holder from the moment that its lease runs out',
+    run: async (stage) => {
+      const store = await stage.open()
+      const lease = await leaseOf(store, 'one')
+      await stage.pass(999)
+      await done(store, [put('key', 'in time')], lease)
+      await stage.pass(1)
+      await fenced(store, lease)
+      same(await store.read('key'), 'in time', 'The key')
+    },
+  },
+  {
+    name: 'fences a holder that was replaced, and writes nothing of it',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const first = await leaseOf(one, 'one')
+      await stage.pass(1000)
+      const second = await leaseOf(other, 'other')
+      await done(other, [put('key', 'of the other')], second)
+      await fenced(one, first)
+      same(
+        (await one.list('')).map(({ value }) => value),
+        ['of the other'],
+        'The values',
+      )
+    },
+  },
+  {
+    name: 'fences a lease that was never given',
+    run: async (stage) => {
+      const store = await stage.open()
+      const lease = await leaseOf(store, 'one')
+      await fenced(store, { ...lease, fence: lease.fence + 1 })
+      await fenced(store, { ...lease, holder: 'other' })
+      await fenced(store, { ...lease, name: 'none' })
+      await fenced(store, { ...lease, fence: lease.fence - 1, expiresAt: stage.now() + 9999 })
+    },
+  },
+  {
+    name: 'is fenced rather than in conflict, also without writes',
+    run: async (stage) => {
+      const store = await stage.open()
+      const lease = await leaseOf(store, 'one')
+      same(await store.commit([], lease), { type: 'done' }, 'A commit without writes')
+      await stage.pass(1000)
+      same(await store.commit([], lease), { type: 'fenced' }, 'A late commit without writes')
+      const wrong = { type: 'dequeue', queue: 'none', id: 'none' } as const
+      same(await store.commit([wrong], lease), { type: 'fenced' }, 'A late commit that would conflict')
+    },
+  },
+  {
+    name: 'keeps leases of other names apart',
+    run: async (stage) => {
+      const store = await stage.open()
+      const lease = await leaseOf(store, 'one')
+      const other = await store.lease({ name: '\ud83dbridge%', holder: '\0other', forMs: 10 })
+      same(other?.holder, '\0other', 'The holder of another lease')
+      await stage.pass(10)
+      await done(store, [put('key', 'value')], lease)
+      if (other) await fenced(store, other)
+    },
+  },
+  {
+    name: 'gives a free lease to one of many that ask at the same time',
+    run: async (stage) => {
+      const stores = [await stage.open(), await stage.open()]
+      const requests = Array.from({ length: 10 }, (_, index) =>
+        stores[index % 2]?.lease({ name: 'bridge', holder: `${index}`, forMs: 1000 }),
+      )
+      same((await Promise.all(requests)).filter((lease) => lease !== undefined).length, 1, 'The number of leases')
+    },
+  },
+] as const satisfies readonly Demand<StoreStage>[]
+
+async function fenced(store: Store, lease: Lease): Promise<void> {
+  same(await store.commit([put('fenced', 'value')], lease), { type: 'fenced' }, 'A commit without its lease')
+  same(await store.read('fenced'), undefined, 'What a fenced commit wrote')
+}
+
+function grows(first: Lease, second: Lease): void {
+  same(second.fence > first.fence, true, `That the fence ${second.fence} is greater than ${first.fence}`)
+}
+
+function sorted(lease: Lease): readonly (readonly [string, unknown])[] {
+  return Object.entries(lease).toSorted(([one], [other]) => (one < other ? -1 : 1))
+}

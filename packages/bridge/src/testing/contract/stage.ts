@@ -1,0 +1,82 @@
+import type { Lease, Store, Write } from '../../store/store.ts'
+
+/** A state that is empty at first. */
+export interface StoreStage {
+  /** Opens the state, once more for each call: as a process does when it starts, or another beside it. */
+  open(): Promise<Store>
+  /** The time by the clock of the stores, in ms since the epoch. */
+  now(): number
+  /** Advances that clock. */
+  pass(ms: number): void | Promise<void>
+  /** Closes all stores and removes the state. Called at the end of each clause. */
+  close(): Promise<void>
+}
+
+/** Texts that an engine may take for something else, or change. */
+export const oddTexts = [
+  '',
+  ' ',
+  '%',
+  '_',
+  '*',
+  '\\',
+  "'",
+  '"; DROP TABLE stored; --',
+  '\0',
+  'before\0after',
+  '\r\n',
+  '\ufeff',
+  'e\u0301',
+  '\u00e9',
+  '\ud83d\ude00',
+  '\ud83d',
+  '\ude00',
+  '\ude00\ud83d',
+  '\uffff',
+  '\uffff\uffff',
+] as const
+
+/** Throws unless both are the same as JSON. */
+export function same(found: unknown, expected: unknown, words: string): void {
+  const [one, other] = [shortly(found), shortly(expected)]
+  if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${words}: found ${one}, expected ${other}.`)
+}
+
+/** Commits, and throws unless it is done. */
+export async function done(store: Store, writes: readonly Write[], lease?: Lease): Promise<void> {
+  same(await store.commit(writes, lease), { type: 'done' }, 'A commit')
+}
+
+/** Commits, and throws unless the write at `index` conflicts. */
+export async function conflicts(store: Store, writes: readonly Write[], index = 0): Promise<void> {
+  same(await store.commit(writes), { type: 'conflict', index }, 'A commit')
+}
+
+/** Takes a lease that must be free. */
+export async function leaseOf(store: Store, holder: string, forMs = 1000): Promise<Lease> {
+  const lease = await store.lease({ name: 'bridge', holder, forMs })
+  if (!lease) throw new Error(`${holder} got no lease although it is free.`)
+  return lease
+}
+
+export function put(key: string, value: string, expiresAt?: number): Write {
+  return { type: 'put', key, value, expiresAt }
+}
+
+export function enqueue(id: string, value = `value of ${id}`, queue = 'chat'): Write {
+  return { type: 'enqueue', queue, id, value }
+}
+
+export function dequeue(id: string, queue = 'chat'): Write {
+  return { type: 'dequeue', queue, id }
+}
+
+/** The ids of a queue, in order. */
+export async function idsIn(store: Store, queue = 'chat'): Promise<readonly string[]> {
+  return (await store.queue(queue)).map(({ id }) => id)
+}
+
+function shortly(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'undefined'
+  return json.length > 500 ? `${json.slice(0, 500)}… (${json.length})` : json
+}

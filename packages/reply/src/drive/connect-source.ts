@@ -11,6 +11,7 @@ import { createAborting } from './run/abort.ts'
 import { createIdleCheck } from './run/idle-check.ts'
 import { toSourceCommand, toSourcePrompt } from './run/prompt-input.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
+import { resumeRun } from './run/resume-run.ts'
 import type { RunOptions } from './run/run-options.ts'
 import type { RunServer } from './run/run-server.ts'
 import { createParents } from './run/session-tree.ts'
@@ -87,7 +88,18 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     },
   }
   const queries = createQueries({ ...shared, sessions, directory, whenLive: liveness.whenLive })
-  return { ready: liveness.ready, prompt, command, watch: watching.watch, answer, reject, abort, close, ...queries }
+  return {
+    ready: liveness.ready,
+    prompt,
+    command,
+    resume: async (posted, runOptions = {}) => await resumeRun(server, posted, runOptions),
+    watch: watching.watch,
+    answer,
+    reject,
+    abort,
+    close,
+    ...queries,
+  }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourcePrompt(input)

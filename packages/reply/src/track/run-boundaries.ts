@@ -88,7 +88,7 @@ function hasEnded(head: MessageHead): boolean {
 }
 
 /** Whether the server inserted the message: into a run, or to report a background sub-agent's end. */
-function isInserted(parts: readonly Part[]): boolean {
+export function isInserted(parts: readonly Part[]): boolean {
   return (
     isCompaction(parts) || (parts.length > 0 && parts.every((part) => 'synthetic' in part && part.synthetic === true))
   )

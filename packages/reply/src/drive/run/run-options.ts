@@ -1,5 +1,6 @@
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reply } from '../../reply.ts'
+import type { PostedPrompt } from './posted-prompt.ts'
 
 /** Observers of a run, and limits on it. */
 export interface RunOptions {
@@ -12,4 +13,10 @@ export interface RunOptions {
    * answer, but not the server's retry waits. A joined run continues; only the stream ends. Default: no limit.
    */
   readonly timeoutMs?: number | undefined
+  /**
+   * Called and awaited right before the prompt is posted, with what `OpenCode.resume` needs to find it again, such as
+   * after a crash. If it throws or rejects, nothing is posted and the reply fails with that error. Not called for a
+   * prompt that is dropped before, nor by `resume`.
+   */
+  readonly onPosting?: ((posted: PostedPrompt) => unknown) | undefined
 }

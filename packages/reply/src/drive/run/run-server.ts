@@ -5,6 +5,7 @@ import type { Delivery, SessionInput } from '../../source/input.ts'
 import type { Engine } from '../store/engine.ts'
 import type { Liveness } from '../sync/liveness.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
+import type { SessionReader } from '../sync/session-reader.ts'
 import type { Aborting } from './abort.ts'
 import type { IdleCheck } from './idle-check.ts'
 import type { Sessions } from './sessions.ts'
@@ -17,6 +18,7 @@ export interface RunServer {
   readonly clock: Clock
   readonly onError: OnError
   readonly info: ServerInfo
+  readonly reader: Pick<SessionReader, 'read'>
   readonly liveness: Pick<Liveness, 'whenLive'>
   readonly sessions: Pick<Sessions, 'prepare' | 'refresh' | 'textOf'>
   readonly stopping: Pick<Stopping, 'reopen'>

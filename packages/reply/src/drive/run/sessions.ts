@@ -5,6 +5,7 @@ import { type Place, placeOf } from '../../place.ts'
 import type { SessionInput } from '../../source/input.ts'
 import type { Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
+import { unrevertedMessages } from '../sync/newest-run.ts'
 import { sessionFields } from '../sync/read-snapshot.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
 import { type SessionReader, toReplyError } from '../sync/session-reader.ts'
@@ -15,13 +16,19 @@ export interface Sessions {
    * Finds or creates the session of a prompt and applies its current state, so that existing messages don't count as
    * the prompt's reply. Rejects with `invalid` for a sub-agent's session.
    */
-  prepare(input: SessionInput): Promise<Place>
+  prepare(input: SessionInput): Promise<PreparedPlace>
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
   refresh(place: Place): Promise<void>
   /** The text of a user message; undefined if it can't be read, empty if it isn't stored yet. */
   textOf(place: Place, messageID: string): Promise<string | undefined>
   /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
   find(sessionID: string): Promise<Place>
+}
+
+/** A session before a prompt is posted. */
+export interface PreparedPlace extends Place {
+  /** Its newest message that the prompt won't remove. Absent if it has none, or can't be read. */
+  readonly newestMessageID?: string | undefined
 }
 
 export interface SessionsOptions {
@@ -39,7 +46,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const { engine, source, info, reader, clock, onError, directory } = options
   return { prepare, refresh, textOf, find }
 
-  async function prepare(input: SessionInput): Promise<Place> {
+  async function prepare(input: SessionInput): Promise<PreparedPlace> {
     return input.sessionID === undefined ? await create(input) : await readRoot(input.sessionID)
   }
 
@@ -50,13 +57,13 @@ export function createSessions(options: SessionsOptions): Sessions {
     return placeOf(created)
   }
 
-  async function readRoot(sessionID: string): Promise<Place> {
+  async function readRoot(sessionID: string): Promise<PreparedPlace> {
     const place = engine.place(sessionID)
     if (!info.current().canRead) return await knownRoot(place)
     const snapshot = await reader.read({ ...place, reply: engine.openReply(sessionID), gap: false })
     requireRoot(sessionID, snapshot.session.parentID)
     engine.apply([snapshot])
-    return engine.place(sessionID)
+    return { ...engine.place(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
   }
 
   /** A server that shows no state of sessions still knows them. */
@@ -91,13 +98,13 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 }
 
-function requireRoot(sessionID: string, parentID: string | undefined): void {
+export function requireRoot(sessionID: string, parentID: string | undefined): void {
   if (parentID === undefined) return
   const words = `Session ${sessionID} belongs to a sub-agent; prompt the session that started it, ${parentID}.`
   throw new ReplyError('invalid', words)
 }
 
 /** What a person typed, without the server's additions. */
-function writtenText(parts: readonly Part[]): string {
+export function writtenText(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === 'text' && !part.synthetic ? [part.text] : [])).join('\n\n')
 }

@@ -1,92 +1,86 @@
-import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import { emptyReply } from '../../reduce/shape.ts'
 import type { Reply } from '../../reply.ts'
-import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
-import type { AbortRequest } from './abort.ts'
+import { createFollowedRun, isCurrent } from './followed-run.ts'
 import { isUncertain, join } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
+import type { PostedPrompt } from './posted-prompt.ts'
 import { requireDelivery } from './prompt-input.ts'
 import type { Start } from './recognize.ts'
-import { createReplyStream, type ReplyStream } from './reply-stream.ts'
+import type { ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
-import { reportOnce, type StandInOptions, standIn, toFailure } from './stand-in.ts'
+import type { PreparedPlace } from './sessions.ts'
+import { toFailure } from './stand-in.ts'
 import { whenSettled } from './when-settled.ts'
 
 /**
  * Posts a prompt and follows the reply to it:
  *
  * 1. Prepare: waits for the connection, finds or creates the session. Nothing is posted yet, so a stop drops the prompt.
- * 2. Post, exactly once. If the session is at rest, its next reply is opened first (`postToOwnReply`). If it is busy,
- * the running reply takes the prompt, or the next one does (`postIntoRun`). A note may be posted in either case
- * (`postNote`).
- * 3. Attach: once the reply is found, the stream and the observers follow it to its end.
+ * 2. Post, exactly once, when the caller's `onPosting` is through. If the session is at rest, its next reply is opened
+ * first (`postToOwnReply`). If it is busy, the running reply takes the prompt, or the next one does (`postIntoRun`). A
+ * note may be posted in either case (`postNote`).
+ * 3. Attach: once the reply is found, the stream and the observers follow it to its end (`createFollowedRun`).
  *
- * If nothing runs for the prompt, a stand-in reply carries the reason (`endWith`).
- *
- * `abort` ends the stream's run on the server, even a shared one. A signal or a time-out ends only a run that this prompt
- * began, and otherwise just leaves it.
+ * If nothing runs for the prompt, a stand-in reply carries the reason.
  */
 export function startRun(server: RunServer, request: RunRequest, options: RunOptions): ReplyStream {
-  const { engine, clock, onError } = server
-  const { kind } = request
-  const { signal, timeoutMs } = options
-  if (timeoutMs !== undefined && !(timeoutMs > 0))
-    throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}; give a number above 0.`)
-  /** The reply that took the prompt; undefined until it is found. */
-  let live: LiveReply | undefined
-  /** Undefined until the prompt is posted. */
-  let posting: Promise<unknown> | undefined
+  const { engine, clock } = server
+  const { kind, input } = request
+  /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */
+  const text = kind === 'command' || request.text?.trim() === '' ? undefined : request.text
+  const run = createFollowedRun(server, { kind, text: request.text, sessionID: input.sessionID }, options)
+  const { attach, drop, fail, endWith } = run
   let messageID: string | undefined
-  /** What the caller asked for: to end the run, or to leave it if others began it. */
-  let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
-  let hasStandIn = false
-  /** Aborts when the run must end although its reply was not found yet. */
-  const unwanted = new AbortController()
-  /** Aborts when the stream has its result: nothing is left to look for. */
-  const over = new AbortController()
-  const stopClosed = server.onClosed(() => {
-    over.abort()
-    fail(request.input.sessionID ?? '', new ReplyError('closed', 'The connection was closed before the reply began.'))
-  })
-  const source = createReplyStream({ abort })
-  signal?.addEventListener('abort', cancel, { once: true })
-  void source.stream.result.then(() => {
-    stopClosed()
-    over.abort()
-    signal?.removeEventListener('abort', cancel)
-  })
   void start()
-  return source.stream
+  return run.stream
 
   async function start(): Promise<void> {
-    let sessionID = request.input.sessionID ?? ''
+    let sessionID = input.sessionID ?? ''
     try {
-      if (stopRequest) return drop(sessionID)
+      if (run.isStopped()) return drop(sessionID)
       await whenReady()
       requireDelivery(request.delivery, server.info.current())
       // Don't create a session for a prompt that is no longer wanted.
-      if (stopRequest) return drop(sessionID)
-      const place = await server.sessions.prepare(request.input)
+      if (run.isStopped()) return drop(sessionID)
+      let place = await server.sessions.prepare(input)
       sessionID = place.sessionID
-      if (stopRequest) return drop(sessionID)
-      // Between the check and the post nothing may run: another prompt may wait for the same end.
-      for (let running = runBefore(sessionID); running; running = runBefore(sessionID)) {
-        await whenSettled(running, over.signal)
-        if (stopRequest || over.signal.aborted) return drop(sessionID)
-        // The run may have ended with the connection, or by a stop that covered this session's asks.
-        await whenReady()
-        if (stopRequest) return drop(sessionID)
+      if (run.isStopped()) return drop(sessionID)
+      let isAnnounced = options.onPosting === undefined
+      // Between the last check and the post nothing may run: another prompt may wait for the same end.
+      for (let running = runBefore(sessionID); running || !isAnnounced; running = runBefore(sessionID)) {
+        if (running) await waitFor(running)
+        else await announce(place)
+        if (isPointless()) return drop(sessionID)
+        if (running && !isAnnounced) place = await server.sessions.prepare({ ...input, sessionID })
+        isAnnounced ||= !running
       }
-      messageID = server.info.current().nextMessageID?.()
+      messageID ??= server.info.current().nextMessageID?.()
       if (kind === 'note') await postNote(place)
       else if (engine.openReply(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)
     } catch (error) {
       fail(sessionID, error)
     }
+  }
+
+  function isPointless(): boolean {
+    return run.isStopped() || run.over.aborted
+  }
+
+  /** The run may end with the connection, or by a stop that covers this session's asks. */
+  async function waitFor(running: LiveReply): Promise<void> {
+    await whenSettled(running, run.over)
+    if (!isPointless()) await whenReady()
+  }
+
+  /** Tells the caller what to look for if this process ends before the reply does. */
+  async function announce({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
+    messageID = server.info.current().nextMessageID?.()
+    const noReply = kind === 'note' ? (true as const) : undefined
+    const posted: PostedPrompt = { sessionID, directory, messageID, after, text, noReply, at: clock.now() }
+    await options.onPosting?.(posted)
   }
 
   /** From then on the session's asks can be answered again. */
@@ -110,14 +104,14 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       await post(place)
     } catch (error) {
       // A later check finds out whether the server took it; it is never posted again.
-      if (!isUncertain(error) && isCurrent(opened)) failReply(sessionID, error)
+      if (!isUncertain(error) && isCurrent(server, opened)) failReply(sessionID, error)
     }
   }
 
   async function postIntoRun(place: Place): Promise<void> {
     await findReply(place, attach)
     // An abort was requested, and the prompt was never seen.
-    if (!live) drop(place.sessionID)
+    if (!run.isAttached()) drop(place.sessionID)
   }
 
   /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
@@ -132,10 +126,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
         findReply(place, resolve).then(() => resolve(undefined), reject)
       })
     } catch (error) {
-      if (own && isCurrent(own) && own.reply().phase === 'waiting') failReply(sessionID, error)
+      if (own && isCurrent(server, own) && own.reply().phase === 'waiting') failReply(sessionID, error)
       throw error
     }
-    if (!holder || !isCurrent(holder) || !holdsOnlyANote(holder.reply()))
+    if (!holder || !isCurrent(server, holder) || !holdsOnlyANote(holder.reply()))
       return endWith({ sessionID, end: { type: 'noted' } })
     attach(holder, { reply: holder.reply(), joined: false })
     engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
@@ -146,96 +140,18 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   async function findReply(place: Place, found: (live: LiveReply, start: Start) => void): Promise<void> {
-    const text = kind === 'command' || request.text?.trim() === '' ? undefined : request.text
-    const signals = { unwanted: unwanted.signal, over: over.signal }
-    await join({ server, place, messageID, text, post: () => post(place), ...signals, found })
+    const { unwanted, over } = run
+    await join({ server, place, messageID, text, post: () => post(place), unwanted, over, found })
   }
 
   async function post(place: Place): Promise<void> {
-    posting = request.post(place, messageID)
-    await posting
-  }
-
-  /** Whether this is still the session's open reply: a long call may answer after another reply has begun. */
-  function isCurrent(reply: LiveReply): boolean {
-    return reply.reply().phase !== 'settled' && engine.replies.newest(reply.sessionID) === reply
+    const answered = request.post(place, messageID)
+    run.posted({ messageID, answered })
+    await answered
   }
 
   function failReply(sessionID: string, error: unknown): void {
     engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
-  }
-
-  function attach(next: LiveReply, { reply, joined }: Start): void {
-    live = next
-    source.attach(next, joined)
-    next.observe(observersOf(options.observe, reply, onError))
-    // Deferred, because this runs within a step: the progress timer receives the reply right after it.
-    if (timeoutMs !== undefined)
-      queueMicrotask(() => {
-        if (isCurrent(next)) server.stallTimer.limit(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) })
-      })
-    if (stopRequest === 'abort') void end(next)
-    else if (stopRequest === 'leave') cancel()
-  }
-
-  /** Ends the run, even a joined one, unless it has ended. A note has no run: once posted, it stays. */
-  async function abort(): Promise<void> {
-    stopRequest = 'abort'
-    if (!live && !posting) return drop(request.input.sessionID ?? '')
-    if (kind === 'note') return
-    // An abort that overtakes the post would leave the run going. A command's post lasts until its run is over.
-    const after = kind === 'command' ? undefined : posting
-    if (!live) await after?.catch(() => {})
-    if (live) await end(live, { after })
-    else unwanted.abort()
-  }
-
-  /** A run that has ended is not aborted: what works in its session now is another run. */
-  async function end(reply: LiveReply, how: AbortRequest = {}): Promise<void> {
-    if (isCurrent(reply) || mayGoOn(reply)) await server.aborting.abort(reply.sessionID, how)
-  }
-
-  /** Whether an abort could not be confirmed, and no newer run of the session is known. */
-  function mayGoOn(reply: LiveReply): boolean {
-    return reply.reply().lostReason === 'not-stopped' && engine.replies.newest(reply.sessionID) === reply
-  }
-
-  /** Handles the caller's signal. */
-  function cancel(): void {
-    stopRequest ??= 'leave'
-    if (!live && !posting) return drop(request.input.sessionID ?? '')
-    if (kind === 'note' || isShared()) return source.stream.leave()
-    // Until the run is found, its owner is unknown.
-    if (live) void abort()
-  }
-
-  function timeOut(reply: LiveReply): void {
-    if (isShared()) source.stream.leave()
-    else void end(reply, { reason: 'timed-out' })
-  }
-
-  /** Whether another prompt began the run. */
-  function isShared(): boolean {
-    if (source.stream.joined) return true
-    const first = live?.reply().promptIDs[0]
-    return messageID !== undefined && first !== undefined && first !== messageID
-  }
-
-  function drop(sessionID: string): void {
-    endWith({ sessionID, end: { type: 'aborted' } })
-  }
-
-  function fail(sessionID: string, error: unknown): void {
-    endWith({ sessionID, end: { type: 'failed', error } })
-  }
-
-  /** Nothing runs on the server: a stand-in reply carries the reason. */
-  function endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void {
-    if (live || hasStandIn) return
-    hasStandIn = true
-    const step = standIn({ ...how, text: request.text, at: clock.now() })
-    source.fail(step)
-    reportOnce(observersOf(options.observe, emptyReply(how.sessionID), onError), step, onError)
   }
 }
 

@@ -24,6 +24,8 @@ export interface Replies {
   apply(step: TrackedStep): void
   /** The newest reply of a root session. */
   newest(sessionID: string): LiveReply | undefined
+  /** The newest known reply that took this prompt, open or settled. */
+  withPrompt(sessionID: string, messageID: string): LiveReply | undefined
   /** Those that have not settled. */
   open(): readonly LiveReply[]
   /**
@@ -51,6 +53,10 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   return {
     apply,
     newest: (sessionID) => newestOf.get(sessionID)?.live,
+    withPrompt: (sessionID, messageID) =>
+      [...entries.values()].findLast(
+        ({ live, reply }) => live.sessionID === sessionID && reply.promptIDs.includes(messageID),
+      )?.live,
     open: () => [...open].map((entry) => entry.live),
     onOpened: (listener) => {
       listeners.add(listener)

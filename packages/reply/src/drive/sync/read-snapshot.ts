@@ -5,7 +5,7 @@ import type { Place } from '../../place.ts'
 import { findReply, sessionOf } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
 import type { Reach, Reading, SessionInfo, Source } from '../../source/port.ts'
-import { runStart } from '../../track/run-boundaries.ts'
+import { runStart, runStarts } from '../../track/run-boundaries.ts'
 import { maxDepth } from '../../track/state.ts'
 
 export interface ReadOptions {
@@ -19,6 +19,8 @@ export interface ReadRequest extends Place {
   /** What is known of the run so far; its open children are read too. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
+  /** Also reads back to this message, with the sub-agents since its run. */
+  readonly backTo?: string | undefined
   /** See `SnapshotEvent`. */
   readonly since?: number | undefined
   /** Shared by several requests. Default: one of its own. */
@@ -59,7 +61,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
   const at = clock.now()
   const read = runsSince(messages, visit.from)
   const isPartial = !isWhole || read.length < messages.length
-  const run = read.slice(Math.max(0, runStart(read)))
+  const run = depth === 1 ? runWith(read, request.backTo) : read.slice(Math.max(0, runStart(read)))
   const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
     ...run.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
@@ -120,13 +122,24 @@ export function sessionFields(info: SessionInfo): SnapshotEvent['session'] {
  * How far back to read: the current run, as far as known, and everything since. A complete reading removes what it
  * lacks, so it must cover all retained replies.
  */
-function reachOf({ retained }: ReadOptions, { sessionID, reply, since, complete }: ReadRequest): Reach {
+function reachOf({ retained }: ReadOptions, request: ReadRequest): Reach {
+  const { sessionID, reply, since, complete, backTo } = request
   const replies = complete ? retained(sessionID) : reply ? [reply] : []
   const times = replies.flatMap(({ messages: [first] }) => (first ? [first.createdAt ?? 0] : []))
   return {
     since: Math.min(since ?? Number.POSITIVE_INFINITY, ...times),
-    messageIDs: replies.flatMap(({ messages, promptIDs }) => (messages.length === 0 ? promptIDs : [])),
+    messageIDs: [
+      ...replies.flatMap(({ messages, promptIDs }) => (messages.length === 0 ? promptIDs : [])),
+      ...(backTo === undefined ? [] : [backTo]),
+    ],
   }
+}
+
+/** From the run of this message on; without it, the newest run. */
+function runWith(messages: SnapshotEvent['messages'], messageID: string | undefined): SnapshotEvent['messages'] {
+  const at = messages.findIndex(({ head }) => head.id === messageID)
+  const start = at === -1 ? runStart(messages) : runStarts(messages).findLast((each) => each <= at)
+  return messages.slice(Math.max(0, start ?? 0))
 }
 
 /** A sub-agent's session may contain one run for each of several calls; only the runs of the read calls are wanted. */

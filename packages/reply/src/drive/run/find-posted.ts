@@ -1,0 +1,85 @@
+import { pause } from '../../clock.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import { isInserted } from '../../track/run-boundaries.ts'
+import type { PostedPrompt } from './posted-prompt.ts'
+import type { RunServer } from './run-server.ts'
+import { requireRoot, writtenText } from './sessions.ts'
+
+/** A posted prompt that the server has. */
+export interface FoundPrompt {
+  readonly sessionID: string
+  readonly messageID: string
+  /** Its session, back to the prompt's run. */
+  readonly read: SnapshotEvent
+}
+
+/** A server that had the prompt's request when the sender died has stored it after this long. */
+const storedMs = 10_000
+
+/** The delay before the second look; doubles with each further one. */
+const lookMs = 250
+
+/** Matches no message: the session is read to its beginning. */
+const noMessage = ''
+
+/** Looks for the prompt until the server would have stored it. Rejects if the session can't be read. */
+export async function findPosted(
+  server: RunServer,
+  posted: PostedPrompt,
+  over: AbortSignal,
+): Promise<FoundPrompt | undefined> {
+  const { clock } = server
+  const now = clock.now()
+  const until = Math.min(posted.at, now) + storedMs
+  for (let look = 0; ; look++) {
+    const found = await lookOnce(server, posted)
+    const leftMs = until - clock.now()
+    if (found || leftMs <= 0) return found
+    await pause(clock, Math.min(leftMs, lookMs * 2 ** look), over)
+  }
+}
+
+async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
+  const { sessionID, messageID, after } = posted
+  const backTo = after ?? messageID ?? noMessage
+  const read = await readBackTo(server, posted, backTo)
+  const id = messageID === undefined ? idByText(read, posted) : idIn(read, messageID)
+  if (id === undefined) return undefined
+  const hasAll = idIn(read, backTo) !== undefined
+  return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
+}
+
+/** Reads a session back to the run of a message, with the sub-agents since then. */
+export async function readBackTo(
+  { engine, reader }: RunServer,
+  { sessionID, directory }: Pick<PostedPrompt, 'sessionID' | 'directory'>,
+  backTo: string,
+): Promise<SnapshotEvent> {
+  const known = engine.place(sessionID)
+  const reply = engine.openReply(sessionID)
+  const read = await reader.read({ sessionID, directory: known.directory ?? directory, reply, gap: true, backTo })
+  requireRoot(sessionID, read.session.parentID)
+  return read
+}
+
+function idIn({ messages }: SnapshotEvent, messageID: string): string | undefined {
+  return messages.find(({ head }) => head.id === messageID)?.head.id
+}
+
+/** The first prompt with the same text; else the first that contains it, as servers may add to it. */
+function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): string | undefined {
+  const prompts = messagesAfter(messages, after).filter(
+    ({ head, parts }) => head.role === 'user' && parts.length > 0 && !isInserted(parts),
+  )
+  if (text === undefined) return prompts[0]?.head.id
+  const texts = prompts.map(({ head, parts }) => ({ id: head.id, text: writtenText(parts) }))
+  const wanted = text.trim()
+  return (texts.find((each) => each.text.trim() === wanted) ?? texts.find((each) => each.text.includes(wanted)))?.id
+}
+
+/** If that message was removed, its id still tells: servers make ids that rise. */
+function messagesAfter(messages: SnapshotEvent['messages'], after: string | undefined): SnapshotEvent['messages'] {
+  if (after === undefined) return messages
+  const at = messages.findIndex(({ head }) => head.id === after)
+  return at === -1 ? messages.filter(({ head }) => head.id > after) : messages.slice(at + 1)
+}

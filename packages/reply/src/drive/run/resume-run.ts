@@ -1,0 +1,150 @@
+import { pause } from '../../clock.ts'
+import { diff } from '../../diff.ts'
+import { ReplyError } from '../../error.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import { emptyReply } from '../../reduce/shape.ts'
+import { isAtWork } from '../../track/current-run.ts'
+import type { LiveReply } from '../store/replies.ts'
+import { replyOfPrompt } from '../sync/newest-run.ts'
+import { toReplyError } from '../sync/session-reader.ts'
+import { type FoundPrompt, findPosted, readBackTo } from './find-posted.ts'
+import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-run.ts'
+import { openReplyFor } from './open-reply.ts'
+import type { PostedPrompt, Resumed } from './posted-prompt.ts'
+import { recognizeByID, type Start } from './recognize.ts'
+import type { RunOptions } from './run-options.ts'
+import type { RunServer } from './run-server.ts'
+
+/**
+ * Finds a prompt that an earlier process posted, or was about to, and follows its run:
+ *
+ * 1. A reply that is known here takes over at once.
+ * 2. If the prompt's run has ended, its reply is made from what was read.
+ * 3. If it goes on, the read is applied, and the reply that has the prompt takes over. A prompt that was posted into a
+ * step may belong to that run or begin the next, so this looks until the server says.
+ * 4. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will.
+ */
+export async function resumeRun(server: RunServer, posted: PostedPrompt, options: RunOptions): Promise<Resumed> {
+  checkTimeout(options)
+  await server.liveness.whenLive()
+  const closed = new AbortController()
+  const stopClosed = server.onClosed(() => closed.abort())
+  try {
+    const found = knownPrompt(server, posted) ?? (await findPrompt(server, posted, closed.signal))
+    if (found === 'unknown') return { type: 'unknown' }
+    if (!found) return { type: 'absent' }
+    const kind = posted.noReply ? 'note' : 'prompt'
+    const run = createFollowedRun(server, { kind, text: posted.text, sessionID: posted.sessionID }, options)
+    run.posted({ messageID: found.messageID, answered: Promise.resolve() })
+    follow(server, { run, posted, found })
+    return { type: 'found', stream: run.stream }
+  } finally {
+    stopClosed()
+  }
+}
+
+type Found = Pick<FoundPrompt, 'sessionID' | 'messageID'> & Partial<FoundPrompt>
+
+function knownPrompt({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): Found | undefined {
+  if (messageID === undefined || !engine.replies.withPrompt(sessionID, messageID)) return undefined
+  return { sessionID, messageID }
+}
+
+async function findPrompt(
+  server: RunServer,
+  posted: PostedPrompt,
+  over: AbortSignal,
+): Promise<Found | 'unknown' | undefined> {
+  if (!server.info.current().canRead) return 'unknown'
+  return await findPosted(server, posted, over)
+}
+
+interface Following {
+  readonly run: FollowedRun
+  readonly posted: PostedPrompt
+  readonly found: Found
+}
+
+/** The delay before a session is read again; doubles up to the second. */
+const lookMs = 500
+const maxLookMs = 8000
+
+/** How many reads in a row may fail. */
+const maxFailures = 10
+
+function follow(server: RunServer, { run, posted, found }: Following): void {
+  const { engine, clock, onError } = server
+  const { sessionID, messageID } = found
+  if (posted.noReply) return run.endWith({ sessionID, end: { type: 'noted' } })
+  const known = engine.replies.withPrompt(sessionID, messageID)
+  const place = { sessionID, directory: found.read?.session.directory }
+  const recognizer = recognizeByID({ server, place, over: run.over, found: attach }, messageID)
+  if (known) return attach(known)
+  run.unwanted.addEventListener('abort', takeCurrent, { once: true })
+  if (found.read && settle(found.read)) return stop()
+  void lookAgain().finally(stop)
+
+  function stop(): void {
+    recognizer.stop()
+    run.unwanted.removeEventListener('abort', takeCurrent)
+  }
+
+  async function lookAgain(): Promise<void> {
+    let failures = 0
+    for (let look = 0; !isOver(); look++) {
+      await pause(clock, Math.min(maxLookMs, lookMs * 2 ** look), run.over)
+      if (isOver()) return
+      try {
+        if (settle(await readBackTo(server, posted, messageID))) return
+        failures = 0
+      } catch (error) {
+        failures += 1
+        const isGone = error instanceof ReplyError && error.type === 'gone'
+        if (isGone || failures > maxFailures) return run.fail(sessionID, error)
+        onError(toReplyError(error))
+      }
+    }
+  }
+
+  function isOver(): boolean {
+    return run.isAttached() || run.over.aborted
+  }
+
+  /** Decides by a read what became of the prompt. Returns whether that is known. */
+  function settle(read: SnapshotEvent): boolean {
+    if (isOver()) return true
+    const reply = replyOfPrompt(read, messageID)
+    if (reply?.phase === 'settled') {
+      run.show({ reply, changes: diff(emptyReply(sessionID), reply) })
+      return true
+    }
+    engine.apply([read])
+    if (!isOver() && !isAtWork(read) && !engine.openReply(sessionID)) expect(read)
+    return isOver()
+  }
+
+  /** The session is at rest, and nothing has run for the prompt. */
+  function expect(read: SnapshotEvent): void {
+    const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)
+    engine.apply([read])
+    if (!isOver()) attach(opened)
+    server.idleCheck.expectRun(sessionID)
+  }
+
+  function attach(live: LiveReply): void {
+    const reply = live.reply()
+    attachAs(live, { reply, joined: reply.promptIDs.indexOf(messageID) > 0 })
+  }
+
+  function attachAs(live: LiveReply, start: Start): void {
+    if (run.isAttached()) return
+    stop()
+    run.attach(live, start)
+  }
+
+  /** The run must end although the prompt isn't placed yet: what works in its session is what takes it. */
+  function takeCurrent(): void {
+    const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
+    if (current) attachAs(current, { reply: current.reply(), joined: true })
+  }
+}

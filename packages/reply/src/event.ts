@@ -153,6 +153,8 @@ export interface SettleEvent extends SessionFields {
   readonly reason?: LostReason | undefined
   /** Set with `end`: whether the session's last status was idle. `track` fills it in. */
   readonly idle?: boolean | undefined
+  /** As in `Reply.parkedPromptIDs`. */
+  readonly parkedPromptIDs?: readonly string[] | undefined
 }
 
 /** Everything that happens in one session, in one vocabulary for all wire dialects. */

@@ -33,6 +33,11 @@ export interface Reply {
   readonly title?: string | undefined
   /** The user messages of this run, in order of arrival. Empty until the server sends one. */
   readonly promptIDs: readonly string[]
+  /**
+   * Prompts that an abort left in the session because the server can't take them back: they run with its next prompt.
+   * Absent if there are none.
+   */
+  readonly parkedPromptIDs?: readonly string[] | undefined
   /** What the user asked: the first user message's own words (no synthetic parts) and the names of its files. */
   readonly prompt?: Prompt | undefined
   /** The agent that answers: `build`, `plan`, … Absent until a message names one. */

@@ -9,6 +9,7 @@ import { type DriveOptions, toSettings } from './options.ts'
 import { createQueries } from './queries.ts'
 import { createAborting } from './run/abort.ts'
 import { createIdleCheck } from './run/idle-check.ts'
+import { createInbox } from './run/inbox.ts'
 import { toSourceCommand, toSourcePrompt } from './run/prompt-input.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
 import { resumeRun } from './run/resume-run.ts'
@@ -70,7 +71,8 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
   const idleCheck = createIdleCheck({ ...settings, ...shared })
   const parentOf = createParents(source)
   const stopping = createStopping({ parentOf })
-  const aborting = createAborting({ ...settings, ...shared, stopping, parentOf, find: sessions.find })
+  const inbox = createInbox(shared)
+  const aborting = createAborting({ ...settings, ...shared, stopping, parentOf, find: sessions.find, inbox })
   const { answer, reject } = createAsks({ ...shared, stopping })
   const connection = createConnection({ ...shared, settings, liveness, baseline, watching })
   const closedListeners = new Set<() => void>()
@@ -80,6 +82,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     sessions,
     stopping,
     aborting,
+    inbox,
     idleCheck,
     stallTimer,
     onClosed: (listener) => {

@@ -12,6 +12,7 @@ interface Ending {
   readonly by: SettleEvent['by'] | 'idle'
   readonly reason?: LostReason | undefined
   readonly idle?: boolean | undefined
+  readonly parkedPromptIDs?: readonly string[] | undefined
 }
 
 /** Whether every model step has ended, successfully or not, and no compaction is running. */
@@ -91,6 +92,7 @@ export function settle(
     phase: 'settled',
     outcome,
     lostReason,
+    parkedPromptIDs: ending.parkedPromptIDs?.length ? ending.parkedPromptIDs : undefined,
     settledAt: ending.at,
     retry: undefined,
     stalled: false,

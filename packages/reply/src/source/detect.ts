@@ -3,7 +3,7 @@ import type { ReplyEvent } from '../event.ts'
 import { createFetcher } from './http/fetcher.ts'
 import { createOpenCode1, type OpenCode1Options } from './opencode1/source.ts'
 import { createOpenCode2 } from './opencode2/source.ts'
-import type { ConnectionOptions, Reading, Source } from './port.ts'
+import type { ConnectionOptions, OpenCodeSource, Reading, Source } from './port.ts'
 
 /**
  * A server of either generation. Each connection tries the generation that answered last, at first version 1; if
@@ -33,6 +33,8 @@ export function createOpenCode(options: OpenCode1Options): Source {
     create: async (input) => await (await chosen()).create(input),
     prompt: async (place, prompt) => await (await chosen()).prompt(place, prompt),
     command: async (place, command) => await (await chosen()).command(place, command),
+    waiting: async (place) => (await (await chosen()).waiting?.(place)) ?? [],
+    withdraw: async (place, messageID) => (await (await chosen()).withdraw?.(place, messageID)) ?? false,
     answer: async (ask, answer, signal) => await (await chosen()).answer(ask, answer, signal),
     reject: async (ask, message, signal) => await (await chosen()).reject(ask, message, signal),
     abort: async (place) => await (await chosen()).abort(place),
@@ -62,7 +64,7 @@ export function createOpenCode(options: OpenCode1Options): Source {
   }
 
   async function* opened(
-    source: Required<Source>,
+    source: OpenCodeSource,
     connection: ConnectionOptions,
     before?: unknown,
   ): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
@@ -89,7 +91,7 @@ export function createOpenCode(options: OpenCode1Options): Source {
     }
   }
 
-  async function chosen(): Promise<Required<Source>> {
+  async function chosen(): Promise<OpenCodeSource> {
     if (!isKnown) {
       asked ??= ask().finally(() => {
         asked = undefined

@@ -75,6 +75,16 @@ export interface Source {
   prompt(place: Place, prompt: SourcePrompt): Promise<void>
   /** Runs a slash command once. Resolves once the server has it or, on some servers, when its run is over. */
   command(place: Place, command: SourceCommand): Promise<void>
+  /**
+   * The prompts that the server has and begins later, notes excluded: behind the run at work, or parked in an idle
+   * session until its next prompt. Absent if prompts begin at once.
+   */
+  waiting?(place: Place): Promise<readonly string[]>
+  /**
+   * Takes back a prompt that waits. Resolves with whether it will never run: false if it has begun, or the server has
+   * no call for it. Absent if prompts begin at once.
+   */
+  withdraw?(place: Place, messageID: string): Promise<boolean>
   /** Answers a question with one list per question, or a permission with `once` or `always`. */
   answer(ask: AskAddress, answer: SourceAnswer, signal?: AbortSignal): Promise<void>
   /** Rejects an ask. Only permissions take a message. The signal cancels the call unless it was sent. */
@@ -98,6 +108,9 @@ export interface Source {
   /** Fails all calls in flight and all later ones with `closed`. */
   close(): void
 }
+
+/** A source with all that OpenCode's servers offer. Only version 2 lets prompts wait. */
+export type OpenCodeSource = Required<Omit<Source, 'waiting' | 'withdraw'>> & Pick<Source, 'waiting' | 'withdraw'>
 
 /** What a server can do, and what happens without it. */
 export interface Capabilities {

@@ -64,6 +64,8 @@ export interface Stage {
   readonly model: Model
   readonly opencode: OpenCode
   readonly errors: readonly ReplyError[]
+  /** Reads a route as another client would. */
+  ask<T>(route: string): Promise<T>
   /** A second client, such as another person's. */
   open(options?: Partial<ConnectOptions>): OpenCode
   close(): Promise<void>
@@ -108,6 +110,10 @@ export async function openStage(
     server,
     model,
     opencode: open(),
+    ask: async (route) => {
+      const authorization = `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}`
+      return JSON.parse(await (await fetch(`${server.url}${route}`, { headers: { authorization } })).text())
+    },
     errors,
     open,
     close: async () => {

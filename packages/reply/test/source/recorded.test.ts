@@ -13,6 +13,8 @@ const skip = Object.fromEntries(
     "keeps a message's id",
     'resolves a prompt before its run is over, and lists the session as working',
     'aborts a run, and an idle session without an error',
+    'keeps a queued prompt behind a run, and lists it',
+    'takes back a prompt that waits, once',
     'only stores a message without a reply',
     'lists a permission with its call, and allows it once',
     'allows what a permission says is always allowed',

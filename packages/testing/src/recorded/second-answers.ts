@@ -6,7 +6,9 @@ import { createSecondFold } from './second-fold.ts'
 /** OpenCode 2, whose responses are `{ data }`, or `{ data, cursor }` for pages. */
 export function createSecondAnswers({ version }: { readonly version: string }): Answers {
   const fold = createSecondFold()
-  const lists = new Map(Object.entries({ message: fold.messages, permission: fold.permissions, form: fold.forms }))
+  const lists = new Map(
+    Object.entries({ message: fold.messages, permission: fold.permissions, form: fold.forms, pending: fold.pending }),
+  )
   return {
     greeting: '{"id":"evt_0","type":"server.connected","data":{}}',
     isStream: (pathname) => pathname === '/api/event',

@@ -21,6 +21,8 @@ export interface SecondFold {
   /** Of one session, or of all. */
   permissions(sessionID?: string): readonly Fields[]
   forms(sessionID?: string): readonly Fields[]
+  /** What a session has accepted and not delivered, oldest first. */
+  pending(sessionID: string): readonly Fields[]
 }
 
 export function createSecondFold(): SecondFold {
@@ -39,6 +41,7 @@ export function createSecondFold(): SecondFold {
     active: () => Object.fromEntries([...active].map((id) => [id, { type: 'running' }])),
     permissions: (sessionID) => pending(permissions, sessionID),
     forms: (sessionID) => pending(forms, sessionID),
+    pending: (sessionID) => pending(inbox, sessionID),
   }
 
   function apply(frame: Frame): void {
@@ -66,7 +69,12 @@ export function createSecondFold(): SecondFold {
         active.delete(sessionID)
         return void sessions.delete(sessionID)
       case 'session.input.admitted':
-        return void inbox.set(String(data.inputID), fieldsOf(data.input))
+        return void inbox.set(String(data.inputID), {
+          ...fieldsOf(data.input),
+          id: data.inputID,
+          sessionID,
+          timeCreated: created,
+        })
       case 'session.input.promoted':
         return deliver(sessionID, { inputID: String(data.inputID), created })
       case 'session.execution.started':

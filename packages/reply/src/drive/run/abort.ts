@@ -11,6 +11,7 @@ import type { Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
 import { openBelow } from '../sync/newest-run.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
+import type { Inbox } from './inbox.ts'
 import { createTree, type Tree } from './session-tree.ts'
 import type { Aborted } from './stop-target.ts'
 import type { Stopping } from './stopping.ts'
@@ -26,6 +27,7 @@ export interface AbortingOptions {
   readonly parentOf: (place: Place) => Promise<string | undefined>
   /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
   readonly find: (sessionID: string) => Promise<Place>
+  readonly inbox: Pick<Inbox, 'clear' | 'park'>
 }
 
 export interface AbortRequest {
@@ -58,7 +60,7 @@ const lookMs = 100
  * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
  */
 export function createAborting(options: AbortingOptions): Aborting {
-  const { engine, source, info, clock, onError, graceMs, stopping, parentOf, find } = options
+  const { engine, source, info, clock, onError, graceMs, stopping, parentOf, find, inbox } = options
   const underWay = new Map<string, Promise<Aborted>>()
   const wakes = new Map<() => void, string>()
   engine.onTurned((sessionID) => {
@@ -97,13 +99,16 @@ export function createAborting(options: AbortingOptions): Aborting {
           const place = await find(sessionID)
           const found = tree ?? createTree({ source, place, parentOf, onFound: stop.cover })
           tree = found
+          // A rejection ends the run, and a prompt behind it would begin.
+          await within(clock, listMs, inbox.clear(place).catch(report))
           await within(clock, listMs, clear(place, found).catch(report))
           await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
           await resting(place, found)
           const isClear = await within(clock, listMs, clear(place, found))
           busy = await atWork(place, found)
           const isIdle = busy.length === 0 && (info.current().canRead || isAtRest())
-          if (isClear && isIdle && (hasBegun() || attempt === maxTries)) return { type: 'stopped' }
+          if (isClear && isIdle && (hasBegun() || attempt === maxTries))
+            return { type: 'stopped', parked: await within(clock, listMs, inbox.clear(place)) }
         } catch (error) {
           const reported = report(error)
           if (reported.type === 'gone') return { type: 'gone', error: reported }
@@ -200,15 +205,19 @@ export function createAborting(options: AbortingOptions): Aborting {
     }
 
     /** Sub-agents in the background don't end with the reply that started them. */
-    function finish({ type }: Aborted): void {
+    function finish(aborted: Aborted): void {
+      const { type } = aborted
       mark()
+      const parked = type === 'stopped' ? (aborted.parked ?? []) : []
+      inbox.park(parked)
       const reply = known()
       if (!reply) return
       const at = clock.now()
       if (type === 'gone') return engine.apply([{ type: 'session-removed', sessionID, at, by: 'rest' }])
-      const how = type === 'stopped' ? ({ by: 'grace' } as const) : ({ by: 'lost', reason: 'not-stopped' } as const)
-      const ended = type === 'stopped' ? [...openBelow(reply), sessionID] : [sessionID]
-      engine.apply(ended.map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, ...how })))
+      if (type === 'not-stopped')
+        return engine.apply([{ type: 'settle', sessionID, at, by: 'lost', reason: 'not-stopped' }])
+      const below = openBelow(reply).map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, by: 'grace' }))
+      engine.apply([...below, { type: 'settle', sessionID, at, by: 'grace', parkedPromptIDs: parked }])
     }
 
     /** The session's open reply as the stream reports it. */

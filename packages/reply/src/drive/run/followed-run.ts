@@ -15,6 +15,8 @@ export interface FollowedRun {
   readonly stream: ReplyStream
   /** Aborts when the run must end although its reply was not found yet. */
   readonly unwanted: AbortSignal
+  /** Aborts when the prompt need not run any more, but a run that it joined must go on. */
+  readonly dropped: AbortSignal
   /** Aborts when the stream has its result: nothing is left to look for. */
   readonly over: AbortSignal
   /** Whether the caller asked to end the run or to leave it. */
@@ -63,6 +65,7 @@ export function createFollowedRun(
   let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
   let isShown = false
   const unwanted = new AbortController()
+  const dropped = new AbortController()
   const over = new AbortController()
   const stopClosed = server.onClosed(() => {
     over.abort()
@@ -78,6 +81,7 @@ export function createFollowedRun(
   return {
     stream: source.stream,
     unwanted: unwanted.signal,
+    dropped: dropped.signal,
     over: over.signal,
     isStopped: () => stopRequest !== undefined,
     isAttached: () => live !== undefined,
@@ -134,6 +138,7 @@ export function createFollowedRun(
     if (kind === 'note' || isShared()) return source.stream.leave()
     // Until the run is found, its owner is unknown.
     if (live) void abort()
+    else dropped.abort()
   }
 
   function timeOut(reply: LiveReply): void {

@@ -8,6 +8,7 @@ import type { ServerInfo } from '../sync/server-info.ts'
 import type { SessionReader } from '../sync/session-reader.ts'
 import type { Aborting } from './abort.ts'
 import type { IdleCheck } from './idle-check.ts'
+import type { Inbox } from './inbox.ts'
 import type { Sessions } from './sessions.ts'
 import type { StallTimer } from './stall-timer.ts'
 import type { Stopping } from './stopping.ts'
@@ -23,6 +24,7 @@ export interface RunServer {
   readonly sessions: Pick<Sessions, 'prepare' | 'refresh' | 'textOf'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
+  readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>
   readonly idleCheck: Pick<IdleCheck, 'expectRun'>
   readonly stallTimer: Pick<StallTimer, 'limit'>
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */

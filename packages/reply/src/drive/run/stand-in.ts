@@ -10,16 +10,23 @@ export interface StandInOptions {
   readonly sessionID: string
   readonly text?: string | undefined
   readonly at: number
-  /** `noted`: the message is stored, and nothing runs for it. */
-  readonly end: { readonly type: 'aborted' | 'noted' } | { readonly type: 'failed'; readonly error: unknown }
+  /** `noted`: the message is stored, and nothing runs for it. `parked`: it stays there until the next prompt. */
+  readonly end:
+    | { readonly type: 'aborted' | 'noted' }
+    | { readonly type: 'parked'; readonly messageID: string }
+    | { readonly type: 'failed'; readonly error: unknown }
 }
 
 /** Builds a settled reply for a prompt for which nothing runs on the server. */
 export function standIn({ sessionID, text, at, end }: StandInOptions): Step {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]
-  if (end.type === 'aborted') events.push({ type: 'abort-requested', sessionID, reason: 'requested', at })
+  if (end.type === 'aborted' || end.type === 'parked')
+    events.push({ type: 'abort-requested', sessionID, reason: 'requested', at })
   if (end.type === 'failed') events.push({ type: 'error', sessionID, at, error: toFailure(end.error) })
-  else events.push({ type: 'settle', sessionID, at, by: 'none' })
+  else {
+    const parkedPromptIDs = end.type === 'parked' ? [end.messageID] : undefined
+    events.push({ type: 'settle', sessionID, at, by: 'none', parkedPromptIDs })
+  }
   let reply = emptyReply(sessionID)
   const changes = events.flatMap((event) => {
     const step = reduce(reply, event)

@@ -109,9 +109,11 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   async function postIntoRun(place: Place): Promise<void> {
-    await findReply(place, attach)
-    // An abort was requested, and the prompt was never seen.
-    if (!run.isAttached()) drop(place.sessionID)
+    const left = await findReply(place, attach)
+    const { sessionID } = place
+    if (left === 'parked' && messageID !== undefined) return endWith({ sessionID, end: { type: 'parked', messageID } })
+    // It was taken back, or an abort was requested and the prompt was never seen.
+    if (!run.isAttached()) drop(sessionID)
   }
 
   /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
@@ -139,9 +141,9 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     return openReplyFor({ type: 'opened', sessionID, text: request.text, at: clock.now() }, engine)
   }
 
-  async function findReply(place: Place, found: (live: LiveReply, start: Start) => void): Promise<void> {
-    const { unwanted, over } = run
-    await join({ server, place, messageID, text, post: () => post(place), unwanted, over, found })
+  async function findReply(place: Place, found: (live: LiveReply, start: Start) => void): ReturnType<typeof join> {
+    const { unwanted, dropped, over } = run
+    return await join({ server, place, messageID, text, post: () => post(place), unwanted, dropped, over, found })
   }
 
   async function post(place: Place): Promise<void> {

@@ -10,7 +10,8 @@ export type StopTarget = string | Pick<Reply, 'sessionID'> | Pick<ReplyStream, '
 
 /** The outcome of an abort. `error` is what prevented the server from being stopped. */
 export type Aborted =
-  | { readonly type: 'stopped' }
+  /** `parked`: the prompts that the session keeps until its next one. Undefined if they could not be listed. */
+  | { readonly type: 'stopped'; readonly parked?: readonly string[] | undefined }
   | { readonly type: 'not-stopped'; readonly error?: ReplyError | undefined }
   | { readonly type: 'gone'; readonly error: ReplyError }
 

@@ -3,7 +3,15 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Address } from '../http/address.ts'
 import { createMessageIDs } from '../message-id.ts'
-import type { AskAddress, Capabilities, CreateInput, SessionInfo, SessionQuery, Source, SourceAnswer } from '../port.ts'
+import type {
+  AskAddress,
+  Capabilities,
+  CreateInput,
+  OpenCodeSource,
+  SessionInfo,
+  SessionQuery,
+  SourceAnswer,
+} from '../port.ts'
 import { toCommandBody, toCreateBody, toPromptBody } from './bodies.ts'
 import { createConnector } from './connect.ts'
 import {
@@ -35,7 +43,7 @@ export interface OpenCode1Options {
 }
 
 /** Servers of OpenCode 1, from 1.1 on. */
-export function createOpenCode1(options: OpenCode1Options): Required<Source> {
+export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const { address, clock, onError } = options
   const rest = createRest(options)
   const places = createPlaces(rest, onError)

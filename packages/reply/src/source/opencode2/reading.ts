@@ -3,7 +3,8 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
-import { type Memory, noteMessage } from './decode/memory.ts'
+import type { InboxRead } from './decode/inbox.ts'
+import { accept, type Memory, noteMessage } from './decode/memory.ts'
 import {
   dataIn,
   isRejectedIn,
@@ -18,10 +19,12 @@ import {
   toReadSessions,
   withJoined,
 } from './decode/rest.ts'
+import type { Inbox } from './inbox.ts'
 import type { Rest } from './rest.ts'
 
 export interface ReadingOptions {
   readonly rest: Rest
+  readonly inbox: Inbox
   readonly memory: Memory
   readonly clock: Clock
   readonly onError: OnError
@@ -29,7 +32,7 @@ export interface ReadingOptions {
 
 /** The list of sessions at work covers the whole server: it is requested once per reading. */
 export function startReading(options: ReadingOptions): Reading {
-  const { rest, memory, onError } = options
+  const { rest, inbox, memory, onError } = options
   let active: Promise<ReadonlyMap<string, WorkStatus>> | undefined
   return { working, session }
 
@@ -48,12 +51,15 @@ export function startReading(options: ReadingOptions): Reading {
     const info = await readSession(options, place)
     // First: what is read after it is at least as new, so a session that it calls idle is read complete.
     const status = (await working()).get(sessionID)
+    // Before the messages: what has left the inbox by then is one of them.
+    const waiting = await inbox.read(sessionID)
     const [history, children, asks] = await Promise.all([
       readHistory(rest, sessionID, reach, note),
       readChildren(rest, sessionID),
       readSessionAsks(options, info),
     ])
     remember(memory, info, history.messages)
+    rememberWaiting(memory, sessionID, waiting)
     const messages = withJoined(history.messages, memory.of(sessionID).acceptedAt)
     // An execution without a prompt or a step runs nothing of ours, such as a person's own shell command.
     const isIdle = history.isWhole && history.messages.length === 0
@@ -172,5 +178,15 @@ function remember(memory: Memory, info: SessionInfo, messages: readonly MessageR
       const isCalled = status !== 'pending'
       session.calls.set(`${part.messageID} ${part.callID}`, { tool: part.tool, input, isCalled, metadata, startedAt })
     }
+  }
+}
+
+/** The event that delivers an input names only its id. */
+function rememberWaiting(memory: Memory, sessionID: string, waiting: readonly InboxRead[]): void {
+  const session = memory.of(sessionID)
+  for (const { id, type, payload, createdAt } of waiting) {
+    if (session.messageIDs.has(id)) continue
+    session.inbox.set(id, { ...payload, type })
+    accept(session, id, createdAt)
   }
 }

@@ -8,9 +8,9 @@ import type {
   AskAddress,
   Capabilities,
   CreateInput,
+  OpenCodeSource,
   SessionInfo,
   SessionQuery,
-  Source,
   SourceAnswer,
   SourceCommand,
   SourcePrompt,
@@ -29,6 +29,7 @@ import {
   toReadSessions,
 } from './decode/rest.ts'
 import { createDecoder2 } from './decode.ts'
+import { createInbox, note } from './inbox.ts'
 import { pages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'
 import { createRest } from './rest.ts'
 
@@ -50,12 +51,13 @@ export interface OpenCode2Options {
 const silenceMs = 45_000
 
 /** Servers of OpenCode 2. */
-export function createOpenCode2(options: OpenCode2Options): Required<Source> {
+export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const { address, clock, onError } = options
   const decoder = createDecoder2({ onError })
   const { memory } = decoder
   const rest = createRest(options)
-  const reading = { rest, memory, clock, onError }
+  const inbox = createInbox(rest)
+  const reading = { rest, inbox, memory, clock, onError }
   const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
@@ -84,6 +86,8 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
     create,
     prompt,
     command,
+    waiting: ({ sessionID }) => inbox.prompts(sessionID),
+    withdraw: ({ sessionID }, messageID) => inbox.withdraw(sessionID, messageID),
     answer,
     reject,
     abort: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/interrupt`)),
@@ -155,7 +159,7 @@ export function createOpenCode2(options: OpenCode2Options): Required<Source> {
       text: [...(text === '' ? [] : [text]), ...more].join('\n\n'),
       files: attached.length === 0 ? undefined : attached.map(({ url, filename }) => ({ uri: url, name: filename })),
       delivery,
-      ...(noReply === true && { resume: false }),
+      ...(noReply === true && { resume: false, metadata: note }),
     }
     await rest.post(`/session/${sessionID}/prompt`, { body })
   }

@@ -1,7 +1,8 @@
+import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
 import { textOf } from '../../select.ts'
 import { acting } from './acting.ts'
-import { settled } from './listen.ts'
+import { type Listener, settled } from './listen.ts'
 import { check, promptsOf, type SourceDemand, type SourceStage } from './stage.ts'
 
 export const prompting = [
@@ -73,6 +74,28 @@ export const prompting = [
     }),
   },
   {
+    name: 'keeps a queued prompt behind a run, and lists it',
+    ...acting(async (stage, listener, place) => {
+      const messageID = await queued(stage, listener, place)
+      const waiting = await stage.source.waiting?.(place)
+      check(waiting?.join() === messageID, `It lists ${waiting?.join(', ')}.`)
+      await stage.source.abort(place)
+      const { promptIDs } = await settled(listener, place)
+      check(!promptIDs.includes(messageID), 'The prompt began before the run had ended.')
+    }, queuesPrompts),
+  },
+  {
+    name: 'takes back a prompt that waits, once',
+    ...acting(async (stage, listener, place) => {
+      const messageID = await queued(stage, listener, place)
+      check((await stage.source.withdraw?.(place, messageID)) === true, 'It was not taken back.')
+      check((await stage.source.withdraw?.(place, messageID)) === false, 'It was taken back twice.')
+      check((await stage.source.waiting?.(place))?.length === 0, 'It is still listed.')
+      await stage.source.abort(place)
+      await settled(listener, place)
+    }, queuesPrompts),
+  },
+  {
     name: 'only stores a message without a reply',
     ...acting(async (stage, _, place) => {
       await stage.source.prompt(place, { text: 'A note.', noReply: true })
@@ -81,6 +104,21 @@ export const prompting = [
     }),
   },
 ] as const satisfies readonly SourceDemand[]
+
+async function queuesPrompts({ source }: SourceStage): Promise<boolean> {
+  return (await source.learn()).queuesPrompts
+}
+
+/** Queues a prompt behind a run that would not end. Resolves with its message. */
+async function queued(stage: SourceStage, listener: Listener, place: Place): Promise<string> {
+  const { source } = stage
+  const { endless, plain } = promptsOf(stage)
+  await source.prompt(place, { text: endless })
+  await listener.until((heard) => hasText(heard.reply(place.sessionID)))
+  const messageID = (await source.learn()).nextMessageID?.() ?? ''
+  await source.prompt(place, { text: plain.text, messageID, delivery: 'queue' })
+  return messageID
+}
 
 async function takesMessageIDs({ source }: SourceStage): Promise<boolean> {
   return (await source.learn()).nextMessageID !== undefined

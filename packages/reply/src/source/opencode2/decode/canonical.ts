@@ -60,6 +60,16 @@ export function canonicalPermission(permission: Fields): Fields {
   return { ...permission, source: renamedCall(permission.source) }
 }
 
+/** An input that waits, from a list: preview builds have its time and content under other names. */
+export function canonicalInput(input: Fields): Fields {
+  const { timeCreated } = input
+  return {
+    time: timeCreated === undefined ? undefined : { created: timeCreated },
+    ...input,
+    payload: input.payload ?? input.data,
+  }
+}
+
 function itemOf(input: unknown): unknown {
   return isFields(input) ? { ...input, payload: input.payload ?? input.data } : input
 }

@@ -45,6 +45,14 @@ export const fileSchema = z.looseObject({
 
 const payloadSchema = z.looseObject({ text: z.string().optional(), files: z.array(fileSchema).optional() })
 
+/** An input that waits, under the names of 2.0. */
+export const inboxSchema = z.looseObject({
+  id,
+  type: z.string(),
+  payload: payloadSchema.extend({ metadata: record.nullish() }).optional(),
+  time: z.looseObject({ created: z.number() }).optional(),
+})
+
 const contentSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))
 
 export const permissionSchema = z.looseObject({

@@ -1,0 +1,22 @@
+import { isFields } from '../../../fields.ts'
+import { canonicalInput } from './canonical.ts'
+import { inboxSchema, type WirePrompt } from './schema.ts'
+
+/** An input that a session has and takes in later. */
+export interface InboxRead {
+  readonly id: string
+  /** `user` is a prompt. */
+  readonly type: string
+  readonly payload: WirePrompt & { readonly metadata?: Readonly<Record<string, unknown>> | null | undefined }
+  /** In ms since the epoch by the server's clock. */
+  readonly createdAt: number | undefined
+}
+
+export function toReadInbox(items: readonly unknown[]): readonly InboxRead[] {
+  return items.flatMap((item) => {
+    const input = isFields(item) ? inboxSchema.safeParse(canonicalInput(item)) : undefined
+    if (!input?.success) return []
+    const { id, type, payload = {}, time } = input.data
+    return [{ id, type, payload, createdAt: time?.created }]
+  })
+}

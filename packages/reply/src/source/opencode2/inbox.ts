@@ -1,0 +1,63 @@
+import { ReplyError } from '../../error.ts'
+import { type InboxRead, toReadInbox } from './decode/inbox.ts'
+import { listIn } from './decode/rest.ts'
+import type { Rest } from './rest.ts'
+
+/** Inputs that a session has and takes in later, oldest first. */
+export interface Inbox {
+  read(sessionID: string): Promise<readonly InboxRead[]>
+  /** Those that run something: prompts that are not notes of ours. */
+  prompts(sessionID: string): Promise<readonly string[]>
+  /** Whether the prompt will never run. */
+  withdraw(sessionID: string, messageID: string): Promise<boolean>
+}
+
+/** Marks a prompt that runs nothing: the server lists it like one that waits. */
+export const note = { reply: 'note' } as const
+
+/** Preview builds call the inbox `pending`, and can't take anything back. */
+export function createInbox(rest: Rest): Inbox {
+  let route: 'inbox' | 'pending' = 'inbox'
+  return { read, prompts, withdraw }
+
+  async function read(sessionID: string): Promise<readonly InboxRead[]> {
+    try {
+      return toReadInbox(listIn(await rest.get(`/session/${sessionID}/${route}`)))
+    } catch (error) {
+      if (!isGone(error)) throw error
+      const other = route === 'inbox' ? 'pending' : 'inbox'
+      const found = toReadInbox(listIn(await rest.get(`/session/${sessionID}/${other}`)))
+      route = other
+      return found
+    }
+  }
+
+  async function prompts(sessionID: string): Promise<readonly string[]> {
+    const items = await read(sessionID)
+    return items
+      .filter(({ type, payload }) => type === 'user' && payload.metadata?.reply !== note.reply)
+      .map(({ id }) => id)
+  }
+
+  async function withdraw(sessionID: string, messageID: string): Promise<boolean> {
+    const isWaiting = (await read(sessionID)).some(({ id }) => id === messageID)
+    if (!isWaiting || route === 'pending') return false
+    try {
+      await rest.delete(`/session/${sessionID}/inbox/${messageID}`)
+    } catch (error) {
+      // It has begun in the meantime.
+      if (error instanceof ReplyError && (error.type === 'gone' || error.type === 'refused')) return false
+      throw error
+    }
+    return await rest.get(`/session/${sessionID}/message/${messageID}`).then(() => false, unlessGone)
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'gone'
+}
+
+function unlessGone(error: unknown): true {
+  if (isGone(error)) return true
+  throw error
+}

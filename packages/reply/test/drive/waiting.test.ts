@@ -1,0 +1,161 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { ReplyError, type ReplyEvent, textOf } from '../../src/index.ts'
+import { connectSource, type SessionRead, type Source } from '../../src/source.ts'
+import { busy, ended, idle, text, user } from '../make.ts'
+import { createMemorySource } from '../source/memory-source.ts'
+
+const sessionID = 'ses_1'
+
+/** An agent whose session is at work on a first prompt, and keeps later ones until their turn. */
+async function stage({ withdraws = true } = {}) {
+  const waiting: string[] = []
+  const withdrawn: string[] = []
+  /** The messages over REST. */
+  const stored = new Set<string>()
+  let isBusy = true
+  let count = 0
+  const gone = (): never => {
+    throw new ReplyError('gone', 'It is not in the session.')
+  }
+  const calls: Partial<Source> = {
+    waiting: async () => [...waiting],
+    withdraw: async (_, messageID) => {
+      if (!withdraws || !waiting.includes(messageID)) return false
+      withdrawn.push(...waiting.splice(waiting.indexOf(messageID), 1))
+      return true
+    },
+    working: async () => new Map(isBusy ? [[sessionID, { status: 'busy' as const }]] : []),
+    message: async (_, messageID) => (stored.has(messageID) ? undefined : gone()),
+    prompt: async (_, { messageID = '' }) => {
+      if (count > 1) waiting.push(messageID)
+    },
+    startReading: () => ({ working: async () => new Map(), session: async () => await reading() }),
+  }
+  const reading = async (): Promise<SessionRead> => gone()
+  const memory = createMemorySource(
+    { takesPromptsWhileBusy: true, queuesPrompts: true, nextMessageID: () => `msg_${++count}` },
+    calls,
+  )
+  const clock = createHandClock()
+  const opencode = connectSource(memory.source, { clock, random: () => 0 })
+  await opencode.ready
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 30; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  const first = opencode.prompt({ text: 'One.' })
+  await rest()
+  memory.send(user('msg_1', { sessionID }), busy(sessionID))
+  await rest()
+  return {
+    memory,
+    opencode,
+    clock,
+    rest,
+    first,
+    waiting,
+    withdrawn,
+    stored,
+    advance: (ms: number) => clock.advance(ms, rest),
+    stop: () => {
+      isBusy = false
+    },
+    /** The queued prompt has its turn, and the run ends with its answer. */
+    deliver: async (...more: readonly ReplyEvent[]) => {
+      const [id = ''] = waiting.splice(0, 1)
+      stored.add(id)
+      memory.send(user(id, { sessionID }), ...more)
+      await rest()
+    },
+  }
+}
+
+const answer = (id: string, words: string): readonly ReplyEvent[] => [
+  ended(id, { sessionID }),
+  text(id, words, { sessionID, status: 'sealed' }),
+]
+
+test('a queued prompt waits for minutes, and its result is the run that took it in', async () => {
+  const { opencode, memory, rest, first, advance, deliver } = await stage()
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  await advance(300_000)
+  expect([queued.reply, queued.joined]).toEqual([undefined, undefined])
+  await deliver(...answer('m2', 'Both.'), idle(sessionID))
+  const reply = await queued.result
+  expect([reply.outcome, textOf(reply), reply.promptIDs, queued.joined]).toEqual([
+    'completed',
+    'Both.',
+    ['msg_1', 'msg_2'],
+    true,
+  ])
+  expect(await first.result).toBe(reply)
+  expect(memory.aborted).toEqual([])
+  await opencode.close()
+})
+
+test.each(['abort', 'signal'] as const)('%s takes back a prompt that waits, and the run goes on', async (how) => {
+  const { opencode, memory, rest, first, withdrawn } = await stage()
+  const abort = new AbortController()
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' }, { signal: abort.signal })
+  await rest()
+  if (how === 'abort') await queued.abort()
+  else abort.abort()
+  const reply = await queued.result
+  expect([reply.outcome, reply.parkedPromptIDs, withdrawn]).toEqual(['aborted', undefined, ['msg_2']])
+  expect([first.reply?.phase, memory.aborted]).toEqual(['working', []])
+  memory.send(...answer('m1', 'Only one.'), idle(sessionID))
+  expect(textOf(await first.result)).toBe('Only one.')
+  await opencode.close()
+})
+
+test('an abort of the run takes back the prompts behind it, and their streams end', async () => {
+  const { opencode, memory, rest, first, waiting, withdrawn, stop, advance } = await stage()
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  const aborted = first.abort()
+  stop()
+  await rest()
+  memory.send(...answer('m1', 'Half.'), idle(sessionID))
+  await advance(5000)
+  expect(await aborted).toMatchObject({ outcome: 'aborted', parkedPromptIDs: undefined })
+  expect([(await queued.result).outcome, waiting, withdrawn]).toEqual(['aborted', [], ['msg_2']])
+  await opencode.close()
+})
+
+test('what a server cannot take back stays in the session, and both replies say so', async () => {
+  const { opencode, memory, rest, first, waiting, stop, advance } = await stage({ withdraws: false })
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  const aborted = first.abort()
+  stop()
+  await rest()
+  memory.send(...answer('m1', 'Half.'), idle(sessionID))
+  await advance(5000)
+  expect(await aborted).toMatchObject({ outcome: 'aborted', parkedPromptIDs: ['msg_2'] })
+  expect(await queued.result).toMatchObject({ outcome: 'aborted', parkedPromptIDs: ['msg_2'], promptIDs: [] })
+  expect(waiting).toEqual(['msg_2'])
+  await opencode.close()
+})
+
+test('a prompt that its idle session keeps is parked: its run was ended elsewhere', async () => {
+  const { opencode, rest, stop, advance } = await stage()
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  stop()
+  await advance(1000)
+  expect(queued.reply).toBeUndefined()
+  await advance(4000)
+  expect(await queued.result).toMatchObject({ outcome: 'aborted', parkedPromptIDs: ['msg_2'] })
+  await opencode.close()
+})
+
+test('a prompt that another client took back ends as aborted', async () => {
+  const { opencode, rest, waiting, advance } = await stage()
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  waiting.length = 0
+  await advance(2000)
+  expect(await queued.result).toMatchObject({ outcome: 'aborted', parkedPromptIDs: undefined })
+  await opencode.close()
+})

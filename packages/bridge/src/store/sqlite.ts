@@ -51,9 +51,14 @@ function storeOf(database: Database, clock: Clock): Store {
     sweep: async () => tables().sweep(),
     close: async () => {
       if (!open) return
-      // The driver keeps the file open until its statements are collected.
+      // The driver keeps the files open until its statements are collected.
       open = undefined
-      database.close()
+      try {
+        // Moves everything into the one file, so that a copy of it is a backup.
+        database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      } finally {
+        database.close()
+      }
     },
   }
 

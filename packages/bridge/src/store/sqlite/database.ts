@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failureOf } from './failure.ts'
 
@@ -40,11 +40,26 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
   }
 }
 
-/** SQLite gives its other files the mode of this one. */
+/**
+ * SQLite gives its other files the mode of this one. A file that is there is not opened here: to close it would end the
+ * locks of this process's other connections, see https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  closeSync(openSync(file, 'a', 0o600))
-  if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+  if (!existsSync(file)) createFile(file)
+  const { mode } = statSync(file)
+  if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
+  // SQLite would open it and fail at the first write.
+  accessSync(file, constants.R_OK | constants.W_OK)
+}
+
+function createFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    // Another process was first.
+    if (!existsSync(file)) throw error
+  }
 }
 
 function databaseOf(connection: import('libsql').Database, file: string): Database {

@@ -1,0 +1,228 @@
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createHandClock } from '@reply/testing'
+import Libsql from 'libsql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../src/store/sqlite/database.ts'
+import { failureOf } from '../src/store/sqlite/failure.ts'
+import { migrate } from '../src/store/sqlite/migrate.ts'
+import { sqliteStore } from '../src/store/sqlite.ts'
+import { type Store, StoreError, type Write } from '../src/store/store.ts'
+
+let root = ''
+let folders = 0
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'reply-bridge-'))
+})
+afterAll(async () => await rm(root, { recursive: true }))
+
+const newFolder = (): string => join(root, `${folders++}`)
+const fileIn = (folder: string): string => join(folder, 'bridge.db')
+const put = (key: string, value = 'value'): Write => ({ type: 'put', key, value })
+const open = (folder: string): Promise<Store> => sqliteStore({ folder, clock: createHandClock(), busyTimeoutMs: 1 })
+const request = { name: 'bridge', holder: 'other', forMs: 1000 }
+
+/** A state with one value, closed. */
+async function writtenFolder(): Promise<string> {
+  const folder = newFolder()
+  const store = await open(folder)
+  await store.commit([put('key')])
+  await store.close()
+  return folder
+}
+
+/** Changes a state behind the store's back. */
+async function withFile(folder: string, run: (connection: Libsql.Database) => void | Promise<void>): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const connection = new Libsql(fileIn(folder))
+  await run(connection)
+  connection.close()
+}
+
+describe('the files', () => {
+  test('are for their owner alone, in a folder that is made with those above it', async () => {
+    const folder = join(newFolder(), 'inner', 'state')
+    const store = await open(folder)
+    await store.commit([put('key')])
+    expect((await stat(folder)).mode & 0o777).toBe(0o700)
+    for (const ending of ['', '-wal', '-shm']) expect((await stat(fileIn(folder) + ending)).mode & 0o777).toBe(0o600)
+    await store.close()
+  })
+
+  test('of an earlier program that anyone could read are closed to others', async () => {
+    const folder = newFolder()
+    await mkdir(folder)
+    await writeFile(fileIn(folder), '', { mode: 0o644 })
+    await (await open(folder)).close()
+    expect((await stat(fileIn(folder))).mode & 0o777).toBe(0o600)
+  })
+
+  test('are one after the store was closed: a copy of it is a backup', async () => {
+    const [folder, backup] = [newFolder(), newFolder()]
+    const store = await open(folder)
+    await store.commit([put('key', 'kept')])
+    await store.close()
+    await mkdir(backup)
+    await copyFile(fileIn(folder), fileIn(backup))
+    const copy = await open(backup)
+    expect(await copy.read('key')).toBe('kept')
+    await copy.close()
+  })
+
+  test('wait for the disk at each commit, and let others read meanwhile', async () => {
+    const file = fileIn(newFolder())
+    const database = await openDatabase(file, 1)
+    migrate(database, file)
+    // FULL is 2: https://www.sqlite.org/pragma.html#pragma_synchronous
+    expect(['journal_mode', 'synchronous', 'fullfsync'].map(database.pragma)).toEqual(['wal', 2, 1])
+    database.close()
+  })
+})
+
+describe('another process that is writing', () => {
+  test('makes a commit reject as busy, and nothing is changed', async () => {
+    const folder = await writtenFolder()
+    const store = await open(folder)
+    await withFile(folder, async (other) => {
+      other.exec('BEGIN IMMEDIATE')
+      const commit = store.commit([put('key', 'other')])
+      await expect(commit).rejects.toMatchObject({ name: 'StoreError', type: 'busy' })
+      await expect(commit).rejects.toThrow('bridge.db is locked by another process. Nothing was changed: try again')
+      expect(await store.read('key')).toBe('value')
+      other.exec('ROLLBACK')
+      expect(await store.commit([put('key', 'later')])).toEqual({ type: 'done' })
+    })
+    await store.close()
+  })
+
+  test('hinders no reading, opening, or asking for a lease that another holds', async () => {
+    const folder = await writtenFolder()
+    const holder = await open(folder)
+    await holder.lease({ ...request, holder: 'first' })
+    await withFile(folder, async (other) => {
+      other.exec('BEGIN IMMEDIATE')
+      const store = await open(folder)
+      expect(await store.read('key')).toBe('value')
+      expect(await store.lease(request)).toBeUndefined()
+      await expect(store.sweep()).rejects.toMatchObject({ type: 'busy' })
+      other.exec('ROLLBACK')
+      await store.close()
+    })
+    await holder.close()
+  })
+})
+
+describe('a state', () => {
+  test('is made once by many that open it at the same time', async () => {
+    const folder = newFolder()
+    const stores = await Promise.all(Array.from({ length: 5 }, () => sqliteStore({ folder })))
+    await stores[0]?.commit([put('key')])
+    expect(await Promise.all(stores.map((store) => store.read('key')))).toEqual(Array(5).fill('value'))
+    for (const store of stores) await store.close()
+  })
+
+  test('of a newer version is refused with the cure, and left as it is', async () => {
+    const folder = await writtenFolder()
+    await withFile(folder, (file) => void file.exec('PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)'))
+    const before = await readFile(fileIn(folder))
+    await expect(open(folder)).rejects.toMatchObject({ name: 'StoreError', type: 'newer' })
+    await expect(open(folder)).rejects.toThrow(
+      /has version 99, and this bridge knows up to \d+\. Install the newer bridge/,
+    )
+    expect(await readFile(fileIn(folder))).toEqual(before)
+  })
+
+  test('of another program is refused, and left as it is', async () => {
+    const folder = newFolder()
+    await withFile(folder, (file) => void file.exec('CREATE TABLE theirs (key)'))
+    const before = await readFile(fileIn(folder))
+    await expect(open(folder)).rejects.toThrow('belongs to another program. Name another folder for the state.')
+    expect(await readFile(fileIn(folder))).toEqual(before)
+  })
+
+  test('that is not a database is refused, and left as it is', async () => {
+    const folder = newFolder()
+    const text = 'The notes of a meeting.\n'.repeat(500)
+    await mkdir(folder)
+    await writeFile(fileIn(folder), text)
+    await expect(open(folder)).rejects.toThrow('bridge.db is not a state of the bridge. Name another folder')
+    await expect(open(folder)).rejects.toMatchObject({ name: 'StoreError', type: 'failed' })
+    expect(await readFile(fileIn(folder), 'utf8')).toBe(text)
+  })
+
+  test('that is damaged says so', async () => {
+    const folder = await writtenFolder()
+    const bytes = await readFile(fileIn(folder))
+    // The first page has the schema; the others have the rows.
+    await writeFile(fileIn(folder), bytes.fill(0x5a, 4096))
+    const store = await open(folder)
+    await expect(store.read('key')).rejects.toThrow('bridge.db is damaged. Restore it from a backup')
+    await store.close()
+  })
+
+  test('in a folder that is a file cannot be opened', async () => {
+    const folder = newFolder()
+    await writeFile(folder, '')
+    await expect(open(folder)).rejects.toThrow('cannot be opened. Name a folder that exists or can be made')
+    await expect(open(join(folder, 'inner'))).rejects.toMatchObject({ name: 'StoreError', type: 'failed' })
+  })
+})
+
+describe('a full disk', () => {
+  test('rejects the commit in plain words, undoes it, and the next that fits is done', async () => {
+    const file = fileIn(newFolder())
+    const database = await openDatabase(file, 1)
+    migrate(database, file)
+    database.exec('PRAGMA max_page_count = 20; CREATE TABLE filled (value)')
+    const fill = database.prepare('INSERT INTO filled VALUES (?)')
+    const filled = database.prepare('SELECT length(value) FROM filled')
+    const write = (lengths: readonly number[]): void =>
+      database.transact(() => {
+        for (const length of lengths) fill.run('x'.repeat(length))
+        return { keep: true, result: undefined }
+      })
+    expect(() => write([10, 1_000_000])).toThrow('bridge.db cannot grow: the disk is full. Make room on it.')
+    write([20])
+    expect(filled.rows()).toEqual([[20]])
+    database.close()
+  })
+})
+
+describe('an error', () => {
+  const says = (error: unknown): string => failureOf('bridge.db', error).message
+
+  test.each(['EACCES', 'EPERM', 'EROFS'])('%s names the right that is missing', (code) => {
+    expect(says(Object.assign(new Error(code), { code }))).toBe(
+      "The state bridge.db cannot be written. Let the bridge's user write the file and its folder.",
+    )
+  })
+
+  test('of SQLite is known by its primary code', () => {
+    // SQLITE_IOERR_FSYNC and SQLITE_READONLY_DIRECTORY: https://www.sqlite.org/rescode.html
+    expect(says(Object.assign(new Error('disk I/O error'), { rawCode: 1034 }))).toContain('the disk reports an error')
+    expect(says(Object.assign(new Error('readonly'), { rawCode: 1544 }))).toContain('cannot be written')
+  })
+
+  test('of another kind keeps its words and its cause', () => {
+    const cause = new Error('Something new')
+    expect(says(cause)).toBe('The state bridge.db failed: Something new.')
+    expect(failureOf('bridge.db', cause).cause).toBe(cause)
+    expect(says('a text')).toBe('The state bridge.db failed: a text.')
+  })
+
+  test('of the store stays as it is', () => {
+    const error = new StoreError('closed', 'It is closed.')
+    expect(failureOf('bridge.db', error)).toBe(error)
+  })
+
+  test('of a write names no value', async () => {
+    const folder = await writtenFolder()
+    const store = await open(folder)
+    await withFile(folder, (file) => void file.exec('DROP TABLE stored'))
+    const failed = await store.commit([put('secret key', 'secret value')]).catch((error: unknown) => error)
+    expect(failed).toMatchObject({ type: 'failed', message: expect.stringContaining('no such table: stored') })
+    expect(JSON.stringify([failed, String(failed), String((failed as Error).cause)])).not.toContain('secret')
+    await store.close()
+  })
+})

@@ -27,14 +27,27 @@ async function stage({ withdraws = true } = {}) {
     },
     working: async () => new Map(isBusy ? [[sessionID, { status: 'busy' as const }]] : []),
     message: async (_, messageID) => (stored.has(messageID) ? undefined : gone()),
+    session: async (place) => place,
     prompt: async (_, { messageID = '' }) => {
       if (count > 1) waiting.push(messageID)
     },
-    startReading: () => ({ working: async () => new Map(), session: async () => await reading() }),
+    startReading: () => ({
+      working: async () => new Map(isBusy ? [[sessionID, { status: 'busy' as const }]] : []),
+      session: async () => await reading(),
+    }),
   }
-  const reading = async (): Promise<SessionRead> => gone()
+  const reading = async (): Promise<SessionRead> => ({
+    info: { sessionID },
+    messages: [],
+    isWhole: true,
+    isSound: true,
+    working: isBusy ? { status: 'busy' } : undefined,
+    asks: [],
+    todos: [],
+    children: [],
+  })
   const memory = createMemorySource(
-    { takesPromptsWhileBusy: true, queuesPrompts: true, nextMessageID: () => `msg_${++count}` },
+    { canRead: true, takesPromptsWhileBusy: true, queuesPrompts: true, nextMessageID: () => `msg_${++count}` },
     calls,
   )
   const clock = createHandClock()
@@ -157,5 +170,31 @@ test('a prompt that another client took back ends as aborted', async () => {
   waiting.length = 0
   await advance(2000)
   expect(await queued.result).toMatchObject({ outcome: 'aborted', parkedPromptIDs: undefined })
+  await opencode.close()
+})
+
+test('a prompt that an earlier process queued is found where it waits, and followed from there', async () => {
+  const { opencode, rest, advance, waiting, deliver } = await stage()
+  waiting.push('msg_9')
+  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
+  await rest()
+  const resumed = await found
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  await advance(300_000)
+  expect(resumed.stream.reply).toBeUndefined()
+  await deliver(...answer('m2', 'Both.'), idle(sessionID))
+  expect(textOf(await resumed.stream.result)).toBe('Both.')
+  await opencode.close()
+})
+
+test('a queued prompt of an earlier process can be taken back', async () => {
+  const { opencode, rest, waiting, withdrawn, first } = await stage()
+  waiting.push('msg_9')
+  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
+  await rest()
+  const resumed = await found
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  expect((await resumed.stream.abort()).outcome).toBe('aborted')
+  expect([withdrawn, first.reply?.phase]).toEqual([['msg_9'], 'working'])
   await opencode.close()
 })

@@ -9,8 +9,8 @@ import { requireRoot, writtenText } from './sessions.ts'
 export interface FoundPrompt {
   readonly sessionID: string
   readonly messageID: string
-  /** Its session, back to the prompt's run. */
-  readonly read: SnapshotEvent
+  /** Its session, back to the prompt's run. Absent if that has not begun: the prompt waits for its turn. */
+  readonly read?: SnapshotEvent | undefined
 }
 
 /** A server that had the prompt's request when the sender died has stored it after this long. */
@@ -44,9 +44,16 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
   const backTo = after ?? messageID ?? noMessage
   const read = await readBackTo(server, posted, backTo)
   const id = messageID === undefined ? idByText(read, posted) : idIn(read, messageID)
-  if (id === undefined) return undefined
+  if (id === undefined) return await waitingIn(server, posted)
   const hasAll = idIn(read, backTo) !== undefined
   return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
+}
+
+async function waitingIn({ inbox }: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
+  const { sessionID, directory, messageID } = posted
+  const where = messageID === undefined ? undefined : await inbox.find({ sessionID, directory }, messageID)
+  const isThere = messageID !== undefined && (where === 'waiting' || where === 'parked')
+  return isThere ? { sessionID, messageID } : undefined
 }
 
 /** Reads a session back to the run of a message, with the sub-agents since then. */

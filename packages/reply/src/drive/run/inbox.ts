@@ -1,6 +1,7 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Source } from '../../source/port.ts'
+import type { ServerInfo } from '../sync/server-info.ts'
 import { toReplyError } from '../sync/session-reader.ts'
 
 /** A prompt that doesn't run, for now: it was taken back, or it stays in its idle session until the next prompt. */
@@ -28,10 +29,11 @@ export interface Inbox {
 
 export interface InboxOptions {
   readonly source: Pick<Source, 'waiting' | 'withdraw' | 'working' | 'message'>
+  readonly info: Pick<ServerInfo, 'current'>
   readonly onError: OnError
 }
 
-export function createInbox({ source, onError }: InboxOptions): Inbox {
+export function createInbox({ source, info, onError }: InboxOptions): Inbox {
   const listeners = new Set<(left: LeftPrompt) => void>()
   return {
     find,
@@ -47,7 +49,7 @@ export function createInbox({ source, onError }: InboxOptions): Inbox {
   }
 
   async function find(place: Place, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
-    if (!source.waiting) return undefined
+    if (!source.waiting || !info.current().queuesPrompts) return undefined
     try {
       // First: what begins after it is at work by then.
       const isWaiting = (await source.waiting(place)).includes(messageID)

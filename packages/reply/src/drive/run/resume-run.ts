@@ -9,6 +9,7 @@ import { replyOfPrompt } from '../sync/newest-run.ts'
 import { toReplyError } from '../sync/session-reader.ts'
 import { type FoundPrompt, findPosted, readBackTo } from './find-posted.ts'
 import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-run.ts'
+import type { LeftPrompt } from './inbox.ts'
 import { openReplyFor } from './open-reply.ts'
 import type { PostedPrompt, Resumed } from './posted-prompt.ts'
 import { recognizeByID, type Start } from './recognize.ts'
@@ -22,7 +23,8 @@ import type { RunServer } from './run-server.ts'
  * 2. If the prompt's run has ended, its reply is made from what was read.
  * 3. If it goes on, the read is applied, and the reply that has the prompt takes over. A prompt that was posted into a
  * step may belong to that run or begin the next, so this looks until the server says.
- * 4. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will.
+ * 4. If the prompt waits for its turn, this looks until it begins or is taken back.
+ * 5. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will.
  */
 export async function resumeRun(server: RunServer, posted: PostedPrompt, options: RunOptions): Promise<Resumed> {
   checkTimeout(options)
@@ -43,9 +45,7 @@ export async function resumeRun(server: RunServer, posted: PostedPrompt, options
   }
 }
 
-type Found = Pick<FoundPrompt, 'sessionID' | 'messageID'> & Partial<FoundPrompt>
-
-function knownPrompt({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): Found | undefined {
+function knownPrompt({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): FoundPrompt | undefined {
   if (messageID === undefined || !engine.replies.withPrompt(sessionID, messageID)) return undefined
   return { sessionID, messageID }
 }
@@ -54,7 +54,7 @@ async function findPrompt(
   server: RunServer,
   posted: PostedPrompt,
   over: AbortSignal,
-): Promise<Found | 'unknown' | undefined> {
+): Promise<FoundPrompt | 'unknown' | undefined> {
   if (!server.info.current().canRead) return 'unknown'
   return await findPosted(server, posted, over)
 }
@@ -62,7 +62,7 @@ async function findPrompt(
 interface Following {
   readonly run: FollowedRun
   readonly posted: PostedPrompt
-  readonly found: Found
+  readonly found: FoundPrompt
 }
 
 /** The delay before a session is read again; doubles up to the second. */
@@ -73,27 +73,40 @@ const maxLookMs = 8000
 const maxFailures = 10
 
 function follow(server: RunServer, { run, posted, found }: Following): void {
-  const { engine, clock, onError } = server
+  const { engine, clock, inbox, onError } = server
   const { sessionID, messageID } = found
   if (posted.noReply) return run.endWith({ sessionID, end: { type: 'noted' } })
   const known = engine.replies.withPrompt(sessionID, messageID)
   const place = { sessionID, directory: found.read?.session.directory }
   const recognizer = recognizeByID({ server, place, over: run.over, found: attach }, messageID)
   if (known) return attach(known)
-  run.unwanted.addEventListener('abort', takeCurrent, { once: true })
+  const stopInbox = inbox.onLeft((left) => {
+    if (left.messageID === messageID) leave(left.how)
+  })
+  run.unwanted.addEventListener('abort', takeBackOrCurrent, { once: true })
+  run.dropped.addEventListener('abort', takeBack, { once: true })
   if (found.read && settle(found.read)) return stop()
   void lookAgain().finally(stop)
 
   function stop(): void {
     recognizer.stop()
-    run.unwanted.removeEventListener('abort', takeCurrent)
+    stopInbox()
+    run.unwanted.removeEventListener('abort', takeBackOrCurrent)
+    run.dropped.removeEventListener('abort', takeBack)
   }
 
   async function lookAgain(): Promise<void> {
     let failures = 0
+    let wasParked = false
     for (let look = 0; !isOver(); look++) {
       await pause(clock, Math.min(maxLookMs, lookMs * 2 ** look), run.over)
       if (isOver()) return
+      const where = await inbox.find(place, messageID)
+      if (where === 'gone') return leave('withdrawn')
+      // Twice: a run may be about to begin.
+      if (where === 'parked' && wasParked) return leave('parked')
+      wasParked = where === 'parked'
+      if (where !== undefined) continue
       try {
         if (settle(await readBackTo(server, posted, messageID))) return
         failures = 0
@@ -142,8 +155,19 @@ function follow(server: RunServer, { run, posted, found }: Following): void {
     run.attach(live, start)
   }
 
-  /** The run must end although the prompt isn't placed yet: what works in its session is what takes it. */
-  function takeCurrent(): void {
+  function leave(how: LeftPrompt['how']): void {
+    const end = how === 'parked' ? ({ type: 'parked', messageID } as const) : ({ type: 'aborted' } as const)
+    run.endWith({ sessionID, end })
+  }
+
+  async function takeBack(): Promise<void> {
+    if (!isOver()) await inbox.withdraw(place, messageID)
+  }
+
+  /** The run must end although the prompt isn't placed yet: if it doesn't wait, what works in its session takes it. */
+  async function takeBackOrCurrent(): Promise<void> {
+    await takeBack()
+    if (isOver()) return
     const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
     if (current) attachAs(current, { reply: current.reply(), joined: true })
   }

@@ -201,5 +201,7 @@ export type ReplyEvent =
   | (EventFields & { readonly type: 'heartbeat' })
   /** Listening to a server begins; `from` is the time of its newest session by its clock. Older content is not news. */
   | (EventFields & { readonly type: 'listening'; readonly from: number })
+  /** Events of a session before the last one are missing, although the connection is up. */
+  | (EventFields & { readonly type: 'missed'; readonly inSession: string })
   /** The server disposed an instance: what was pending in it is gone. */
   | (EventFields & { readonly type: 'disposed'; readonly directory?: string | undefined })

@@ -35,7 +35,7 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   if (event.type === 'connected') changeState(draft, { epoch: state.epoch + 1 })
   else if (event.type === 'listening')
     changeState(draft, { listeningFrom: Math.max(event.from, state.listeningFrom ?? 0) })
-  else if (event.type !== 'heartbeat' && event.type !== 'disposed') place(draft, event)
+  else if (event.type !== 'heartbeat' && event.type !== 'disposed' && event.type !== 'missed') place(draft, event)
   // Held events that can be placed now.
   for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
   forgetQuietSessions(draft)

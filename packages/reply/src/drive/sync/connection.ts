@@ -1,6 +1,7 @@
 import type { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
+import { findReply } from '../../reduce/child.ts'
 import type { Source } from '../../source/port.ts'
 import type { DriveOptions, Settings } from '../options.ts'
 import type { Engine } from '../store/engine.ts'
@@ -70,6 +71,14 @@ export function createConnection(all: ConnectionParts): Connection {
     resync.receive(events)
     // The pending asks of a disposed instance are gone, without an event.
     if (events.some((event) => event.type === 'disposed')) recheck.again()
+    for (const event of events) if (event.type === 'missed') readMissed(event.inSession)
+  }
+
+  /** Reads what is missing of a session, with the tree that it belongs to. */
+  function readMissed(sessionID: string): void {
+    const root = engine.openReplies().find((reply) => findReply(reply, sessionID))
+    if (root) recheck.now(root.sessionID)
+    else if (engine.newestReply(sessionID)) recheck.now(sessionID)
   }
 
   async function listSessions(): Promise<readonly ReadRequest[]> {

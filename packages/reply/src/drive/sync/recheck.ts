@@ -16,6 +16,8 @@ export interface Recheck {
   begin(requests: readonly ReadRequest[], since: number | undefined): void
   /** Adds sessions to read. */
   add(requests: readonly ReadRequest[]): void
+  /** Reads a session at once: events of it are missing. */
+  now(sessionID: string): void
   /** Something happened without an event: reads everything at work once more. */
   again(): void
   /** The earliest time from which a session that is still due may have missed events. */
@@ -46,11 +48,13 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
   let listenUntil = 0
   let newsSince: number | undefined
   let stopTimer: (() => void) | undefined
+  /** What is being read because events of it are missing. */
+  const urgent = new Set<string>()
   engine.onTurned((sessionID) => {
     if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
       due.set(sessionID, { since: newsSince, tries: 0 })
   })
-  return { begin, add, again, unreadSince, stop }
+  return { begin, add, now, again, unreadSince, stop }
 
   function begin(requests: readonly ReadRequest[], since: number | undefined): void {
     stop()
@@ -64,6 +68,27 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
   function add(requests: readonly ReadRequest[]): void {
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     if (due.size > 0) later(0)
+  }
+
+  function now(sessionID: string): void {
+    if (!isUp) return
+    if (urgent.has(sessionID)) return add([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+    urgent.add(sessionID)
+    void readMissed(sessionID).finally(() => urgent.delete(sessionID))
+  }
+
+  async function readMissed(sessionID: string): Promise<void> {
+    try {
+      engine.apply(await read(sessionID, newsSince))
+    } catch (error) {
+      onError(toReplyError(error))
+      add([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+    }
+  }
+
+  async function read(sessionID: string, since: number | undefined) {
+    const reply = engine.newestReply(sessionID)
+    return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
   }
 
   function again(): void {
@@ -99,8 +124,7 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
       if (!isUp || unread !== mine) return
       const { since, tries } = asked
       try {
-        const request = { ...engine.place(sessionID), reply: engine.newestReply(sessionID), gap: true, since }
-        engine.apply(await reader.readEvents(request))
+        engine.apply(await read(sessionID, since))
       } catch (error) {
         onError(toReplyError(error))
         if (unread === mine && tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })

@@ -6,6 +6,7 @@ import { type Frame, frameOf } from './decode/canonical.ts'
 import { createMemory, type Memory } from './decode/memory.ts'
 import { textPartID } from './decode/part.ts'
 import { readFrame } from './decode/read.ts'
+import { missedBefore } from './decode/sequence.ts'
 
 export interface Decoder2 extends FrameDecoder {
   /** Decodes a parsed frame; undefined if it isn't one of this generation. */
@@ -42,12 +43,13 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     }
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
+    const missed = missedBefore(frame, memory).map((inSession): ReplyEvent => ({ type: 'missed', at, inSession }))
     const read = readFrame(frame, { at, raw, memory })
-    if (read === undefined) return []
-    if (!('issues' in read)) return read.map((event) => withDirectory(event, frame.directory))
+    if (read === undefined) return missed
+    if (!('issues' in read)) return [...read.map((event) => withDirectory(event, frame.directory)), ...missed]
     const [issue] = read.issues
     report(`Skipped a malformed event "${frame.type}": data.${issue?.path.join('.')}: ${issue?.message}`, read)
-    return []
+    return missed
   }
 
   function report(message: string, cause?: unknown): void {

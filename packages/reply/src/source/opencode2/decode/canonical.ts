@@ -8,6 +8,8 @@ export interface Frame {
   readonly created: number | undefined
   /** Absent from the frames that name none, such as those of an execution. */
   readonly directory: string | undefined
+  /** Counts what a session stores. Absent from frames of what it doesn't store, such as deltas. */
+  readonly seq: number | undefined
 }
 
 /** Reads a frame's envelope; undefined if it isn't one of this generation: version 1 has `properties` or `payload`. */
@@ -20,6 +22,7 @@ export function frameOf(value: unknown): Frame | undefined {
     data: value.data,
     created: typeof value.created === 'number' ? value.created : undefined,
     directory: typeof directory === 'string' ? directory : undefined,
+    seq: isFields(value.durable) && typeof value.durable.seq === 'number' ? value.durable.seq : undefined,
   })
 }
 

@@ -42,6 +42,8 @@ export interface SessionMemory {
   promptID: string | undefined
   /** The steps of the execution, by their messages. */
   readonly steps: Map<string, Pick<MessageHead, 'agent' | 'createdAt' | 'parentID'>>
+  /** The count of the newest stored event of this connection. */
+  seq: number | undefined
 }
 
 /** What must be remembered of sessions, because events don't repeat it. Forgets the sessions that were quiet longest. */
@@ -62,7 +64,10 @@ export function createMemory(): Memory {
     of,
     forget: (sessionID) => sessions.delete(sessionID),
     reconnected: () => {
-      for (const session of sessions.values()) session.execution = 'unseen'
+      for (const session of sessions.values()) {
+        session.execution = 'unseen'
+        session.seq = undefined
+      }
     },
   }
 
@@ -81,6 +86,7 @@ export function createMemory(): Memory {
       isRejected: false,
       promptID: undefined,
       steps: new Map(),
+      seq: undefined,
     }
     sessions.set(sessionID, fresh)
     if (sessions.size > maxSessions) sessions.delete([...sessions.keys()][0] ?? sessionID)

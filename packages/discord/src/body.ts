@@ -22,14 +22,17 @@ export function tokenIn(customId: string): string | undefined {
 }
 
 export function postBody(bubble: Bubble, { silent, replyTo }: PostOptions, nonce: string): Body {
-  return { ...editBody(bubble), ...around({ silent, replyTo, nonce }) }
+  return { ...around({ silent, replyTo, nonce }), ...editBody(bubble) }
 }
 
 /** Always sends `components`: an empty list removes the message's buttons. */
-export function editBody({ text, isPlain, buttons, form }: Bubble): Body {
+export function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
+  const people = mentions.map(({ id }) => id).filter((id) => /^\d+$/.test(id))
+  const lead = people.length === 0 ? '' : `${people.map((id) => `<@${id}>`).join(' ')}\n`
   const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]
   const components = rows.map((row, at) => rowOf(row, at === buttons.length ? style.chief : style.plain))
-  return { content: isPlain ? escapeDiscord(text) : text, components, ...noMentions }
+  const content = lead + (isPlain ? escapeDiscord(text) : text)
+  return { content, components, allowed_mentions: { parse: [], ...(lead !== '' && { users: people }) } }
 }
 
 export interface Around {

@@ -2,6 +2,7 @@ import { type ContractOptions, portContract, type Stage, type StageFault } from 
 import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
+import { createNews } from '../../sink/test/news.ts'
 import { createDiscordPort, renderDiscord } from '../src/index.ts'
 import { channelId, clientOf, token, watched } from './bot.ts'
 
@@ -27,6 +28,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
   const client = watched(clientOf(discord, clock), inFlight, async () => {
     if (inFlight.count === 1 && isBare) await clock.advance(1100)
   })
+  const rung = createNews(() => discord.rung(at))
   return {
     port: createDiscordPort({ rest: client, channelId: isThread ? channelId : otherId, thread, clock }),
     render: renderDiscord,
@@ -45,6 +47,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
     say: (text) => ({ id: discord.say(at, text) }),
     deleteMessage: (id) => discord.remove(at, id),
     notifications: () => discord.notifications(at),
+    mentions: { actor: { id: '5', name: 'Ann' }, in: () => rung().map((mark) => mark.replace(/\D/g, '')) },
     secrets: [token],
     close: () => discord.close(),
   }

@@ -28,7 +28,7 @@ const isChannel = (name: string): boolean => !(name in importsByPackage)
 const homes: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
-  zod: /\/src\/([\w-]+\/)*(event|decode|config|inbound)(\/[\w/-]+)?\.ts$/,
+  zod: /\/src\/([\w-]+\/)*(event|decode|config|inbound)(\/[\w/-]+)?\.ts$|^packages\/sink\/src\/testing\/contract\/bridge\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/source\/opencode1\/rest\.ts$/,
   '@noble/hashes': /^packages\/sink\/src\/asks\/permission\.ts$/,
   marked: /^packages\/sink\/src\/markdown\/lexer\//,

@@ -14,10 +14,13 @@ export type {
   DownloadLimits,
   Note,
 } from './inbound/bridge-channel.ts'
+export { loadClient, type SinkFields, sinkOptionsOf } from './inbound/bridge-options.ts'
 export { type ChannelOptions, type InboundOptions, inboundOptionsOf } from './inbound/channel-options.ts'
 export { type SecretSource, secretSource, sinkFields } from './inbound/config.ts'
+export { downloadFile, type FileRequest, tooLong } from './inbound/download.ts'
 export type { Answering, Inbound, InboundFile } from './inbound/inbound.ts'
 export { jsonOf, utf8Of } from './inbound/json.ts'
+export { createNotes, type NotesOptions, type NoteWriter } from './inbound/notes.ts'
 export { createOpenTasks, type OpenTasks } from './inbound/open-tasks.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
 export {

@@ -12,7 +12,7 @@ import type { AskInput } from './asks/asks.ts'
 import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toWords } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
-import type { Delivery } from './deliver/delivery.ts'
+import { type Delivery, sum } from './deliver/delivery.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
 import { withResolvers } from './deliver/with-resolvers.ts'
 import { type SinkError, safeOnError } from './error.ts'
@@ -38,6 +38,11 @@ export interface ChannelSinkOptions {
    * accepts.
    */
   readonly answerers?: readonly string[] | undefined
+  /**
+   * People whom the first message of each ask notifies while it waits, in a shared chat, where the platform can mention
+   * people. Default: none.
+   */
+  readonly mentions?: readonly Actor[] | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Gets each failure that the sink handled, once. Default: failures are not reported. */
@@ -196,16 +201,6 @@ export function createSink(options: SinkOptions): Sink {
 function keyIn(chat: Chat, { sessionID, promptIDs, startedAt }: Reply): string {
   const place = [chat.id, ...(chat.thread === undefined ? [] : [chat.thread])].map(encodeURIComponent).join('/')
   return `${place}/${sessionID}/${promptIDs[0] ?? startedAt ?? 0}`
-}
-
-function sum(a: Delivery, b: Delivery): Delivery {
-  return {
-    shown: a.shown + b.shown,
-    undelivered: [...a.undelivered, ...b.undelivered],
-    doubtful: a.doubtful + b.doubtful,
-    calls: a.calls + b.calls,
-    rateLimited: a.rateLimited + b.rateLimited,
-  }
 }
 
 function randomWord(length: number): string {

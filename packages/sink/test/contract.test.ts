@@ -44,6 +44,13 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     say: () => ({ id: 'asked' }),
     deleteMessage: fake.remove,
     notifications: () => fake.notifications,
+    mentions: {
+      actor: { id: '5', name: 'Ann' },
+      in: (id) => {
+        const text = fake.screen().find((message) => message.id === id)?.text ?? ''
+        return [...text.matchAll(/@(\d+)/g)].map(([, named = '']) => named)
+      },
+    },
     secrets: ['token'],
     close: async () => {},
   }

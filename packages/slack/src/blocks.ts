@@ -9,7 +9,9 @@ export const ids = { button: 'reply.button', select: 'reply.select', form: 'repl
 
 /** A message's blocks, and the fallback text for notifications. Throws `too-long` if Slack wouldn't take all blocks. */
 export function contentOf(bubble: Bubble): SlackFields {
-  const { text, plain, isPlain, buttons, form } = bubble
+  const { text, plain, isPlain, buttons, form, mentions = [] } = bubble
+  const people = mentions.map(({ id }) => id).filter((id) => /^[UW][A-Z\d]+$/.test(id))
+  const lead = people.map((id) => `<@${id}>`).join(' ')
   const rows = buttons.map((row, at) => ({
     type: 'actions',
     block_id: `${ids.button}.${at}`,
@@ -20,11 +22,12 @@ export function contentOf(bubble: Bubble): SlackFields {
       value: data,
     })),
   }))
-  const body = isPlain ? literal(text) : { type: 'markdown', text }
+  const body = isPlain ? literal(text, people) : { type: 'markdown', text: lead === '' ? text : `${lead}\n\n${text}` }
   const blocks = [body, ...rows, ...(form ? [formBlock(form)] : [])]
   const length = lengthOf(blocks)
   if (length > blocksLength) throw new PortError('too-long', `${length} characters in all blocks are too many.`)
-  return { text: escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength), blocks }
+  const fallback = escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength - lead.length - 1)
+  return { text: lead === '' ? fallback : `${lead} ${fallback}`, blocks }
 }
 
 /** The length of all texts in a message's blocks, with what Slack adds to each. The first is the text's. */
@@ -38,9 +41,11 @@ function charactersIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
 }
 
-/** Text that Slack doesn't format. */
-function literal(text: string): SlackFields {
-  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }] }
+/** Text that Slack doesn't format, below the people that it notifies. */
+function literal(text: string, people: readonly string[]): SlackFields {
+  const users = people.map((id) => ({ type: 'user', user_id: id }))
+  const said = { type: 'text', text: people.length === 0 ? text : `\n${text}` }
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [...users, said] }] }
 }
 
 /** A single question that only has options becomes a select. Every other form becomes a button that opens a dialog. */

@@ -2,6 +2,7 @@ import { type ContractOptions, portContract, type Stage, type StageFault } from 
 import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
+import { createNews } from '../../sink/test/news.ts'
 import type { SlackApi } from '../src/index.ts'
 import { createSlackPort, renderSlack } from '../src/index.ts'
 import { clientOf, recipient, token } from './app.ts'
@@ -38,6 +39,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
   }
   const root = isThread ? slack.say(channelId, 'Why?') : undefined
   const ours = () => slack.screen(channelId).filter(({ from }) => from === 'bot')
+  const named = createNews(() => slack.mentions)
   return {
     port: createSlackPort({ api, clock, channelId, threadTs: root, recipient }),
     render: renderSlack,
@@ -59,6 +61,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
     ...(root === undefined && { say: (text: string) => ({ id: slack.say(channelId, text) }) }),
     deleteMessage: (ts) => slack.remove(channelId, ts),
     notifications: () => slack.notifications(channelId),
+    mentions: { actor: { id: 'U5', name: 'Ann' }, in: () => named().map((mark) => mark.replace(/\W/g, '')) },
     secrets: [token],
     close: () => slack.close(),
   }

@@ -12,7 +12,6 @@ import {
 } from '@reply/sink/channel'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
-import { toUpdate } from './inbound.ts'
 import { createPolling } from './poll.ts'
 import { createReceiver, type ReceiverOptions } from './receive.ts'
 import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
@@ -65,10 +64,10 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
   const receiver: ReceiverOptions = { api, ...inbound }
-  const { receive, rest } = createReceiver(receiver)
-  const polling = createPolling({ ...receiver, receive })
+  const { read, receive, rest } = createReceiver(receiver)
+  const polling = createPolling({ ...receiver, read, receive })
   const webhook =
-    secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, receive, onError, maxBytes })
+    secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, read, receive, onError, maxBytes })
   return {
     sinkFor,
     start: () => {
@@ -96,7 +95,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   }
 
   async function handleUpdate(value: unknown): Promise<void> {
-    const update = toUpdate(value)
+    const update = read(value)
     if (update) return await receive(update)
     onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
   }

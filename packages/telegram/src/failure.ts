@@ -45,6 +45,11 @@ export function movedToIn(error: unknown): number | undefined {
   return error instanceof PortError ? responseOf(error.cause)?.movedTo : undefined
 }
 
+/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
+export function isRejected(code: number | undefined): boolean {
+  return code === 401 || code === 404
+}
+
 function numberIn(fields: object, name: string): number | undefined {
   const value: unknown = Reflect.get(fields, name)
   return typeof value === 'number' ? value : undefined

@@ -1,4 +1,4 @@
-import type { Actor, Chat, Inbound, MessageRef } from '@reply/sink'
+import type { Actor, Chat, Inbound, InboundFile, MessageRef } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
 import { refOf } from './api.ts'
@@ -7,11 +7,21 @@ import { chatOf } from './limits.ts'
 /** A parsed update, without the `answer` function yet. */
 export type Received =
   | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
-      /** The name of the bot that the command is for, if the person gave one. */
-      readonly commandFor?: string | undefined
+      /** Where the text may name this bot: only Telegram says whether a name is its own. */
+      readonly names?: readonly Named[] | undefined
     })
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
   | Extract<Inbound, { type: 'stop' }>
+
+/** A part of a text that names a bot or a person. */
+export interface Named {
+  readonly type: 'command' | 'mention'
+  /** The name without its `@`. */
+  readonly name: string
+  /** What to cut out of the text if it is the bot: from and to, in UTF-16 units. */
+  readonly from: number
+  readonly to: number
+}
 
 /** The update types that a channel handles; polling asks for only these. */
 export const updateTypes: readonly string[] = ['message', 'callback_query', 'stopped_message_generation']
@@ -36,6 +46,14 @@ const place = z.object({
 
 const entities = z.array(z.object({ type: z.string(), offset: z.number(), length: z.number() }))
 
+/** What a message's files have in common. https://core.telegram.org/bots/api#document */
+const file = z.object({
+  file_id: z.string(),
+  file_name: z.string().optional(),
+  mime_type: z.string().optional(),
+  file_size: z.number().optional(),
+})
+
 const message = place.extend({
   from: person.optional(),
   /**
@@ -58,7 +76,15 @@ const message = place.extend({
   entities: entities.optional(),
   /** The entities of a caption. https://core.telegram.org/bots/api#message */
   caption_entities: entities.optional(),
-  reply_to_message: z.object({ message_id: z.number() }).optional(),
+  reply_to_message: z.object({ message_id: z.number(), from: person.optional() }).optional(),
+  /** The same for all messages of an album. */
+  media_group_id: z.string().optional(),
+  document: file.optional(),
+  /** Sizes of one photo. */
+  photo: z.array(file).optional(),
+  voice: file.optional(),
+  audio: file.optional(),
+  video: file.optional(),
 })
 
 const press = z.object({ id: z.string(), from: person, data: z.string().optional(), message: place.optional() })
@@ -78,10 +104,10 @@ export interface Update {
   readonly received: Received | undefined
 }
 
-/** Returns undefined if the value isn't an update. */
-export function toUpdate(value: unknown): Update | undefined {
+/** `botID`: the bot's own, which its token begins with. Returns undefined if the value isn't an update. */
+export function toUpdate(value: unknown, botID?: string): Update | undefined {
   const { data } = schema.safeParse(value)
-  return data && { id: data.update_id, received: receivedIn(data) }
+  return data && { id: data.update_id, received: receivedIn(data, botID) }
 }
 
 /** The id alone: the next poll's `offset` must be past an unreadable update too. */
@@ -89,12 +115,11 @@ export function updateIdOf(value: unknown): number | undefined {
   return z.object({ update_id: z.number() }).safeParse(value).data?.update_id
 }
 
-function receivedIn({
-  message,
-  callback_query,
-  stopped_message_generation: stop,
-}: z.infer<typeof schema>): Received | undefined {
-  if (message) return textIn(message)
+function receivedIn(
+  { message, callback_query, stopped_message_generation: stop }: z.infer<typeof schema>,
+  botID: string | undefined,
+): Received | undefined {
+  if (message) return textIn(message, botID)
   if (stop) {
     const chat = chatOf(stop.chat.id, stop.message_thread_id)
     // Sent only in private chats, where the chat's id is the person's.
@@ -114,14 +139,15 @@ function receivedIn({
   }
 }
 
-function textIn(said: z.infer<typeof message>): Received | undefined {
-  const text = said.text ?? said.caption
+function textIn(said: z.infer<typeof message>, botID: string | undefined): Received | undefined {
+  const files = filesIn(said)
+  const text = said.text ?? said.caption ?? (files.length > 0 ? '' : undefined)
   const actor = authorOf(said)
   if (text === undefined || !actor) return undefined
-  const marks = said.text === undefined ? said.caption_entities : said.entities
+  const marks = (said.text === undefined ? said.caption_entities : said.entities) ?? []
   const replyTo = repliedIn(said)
-  const command = marks?.find(({ type, offset }) => type === 'bot_command' && offset === 0)
-  const commandFor = command && text.slice(0, command.length).split('@')[1]
+  const repliesToBot = replyTo && botID !== undefined && String(said.reply_to_message?.from?.id) === botID
+  const names = namesIn(text, marks)
   return {
     type: 'text',
     chat: placeOf(said),
@@ -129,10 +155,55 @@ function textIn(said: z.infer<typeof message>): Received | undefined {
     text,
     messageRef: refOf(said),
     ...(replyTo && { replyTo }),
+    ...(repliesToBot && { repliesToBot }),
+    ...(files.length > 0 && { files }),
+    ...(said.media_group_id !== undefined && { albumID: said.media_group_id }),
     ...(isPassedOn(said) && { isForwarded: true }),
-    isCommand: command !== undefined,
-    ...(commandFor !== undefined && { commandFor }),
+    isCommand: marks.some(({ type, offset }) => type === 'bot_command' && offset === 0),
+    ...(names.length > 0 && { names }),
   }
+}
+
+/** The command at the beginning, if it names a bot, and all mentions by username. Bots have one. */
+function namesIn(text: string, marks: z.infer<typeof entities>): readonly Named[] {
+  return marks.flatMap(({ type, offset, length }): readonly Named[] => {
+    const [from, to] = [offset, offset + length]
+    const at = text.indexOf('@', from)
+    if (at === -1 || at >= to) return []
+    const name = text.slice(at + 1, to)
+    if (type === 'mention') return [{ type: 'mention', name, from, to }]
+    return type === 'bot_command' && from === 0 ? [{ type: 'command', name, from: at, to }] : []
+  })
+}
+
+/** What a file is called that has no name, and its media type if Telegram doesn't say. */
+const kinds = {
+  document: ['file', 'application/octet-stream'],
+  photo: ['photo.jpg', 'image/jpeg'],
+  voice: ['voice.ogg', 'audio/ogg'],
+  audio: ['audio.mp3', 'audio/mpeg'],
+  video: ['video.mp4', 'video/mp4'],
+} as const
+
+function filesIn(said: z.infer<typeof message>): readonly InboundFile[] {
+  const { photo, document, voice, audio, video } = said
+  // Sizes are listed from the smallest. https://core.telegram.org/bots/api#photosize
+  const found = { document, photo: photo?.at(-1), voice, audio, video }
+  return Object.entries(kinds).flatMap(([kind, [name, mime]]) => {
+    const one = found[kind as keyof typeof kinds]
+    if (!one) return []
+    const size = one.file_size === undefined ? {} : { size: one.file_size }
+    return [{ ref: one.file_id, name: one.file_name ?? name, mime: one.mime_type ?? mime, ...size }]
+  })
+}
+
+/** Cuts names out of a text, each mention with the space behind it. The rest stays verbatim. */
+export function without(text: string, names: readonly Named[]): string {
+  const cut = names.toReversed().reduce((rest, { type, from, to }) => {
+    const after = rest.slice(to)
+    return rest.slice(0, from) + (type === 'mention' ? after.replace(/^[ \t]/, '') : after)
+  }, text)
+  return cut.trim()
 }
 
 /** True if the person did not type this text now, so that it can't be an answer to what the chat shows. */

@@ -31,6 +31,7 @@ export type {
   TelegramReaction,
   TelegramSignal,
 } from './api.ts'
+export { bridgeChannel } from './bridge.ts'
 export { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
 export { TelegramError, type TelegramErrorType } from './error.ts'
 export { type TelegramChatKind, telegramLimits } from './limits.ts'

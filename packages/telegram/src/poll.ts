@@ -2,12 +2,13 @@ import type { Clock } from '@reply/core'
 import { backOffMs, callPlatform, PortError, pause } from '@reply/sink/channel'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError, unreadableUpdate } from './error.ts'
-import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
-import { toUpdate, updateIdOf, updateTypes } from './inbound.ts'
+import { type ErrorResponse, isRejected, responseOf, toPortError } from './failure.ts'
+import { updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
 export interface PollOptions {
   readonly api: TelegramInboundApi
+  readonly read: Receiver['read']
   readonly receive: Receiver['receive']
   readonly onError: (error: TelegramError) => void
   readonly clock: Clock
@@ -29,7 +30,7 @@ const lateMs = (pollS + 15) * 1000
  * Fetches updates in batches. Each batch is handled before the next fetch, which confirms it. Updates of one batch are
  * handled concurrently, begun in their order.
  */
-export function createPolling({ api, receive, onError, clock }: PollOptions): Polling {
+export function createPolling({ api, read, receive, onError, clock }: PollOptions): Polling {
   let abort: AbortController | undefined
   let ended = Promise.resolve()
   return {
@@ -77,7 +78,7 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
   }
 
   async function take(value: unknown): Promise<void> {
-    const update = toUpdate(value)
+    const update = read(value)
     if (update) return await receive(update)
     onError(unreadableUpdate(updateIdOf(value)))
   }
@@ -90,11 +91,6 @@ export function createPolling({ api, receive, onError, clock }: PollOptions): Po
       onError(toError(error))
     }
   }
-}
-
-/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
-function isRejected(code: number | undefined): boolean {
-  return code === 401 || code === 404
 }
 
 /** The response in a failed call. Network errors are not kept as the cause: their URL contains the token. */

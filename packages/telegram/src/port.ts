@@ -24,7 +24,9 @@ import {
 } from './api.ts'
 import { responseOf } from './failure.ts'
 import { featuresOf } from './features.ts'
+import { keyboard, loudness } from './fields.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
+import { type Lead, leadOf } from './mention.ts'
 import { createPlace, type TelegramMove } from './place.ts'
 import { renderHtml, renderRich } from './render.ts'
 
@@ -170,10 +172,14 @@ export function createTelegramPort(
 
   /** Sends in the best format that the server supports. `renderFor` measures in that same format. */
   async function write<T>(verb: string, bubble: Bubble, ways: Ways<T>): Promise<T> {
-    if (bubble.isPlain) return await call(verb, (signal) => ways.text(fitting(bubble.text, bubble.text), {}, signal))
-    if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble), parsed, signal))
+    const lead = leadOf(bubble)
+    if (bubble.isPlain) {
+      const plain = lead.plain + bubble.text
+      return await call(verb, (signal) => ways.text(fitting(plain, plain), lead.marks, signal))
+    }
+    if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
     try {
-      const sent = await call(verb, (signal) => ways.rich({ markdown: bubble.text }, signal))
+      const sent = await call(verb, (signal) => ways.rich({ markdown: lead.rich + bubble.text }, signal))
       if (verb !== 'draft') features.tookRich(true)
       return sent
     } catch (error) {
@@ -183,7 +189,8 @@ export function createTelegramPort(
     // A server without rich drafts may still take rich messages, so only messages count.
     if (verb !== 'draft') features.tookRich(false)
     const html = renderHtml(bubble.text)
-    return await call(verb, (signal) => ways.text(fitting(html.text, html.plain), parsed, signal))
+    const text = fitting(lead.html + html.text, lead.plain + html.plain)
+    return await call(verb, (signal) => ways.text(text, parsed, signal))
   }
 
   async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
@@ -205,10 +212,10 @@ export function renderFor(api: TelegramApi, rich = true): Render {
 }
 
 /** Renders again as HTML if the bubble was rendered as rich before the server refused rich messages. */
-function htmlOf({ text, source }: Bubble): string {
-  if (text !== source) return text
+function htmlOf({ text, plain, source }: Bubble, lead: Lead): string {
+  if (text !== source) return lead.plain === '' ? text : fitting(lead.html + text, lead.plain + plain)
   const html = renderHtml(source)
-  return fitting(html.text, html.plain)
+  return fitting(lead.html + html.text, lead.plain + html.plain)
 }
 
 function fitting(text: string, shown: string): string {
@@ -228,18 +235,4 @@ async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
     if (/message is not modified/i.test(responseOf(error)?.description ?? '')) return undefined
     throw error
   }
-}
-
-function loudness({ silent, replyTo }: PostOptions): TelegramFields {
-  return {
-    ...(silent && { disable_notification: true }),
-    // Posts even if the message it replies to was deleted.
-    ...(replyTo && { reply_parameters: { message_id: Number(replyTo.id), allow_sending_without_reply: true } }),
-  }
-}
-
-function keyboard({ buttons }: Bubble): TelegramFields {
-  if (buttons.length === 0) return {}
-  const inline_keyboard = buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
-  return { reply_markup: { inline_keyboard } }
 }

@@ -4,7 +4,7 @@ import { type TelegramInboundApi, toChatId } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
-import type { Received, Update } from './inbound.ts'
+import { type Named, type Received, toUpdate, type Update, without } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
 import { createUsername } from './username.ts'
 
@@ -13,10 +13,14 @@ export interface ReceiverOptions extends InboundOptions {
 }
 
 export interface Receiver {
+  /** Reads an update. Undefined if the value is none. */
+  readonly read: (value: unknown) => Update | undefined
   /** Passes an update to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
   readonly receive: (update: Update) => Promise<void>
   readonly rest: () => Promise<void>
 }
+
+type ReceivedText = Extract<Received, { type: 'text' }>
 
 /** A pressed button shows a spinner for about 15 s; after that the press can't be answered. */
 const pressMs = 10_000
@@ -34,9 +38,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     },
     limitsOf: ({ id }) => telegramLimits(kindOf(toChatId(id)), false),
   })
-  const isOwnName = createUsername(options)
-  let lookup: Promise<boolean> | undefined
-  return { receive: take, rest }
+  const username = createUsername(options)
+  let lookup: Promise<string | undefined> | undefined
+  return { read: (value) => toUpdate(value, botIdOf(api)), receive: take, rest }
 
   async function take({ id, received }: Update): Promise<void> {
     await receive(String(id), () => received && passedOn(received))
@@ -44,20 +48,30 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   /** Leaves out a command for another bot. While its name is looked up, later updates wait, to keep their order. */
   function passedOn(received: Received): Inbound | Promise<Inbound | undefined> {
-    const named = received.type === 'text' ? received.commandFor : undefined
-    if (named === undefined && !lookup) return inboundOf(received)
-    const own = Promise.resolve(lookup).then(() => named === undefined || isOwnName(named))
+    const names = (received.type === 'text' && received.names) || []
+    if (names.length === 0 && !lookup) return inboundOf(received)
+    const own = Promise.resolve(lookup).then(() => (names.length > 0 ? username() : undefined))
     lookup = own
-    return own.then((isOwn) => {
+    return own.then((name) => {
       if (lookup === own) lookup = undefined
-      return isOwn ? inboundOf(received) : undefined
+      return received.type === 'text' ? textOf(received, name) : inboundOf(received)
     })
+  }
+
+  /** While the own name is unknown, a command counts as this bot's, and a mention as another's. */
+  function textOf(received: ReceivedText, own: string | undefined): Inbound | undefined {
+    const { names = [] } = received
+    const isOwn = ({ name }: Named): boolean => name.toLowerCase() === own?.toLowerCase()
+    if (own !== undefined && names.some((named) => named.type === 'command' && !isOwn(named))) return undefined
+    const mentions = names.filter(isOwn)
+    if (mentions.length === 0) return inboundOf(received)
+    return inboundOf({ ...received, text: without(received.text, mentions), isMention: true })
   }
 
   function inboundOf(received: Received): Inbound {
     if (received.type === 'stop') return received
     if (received.type === 'text') {
-      const { commandFor: _, ...text } = received
+      const { names: _, ...text } = received
       const { chat, messageRef } = text
       const replying = {
         ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),

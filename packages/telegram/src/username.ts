@@ -11,16 +11,15 @@ export interface UsernameOptions {
 }
 
 /**
- * Whether a command that names a bot is for this one. Asks Telegram for the name once. While that fails, every command
- * counts as this bot's.
+ * The bot's name, without its `@`. Asks Telegram for it once. Resolves with undefined while that fails.
  */
-export function createUsername({ api, onError, clock }: UsernameOptions): (named: string) => Promise<boolean> {
+export function createUsername({ api, onError, clock }: UsernameOptions): () => Promise<string | undefined> {
   let own: Promise<string | undefined> | undefined
-  return async (named) => {
+  return async () => {
     own ??= fetched()
     const name = await own
     if (name === undefined) own = undefined
-    return name === undefined || name.toLowerCase() === named.toLowerCase()
+    return name
   }
 
   async function fetched(): Promise<string | undefined> {
@@ -30,7 +29,7 @@ export function createUsername({ api, onError, clock }: UsernameOptions): (named
       return username
     } catch (error) {
       const { message, cause } = toPortError(error, 'getMe')
-      const doubt = 'so a command for another bot is passed on.'
+      const doubt = 'so a command for another bot is passed on, and a mention is not noticed.'
       onError(new TelegramError('updates', `The bot's name is unknown, ${doubt} ${message}`, { cause }))
       return undefined
     }

@@ -8,11 +8,12 @@ import {
   type WebhookRequest,
 } from '@reply/sink/channel'
 import { type TelegramError, unreadableUpdate } from './error.ts'
-import { toUpdate, updateIdOf } from './inbound.ts'
+import { updateIdOf } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
 export interface TelegramWebhookOptions {
   readonly secretToken: string
+  readonly read: Receiver['read']
   readonly receive: Receiver['receive']
   readonly onError: (error: TelegramError) => void
   /** Largest body, in bytes. */
@@ -22,7 +23,13 @@ export interface TelegramWebhookOptions {
 /** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
-export function createTelegramWebhook({ secretToken, receive, onError, maxBytes }: TelegramWebhookOptions): Webhook {
+export function createTelegramWebhook({
+  secretToken,
+  read,
+  receive,
+  onError,
+  maxBytes,
+}: TelegramWebhookOptions): Webhook {
   const secret = digest(secretToken)
   return createWebhook({ refuse, take, maxBytes })
 
@@ -36,7 +43,7 @@ export function createTelegramWebhook({ secretToken, receive, onError, maxBytes 
 
   async function take({ body }: WebhookRequest): Promise<WebhookAnswer> {
     const value = jsonOf(body)
-    const update = toUpdate(value)
+    const update = read(value)
     const id = updateIdOf(value)
     if (id === undefined) return { status: 400 }
     // Telegram repeats an update that it gets no 200 for, and holds back the later ones.

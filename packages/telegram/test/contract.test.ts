@@ -59,6 +59,10 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
     say: (text) => ({ id: String(telegram.say(chatId, text)) }),
     deleteMessage: (id) => telegram.remove(chatId, Number(id)),
     notifications: () => telegram.notifications(chatId),
+    mentions: {
+      actor: { id: '5', name: 'Ann *x* [<b>' },
+      in: (id) => ours().flatMap(({ messageId, mentions }) => (String(messageId) === id ? mentions.map(String) : [])),
+    },
     secrets: [token, token.split(':')[1] ?? token],
     close: () => telegram.close(),
   }

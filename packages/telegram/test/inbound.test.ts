@@ -69,7 +69,8 @@ describe('a command', () => {
     telegram.say(-7, '/stop now')
     telegram.say(-7, 'Ask /stop@other_bot')
     await until(() => received.length === 3)
-    expect(textsIn(received)).toEqual([`/stop@${username.toUpperCase()} now`, '/stop now', 'Ask /stop@other_bot'])
+    expect(textsIn(received)).toEqual(['/stop now', '/stop now', 'Ask /stop@other_bot'])
+    expect(received.map((one) => one.type === 'text' && one.isMention)).toEqual([true, undefined, undefined])
   })
 
   test('that names a bot is passed on if the own name is unknown', async () => {

@@ -2,6 +2,7 @@ import { type ContractOptions, portContract, type Stage, type StageFault } from 
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
+import { createNews } from '../../sink/test/news.ts'
 import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
 import { person, token } from './cloud.ts'
 
@@ -71,6 +72,7 @@ const noStreams = 'WhatsApp has no streams'
 const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
 const unsought = 'WhatsApp shows a bot no chat'
 const cloud: ContractOptions['skip'] = {
+  'mentions only the people that it is given, above the text': 'the Cloud API has no mentions',
   'finds a post with an unknown result, or cannot tell': unsought,
   'edits in place': noEdits,
   'treats an edit without changes as done': noEdits,
@@ -124,8 +126,10 @@ function baileysStage(jid: string): Stage {
     for (let calm = 0; calm < 3; calm = inFlight === 0 ? calm + 1 : 0)
       await new Promise((resolve) => setImmediate(resolve))
   }
+  const named = createNews(() => baileys.mentioned)
   return {
     port: createBaileysPort({ socket: slow, jid, clock }),
+    mentions: { actor: { id: '5@s.whatsapp.net', name: 'Ann' }, in: () => named() },
     render: renderWhatsApp,
     chat: { id: jid },
     clock,

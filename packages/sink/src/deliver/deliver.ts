@@ -3,8 +3,9 @@ import { type AskFinder, createAskFinder, type MayAnswer } from '../asks/answeri
 import { withSecrets } from '../asks/asks.ts'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
+import type { LayoutOptions } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
-import { guardOf, withGuard, withReasons } from '../ledger/guard.ts'
+import { type GuardOptions, guardOf, withGuard, withReasons } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
@@ -30,7 +31,7 @@ import { createTyping } from './typing.ts'
 import { recovered } from './unknown-post.ts'
 import { withResolvers } from './with-resolvers.ts'
 
-export interface DeliverOptions {
+export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
@@ -42,7 +43,6 @@ export interface DeliverOptions {
   readonly policy: Policy
   readonly words: Words
   readonly mayAnswer?: MayAnswer | undefined
-  readonly answerers?: readonly string[] | undefined
   readonly clock: Clock
   /** Returns an unguessable word of the given length. */
   readonly secret: (length: number) => string

@@ -74,3 +74,14 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { keys: [], type: 
     rateLimited: ledger.rateLimited,
   }
 }
+
+/** Both deliveries as one. */
+export function sum(a: Delivery, b: Delivery): Delivery {
+  return {
+    shown: a.shown + b.shown,
+    undelivered: [...a.undelivered, ...b.undelivered],
+    doubtful: a.doubtful + b.doubtful,
+    calls: a.calls + b.calls,
+    rateLimited: a.rateLimited + b.rateLimited,
+  }
+}

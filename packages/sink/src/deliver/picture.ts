@@ -26,7 +26,7 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
 export function createPainter(): (reply: Reply, options: PictureOptions) => Picture {
   const times = createActivityTimes()
   return (reply, options) => {
-    const { port, render, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
+    const { port, render, chat, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
     const { limits } = port
     const { buttons, forms, typingTells, small } = limits
     const { streaming: stream } = native
@@ -40,7 +40,9 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
     })
     const { appendLength } = policy
     const streaming = stream && { stream, flow }
-    const slots = layout(cards, { render, limits, mode, appendLength, words, ledger, now, streaming })
+    // In a private chat each message notifies the only person there.
+    const mentions = chat.kind === 'private' ? undefined : options.mentions
+    const slots = layout(cards, { render, limits, mode, appendLength, words, ledger, now, mentions, streaming })
     return { slots, ...rest }
   }
 }

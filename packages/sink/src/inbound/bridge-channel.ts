@@ -19,8 +19,8 @@ export interface BridgeChannel<Config = unknown> {
    * with an error that says what failed and the cure.
    */
   check(config: Config, host: Pick<ChannelHost, 'secret'>): Promise<CheckedChannel>
-  /** Makes the connection, without a call to the platform. Throws for unusable options. */
-  create(config: Config, host: ChannelHost): BridgeConnection
+  /** Makes the connection, without a call to the platform. Rejects for unusable options, and without the client library. */
+  create(config: Config, host: ChannelHost): Promise<BridgeConnection>
 }
 
 /** What a check found out. */

@@ -18,12 +18,17 @@ export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'an
   readonly store?: LedgerStore | undefined
   /** Receives the errors that the channel and its sinks recovered from. Default: errors are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
+  /**
+   * Messages that only have files are passed on too, with an empty text. Default false: they are dropped, so that a host
+   * that prompts with each text needs no check.
+   */
+  readonly onlyFiles?: boolean | undefined
   /** How long the next action, and `stop`, wait for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
 }
 
 /** What the receiver of each channel needs of the channel's options. */
-export interface InboundOptions extends Pick<ChannelOptions, 'onInbound' | 'timeoutMs' | 'store'> {
+export interface InboundOptions extends Pick<ChannelOptions, 'onInbound' | 'timeoutMs' | 'store' | 'onlyFiles'> {
   /** Never throws. */
   readonly onError: (error: Error) => void
   /** The source of all times and timers. */
@@ -34,6 +39,6 @@ export interface InboundOptions extends Pick<ChannelOptions, 'onInbound' | 'time
 
 /** Fills in the defaults. */
 export function inboundOptionsOf(options: ChannelOptions): InboundOptions {
-  const { onInbound, clock = systemClock, handleMs = 5000, timeoutMs, store } = options
-  return { onInbound, onError: safeOnError(options.onError), clock, handleMs, timeoutMs, store }
+  const { onInbound, clock = systemClock, handleMs = 5000, timeoutMs, store, onlyFiles } = options
+  return { onInbound, onError: safeOnError(options.onError), clock, handleMs, timeoutMs, store, onlyFiles }
 }

@@ -38,6 +38,8 @@ export interface InboundReceiverOptions<Failure extends Error> {
   readonly timeoutMs?: number | undefined
   /** Keeps the ids of inbounds, so that a repeat is dropped after a restart, too. Default: in memory. */
   readonly store?: LedgerStore | undefined
+  /** Passes on messages that only have files. Default false. */
+  readonly onlyFiles?: boolean | undefined
   /** Names the platform and the account in the store's key, as in `telegram/42`. */
   readonly account: string
 }
@@ -90,7 +92,7 @@ export function createInboundReceiver<Failure extends Error>(
   options: InboundReceiverOptions<Failure>,
 ): InboundReceiver {
   const { client, limitsOf, toPortError, onInbound, onError, Failure, clock, handleMs, pressMs, timeoutMs } = options
-  const { store, account } = options
+  const { store, account, onlyFiles } = options
   const report = (message: string, cause: unknown): void => onError(new Failure('store', message, { cause }))
   const seen = createSeen({ store, key: `inbound/${account}`, clock, onError: report })
   const open = createOpenTasks()
@@ -112,7 +114,7 @@ export function createInboundReceiver<Failure extends Error>(
 
   async function deliver(make: Parameters<InboundReceiver['receive']>[1]): Promise<void> {
     const inbound = await make()
-    if (!inbound) return
+    if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
@@ -154,6 +156,10 @@ export function createInboundReceiver<Failure extends Error>(
       onError(new Failure('answer', cause.message, { cause }))
     }
   }
+}
+
+function hasOnlyFiles(inbound: Inbound): boolean {
+  return inbound.type === 'text' && inbound.files !== undefined && inbound.text.trim() === ''
 }
 
 function whatOf({ type, chat }: InboundPlace): string {

@@ -2,10 +2,11 @@ import { isConfirmed } from '../asks/offer.ts'
 import { type AskDetail, digestOfText } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
 import { type Entry, isThere } from '../ledger/entry.ts'
-import { askMessageKey, messageIndex } from '../ledger/keys.ts'
+import { askMessageKey, messageIndex, questionKey, requestOf } from '../ledger/keys.ts'
 import { entriesOf } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
-import type { Render } from '../port/port.ts'
+import type { Actor } from '../port/actor.ts'
+import type { Bubble, Render } from '../port/port.ts'
 import { type AskPages, joined, lengthOfFoot, type PagesOptions, pagesOf } from './ask-pages.ts'
 import type { LayoutOptions, Slot } from './slot.ts'
 import { slotOf } from './slot.ts'
@@ -13,7 +14,27 @@ import { slotOf } from './slot.ts'
 /** The messages of an ask, none of it shortened. The buttons are on the last. Pure. */
 export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   if (card.isRetired) return retired(card, options)
-  return card.content ? permissionSlots(card, card.content, options) : questionSlots(card, options)
+  const slots = card.content ? permissionSlots(card, card.content, options) : questionSlots(card, options)
+  return withMentions(slots, card, options)
+}
+
+/** Later questions of an ask follow an answer to the one before. */
+function withMentions(slots: readonly Slot[], card: AskCard, { mentions = [] }: LayoutOptions): readonly Slot[] {
+  const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestOf(card.key) ?? '', 0)
+  const people = mentions.filter(({ isAnonymous }) => !isAnonymous)
+  if (!card.isPending || !isFirstOfAsk || people.length === 0) return slots
+  const first = slots.findIndex(({ file }) => file === undefined)
+  return slots.map((slot, at) => (at === first ? { ...slot, bubble: mentioning(slot.bubble, people) } : slot))
+}
+
+function mentioning(bubble: Bubble, mentions: readonly Actor[]): Bubble {
+  return {
+    ...bubble,
+    get plain() {
+      return bubble.plain
+    },
+    mentions,
+  }
 }
 
 function permissionSlots(card: AskCard, content: AskContent, options: LayoutOptions): readonly Slot[] {

@@ -3,6 +3,7 @@ import type { Card } from '../ledger/card.ts'
 import type { Entry, Part, Piece } from '../ledger/entry.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
+import type { Actor } from '../port/actor.ts'
 import type { Limits } from '../port/limits.ts'
 import type { AppendStream, Attachment, Bubble, Button, Render } from '../port/port.ts'
 import type { Flow } from '../view/task.ts'
@@ -55,6 +56,8 @@ export interface LayoutOptions {
   readonly words: Words
   /** What the chat was shown so far. Posted messages keep their slices. */
   readonly ledger: Ledger
+  /** The people whom the first message of an ask notifies while it waits. Default: none. */
+  readonly mentions?: readonly Actor[] | undefined
   /** Growing text is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
   /** In ms since the epoch. Default: nothing is too old to be edited. */

@@ -1,3 +1,4 @@
+import type { Actor } from './actor.ts'
 import type { Limits } from './limits.ts'
 
 /** Where messages go: a chat, and a thread or topic within it where the platform has them. */
@@ -82,6 +83,11 @@ export interface Bubble extends Rendered {
   readonly isPlain: boolean
   /** Rows of buttons, from the top. Empty if it has none. */
   readonly buttons: readonly (readonly Button[])[]
+  /**
+   * The people to notify, above the text on a line of their own, in the platform's markup. Nothing else in a message
+   * may notify. Ports of platforms that can't mention a person leave it out. Default: none.
+   */
+  readonly mentions?: readonly Actor[] | undefined
   /** Set where `Limits.forms` is true and buttons alone are not enough. */
   readonly form?: Form | undefined
 }

@@ -58,7 +58,7 @@ function appending(stream: AppendStream): AppendStream {
 }
 
 function bubbleOf(bubble: Bubble): Bubble {
-  const { form } = bubble
+  const { form, mentions } = bubble
   return {
     ...{ length: bubble.length, isPlain: bubble.isPlain },
     ...{ text: wellFormed(bubble.text), source: wellFormed(bubble.source) },
@@ -67,6 +67,7 @@ function bubbleOf(bubble: Bubble): Bubble {
       return wellFormed(bubble.plain)
     },
     buttons: bubble.buttons.map((row) => row.map(({ label, data }) => ({ label: wellFormed(label), data }))),
+    ...(mentions && { mentions: mentions.map((actor) => ({ ...actor, name: wellFormed(actor.name) })) }),
     ...(form && { form: formOf(form) }),
   }
 }

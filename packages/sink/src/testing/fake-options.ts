@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Limits } from '../port/limits.ts'
+import type { Bubble } from '../port/port.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 
 /** A fault of one call. Calls of all verbs but typing are counted, from 1. */
@@ -43,4 +44,12 @@ export const fakeLimits: Limits = {
   typingMs: 5000,
   buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
   idempotent: false,
+}
+
+/** The fake's markup for people to notify: `@id` for each, on a line above the text. */
+export function withMentions(bubble: Bubble): Bubble {
+  const { mentions = [], text } = bubble
+  return mentions.length === 0
+    ? bubble
+    : { ...bubble, text: `${mentions.map(({ id }) => `@${id}`).join(' ')}\n${text}` }
 }

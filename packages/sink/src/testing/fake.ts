@@ -14,7 +14,7 @@ import type {
   Task,
 } from '../port/port.ts'
 import { PortError, type PortErrorType } from '../port/port-error.ts'
-import { type FakeFault, type FakeOptions, fakeLimits } from './fake-options.ts'
+import { type FakeFault, type FakeOptions, fakeLimits, withMentions } from './fake-options.ts'
 
 /** A message as a person sees it. */
 export interface FakeMessage {
@@ -90,8 +90,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
   }
   const port: ChannelPort = {
     limits,
-    post: (bubble, options) => call('post', () => post(bubble, options)),
-    ...(has('edit') && { edit: (ref, bubble) => call('edit', () => edit(ref, bubble)) }),
+    post: (bubble, options) => call('post', () => post(withMentions(bubble), options)),
+    ...(has('edit') && { edit: (ref, bubble) => call('edit', () => edit(ref, withMentions(bubble))) }),
     ...(has('remove') && { remove: (ref) => call('remove', () => void removed.add(ref.id)) }),
     ...(has('upload') && {
       upload: (file, options) => call('upload', () => post({ text: file.caption, buttons: [] }, options, file)),

@@ -119,8 +119,14 @@ function textOfElements(elements: unknown): string {
   if (!Array.isArray(elements)) throw invalid('missing required field: elements')
   return elements
     .map(fieldsOf)
-    .map((element) => (element.type === 'text' ? filled(element.text) : textOfElements(element.elements)))
+    .map(textOfElement)
     .join('')
+}
+
+/** https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type */
+function textOfElement(element: Readonly<Record<string, unknown>>): string {
+  if (element.type === 'text') return filled(element.text)
+  return element.type === 'user' ? `<@${filled(element.user_id)}>` : textOfElements(element.elements)
 }
 
 function controlsOf(block: Readonly<Record<string, unknown>>, index: number): readonly SlackControl[] {

@@ -17,8 +17,9 @@ export function mentionsIn(text: string, linksNames = false): readonly string[] 
 /** Rich text blocks name the mentioned people explicitly. */
 export function mentionsInBlocks(blocks: readonly unknown[]): readonly string[] {
   return blocks.flatMap((value): readonly string[] => {
-    const { type, text, elements } = fieldsOf(value)
-    if (type === 'broadcast' || type === 'user' || type === 'usergroup') return [`${type} element`]
+    const { type, text, elements, user_id } = fieldsOf(value)
+    if (type === 'user') return [`<@${String(user_id)}>`]
+    if (type === 'broadcast' || type === 'usergroup') return [`${type} element`]
     if (type === 'markdown') return mentionsIn(String(text))
     const written = fieldsOf(text)
     const own = written.type === 'mrkdwn' ? mentionsIn(String(written.text)) : []

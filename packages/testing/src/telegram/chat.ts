@@ -1,3 +1,4 @@
+import type { Media } from './file.ts'
 import type { TelegramEntity, TelegramMode } from './formatted.ts'
 
 /** Telegram's own names. A `supergroup` can have topics. */
@@ -71,6 +72,8 @@ export interface Post {
   readonly rows: TelegramRows
   readonly document?: StoredFile
   readonly photo?: StoredFile
+  readonly media?: Media
+  readonly albumId?: string
   readonly replyTo?: number
   readonly threadId?: number
   readonly isSilent: boolean

@@ -52,12 +52,14 @@ function contentOf(payload: Payload, name: string, entitiesName: string): Conten
 }
 
 function entityOf(value: unknown): TelegramEntity {
-  const { type, offset, length, url, language } = fieldsOf(value)
+  const { type, offset, length, url, language, user } = fieldsOf(value)
+  const userId = type === 'text_mention' ? numberOf(fieldsOf(user).id) : undefined
   return {
     type: String(type),
     offset: numberOf(offset) ?? -1,
     length: numberOf(length) ?? -1,
     ...(typeof url === 'string' ? { url } : {}),
+    ...(userId === undefined ? {} : { userId }),
     ...(typeof language === 'string' ? { language } : {}),
   }
 }

@@ -11,6 +11,8 @@ export interface TelegramEntity {
   readonly length: number
   /** Set for `text_link`: where it leads. */
   readonly url?: string
+  /** Set for `text_mention`: the person. */
+  readonly userId?: number
   /** Set for `pre`, if the code names its language. */
   readonly language?: string
 }

@@ -97,6 +97,12 @@ export function parseHtml(source: string): Formatted {
     // A link without a working URL is plain text.
     const url = last.name === 'a' ? (last.attributes.get('href') ?? text.slice(last.offset)) : undefined
     if (url !== undefined && !/^(https?|tg|tel|mailto):|^[\w-]+(\.[\w-]+)+/i.test(url)) return
+    // https://core.telegram.org/bots/api#html-style
+    const person = /^tg:\/\/user\?id=(\d+)$/.exec(url ?? '')?.[1]
+    if (person !== undefined) {
+      entities.push({ type: 'text_mention', offset: last.offset, length, userId: Number(person) })
+      return
+    }
     const type = last.attributes.has('expandable') ? 'expandable_blockquote' : (types[last.name] ?? last.name)
     entities.push({ type, offset: last.offset, length, ...(url === undefined ? {} : { url }) })
   }

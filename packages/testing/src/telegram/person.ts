@@ -1,5 +1,6 @@
 import { TestingError } from '../error.ts'
 import type { Chat, Post, TelegramButton, TelegramPerson } from './chat.ts'
+import { mediaFor, type TelegramSentFile } from './file.ts'
 import type { TelegramEntity } from './formatted.ts'
 import type { TelegramPress } from './press.ts'
 import { liveDrafts } from './screen.ts'
@@ -16,6 +17,10 @@ export interface TelegramFrom {
 export interface TelegramSay extends TelegramFrom, TelegramOrigin {
   /** Whether the text is the caption of a picture. Default false. */
   readonly isCaption?: boolean
+  /** A file of which the text is the caption. The text may be empty. */
+  readonly file?: TelegramSentFile
+  /** Files sent together are one message each, with the same id of their album. */
+  readonly albumId?: string
 }
 
 /** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */
@@ -56,11 +61,12 @@ function postIn(chat: Chat, messageId: number): Post {
   return post
 }
 
-const commands = (text: string): readonly TelegramEntity[] =>
-  [...text.matchAll(/(?<=^|\s)\/\w{1,32}(@\w+)?/g)].map(({ 0: { length }, index }) => ({
-    type: 'bot_command',
+/** What a client marks in a text: commands, and names of people and bots. https://core.telegram.org/bots/api#messageentity */
+const marked = (text: string): readonly TelegramEntity[] =>
+  [...text.matchAll(/(?<=^|\s)\/\w{1,32}(?:@\w+)?|(?<![\w@/])@\w{4,32}/g)].map(({ 0: found, index }) => ({
+    type: found.startsWith('/') ? 'bot_command' : 'mention',
     offset: index,
-    length,
+    length: found.length,
   }))
 
 export function createPerson(state: TelegramState): Person {
@@ -70,7 +76,7 @@ export function createPerson(state: TelegramState): Person {
       const { threadId, replyTo } = options
       if (threadId !== undefined && !chat.topics.has(threadId))
         throw new TestingError('telegram', `Chat ${chatId} has no topic ${threadId}: add it to the chat's topics.`)
-      const content = { text, entities: commands(text), source: text, mode: 'plain' as const }
+      const content = { text, entities: marked(text), source: text, mode: 'plain' as const }
       const photo = { fileId: 'photo', name: 'photo.jpg', bytes: new Uint8Array(3) }
       const reply = replyTo === undefined ? {} : { replyTo: postIn(chat, replyTo).messageId }
       const post = putPost(
@@ -83,6 +89,8 @@ export function createPerson(state: TelegramState): Person {
           isSilent: false,
           ...reply,
           ...(options.isCaption && { photo }),
+          ...(options.file && { media: mediaFor(state, options.file) }),
+          ...(options.albumId !== undefined && { albumId: options.albumId }),
         },
       )
       const origin = originOf(options, { post, chat })

@@ -1,4 +1,4 @@
-import type { Chat, Draft, Post, TelegramRows } from './chat.ts'
+import type { Chat, Content, Draft, Post, TelegramRows } from './chat.ts'
 import type { TelegramEntity, TelegramMode } from './formatted.ts'
 
 /** A message as a person sees it. */
@@ -27,6 +27,8 @@ export interface TelegramMessage {
   readonly threadId: number | undefined
   /** Whether it was posted without a notification. */
   readonly isSilent: boolean
+  /** Ids of the people that it mentions by id: they are notified. */
+  readonly mentions: readonly number[]
   /** How often it was edited. */
   readonly editedTimes: number
   /** Emoji from the bot and from people. */
@@ -57,6 +59,7 @@ function shownPost(post: Post): TelegramMessage {
     replyTo: post.replyTo,
     threadId: post.threadId,
     isSilent: post.isSilent,
+    mentions: mentionsIn(content),
     editedTimes: post.editedTimes,
     reactions: post.reactions.map(({ emoji }) => emoji),
     isDraft: false,
@@ -74,8 +77,15 @@ function shownDraft({ draftId, content, threadId }: Draft): TelegramMessage {
     replyTo: undefined,
     threadId,
     isSilent: true,
+    mentions: [],
     editedTimes: 0,
     reactions: [],
     isDraft: true,
   }
+}
+
+/** In a rich message, the links to people. https://core.telegram.org/bots/api#rich-messages */
+function mentionsIn({ mode, text, entities }: Content): readonly number[] {
+  if (mode !== 'rich') return entities.flatMap(({ userId }) => userId ?? [])
+  return [...text.matchAll(/\]\(tg:\/\/user\?id=(\d+)\)/g)].map(([, id]) => Number(id))
 }

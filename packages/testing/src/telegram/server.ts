@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { StoredFile } from './chat.ts'
 import { describe, type TelegramFault, type TelegramFaultPlan } from './fault.ts'
+import { fileAt } from './file.ts'
 import { methodNamed } from './methods/all.ts'
 import { numberIn, type Payload, readPayload } from './payload.ts'
 import { Refusal, tooMany } from './refusal.ts'
@@ -65,6 +67,8 @@ export function createBotApi({ state, token, plan, calls, stops }: ServerOptions
 
   async function take(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
+    const [, fileToken, filePath] = /^\/file\/bot([^/]+)\/(.+)$/.exec(path) ?? []
+    if (filePath !== undefined) return sendFile(response, fileToken === token ? fileAt(state, filePath) : undefined)
     const [, given, method] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
     if (method === undefined) return send(response, refused(new Refusal(404, describe(404))))
     if (given !== token) return send(response, refused(new Refusal(401, describe(401))))
@@ -178,6 +182,13 @@ function send(response: ServerResponse, { status, body, type = 'application/json
   if (response.destroyed) return
   response.writeHead(status, { 'content-type': type })
   response.end(body)
+}
+
+/** https://core.telegram.org/bots/api#getfile */
+function sendFile(response: ServerResponse, file: StoredFile | undefined): void {
+  if (!file) return send(response, refused(new Refusal(404, describe(404))))
+  response.writeHead(200, { 'content-type': 'application/octet-stream' })
+  response.end(file.bytes)
 }
 
 function isPayload(read: unknown): read is Payload {

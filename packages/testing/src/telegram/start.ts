@@ -3,6 +3,7 @@ import { type Clock, realClock } from '../clock.ts'
 import { TestingError } from '../error.ts'
 import type { TelegramChat } from './chat.ts'
 import { createFaultPlan, type TelegramFault } from './fault.ts'
+import type { TelegramCommand } from './file.ts'
 import { chatIn, createPerson, type Person } from './person.ts'
 import { screenOf, type TelegramMessage } from './screen.ts'
 import { createBotApi, type TelegramCall } from './server.ts'
@@ -36,6 +37,8 @@ export interface FakeTelegram extends Person {
   screen(chatId: number, threadId?: number): readonly TelegramMessage[]
   /** How many of the bot's messages made a sound there. Drafts, edits and silent messages make none. */
   notifications(chatId: number): number
+  /** The commands in the bot's menu. */
+  readonly commands: readonly TelegramCommand[]
   /** Whether "typing…" shows there now, or in that topic. */
   typing(chatId: number, threadId?: number): boolean
   /** Adds a fault; it counts calls from now on. */
@@ -69,6 +72,9 @@ export async function startTelegram(options: TelegramOptions): Promise<FakeTeleg
     count: (method) => calls.filter((call) => call.method === method).length,
     screen: (chatId, threadId) => screenOf(chatIn(state, chatId), threadId, clock.now()),
     notifications: (chatId) => chatIn(state, chatId).loud,
+    get commands() {
+      return state.commands
+    },
     typing: (chatId, threadId) => (chatIn(state, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
     inject: (fault) => plan.add(fault),
     observe: (observer) => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { type Budget, createBudget, type Scope } from './budget.ts'
 import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } from './chat.ts'
+import type { TelegramCommand } from './file.ts'
 import { limits } from './limits.ts'
 import { numberIn, objectIn, type Payload } from './payload.ts'
 import { createPresses, type Presses } from './press.ts'
@@ -27,6 +28,8 @@ export interface TelegramState {
   readonly presses: Presses
   readonly webhook: Webhook
   readonly files: Map<string, StoredFile>
+  /** The bot's menu. */
+  commands: readonly TelegramCommand[]
   /** Undefined if it doesn't exist. */
   chat(id: number): Chat | undefined
   nextMessageId(): number
@@ -55,6 +58,7 @@ export function createState({ token, clock, chats, features, onChange }: Telegra
     presses: createPresses(clock),
     webhook: createWebhook(clock, updates),
     files: new Map(),
+    commands: [],
     chat: (id) => {
       if (chats === undefined && !known.has(id)) known.set(id, createChat({ id }))
       return known.get(id)

@@ -1,4 +1,5 @@
 import type { Chat, Post, StoredFile, TelegramPerson } from './chat.ts'
+import { mediaFields } from './file.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -103,7 +104,9 @@ function captionOf({ content: { text, entities } }: Post): Fields {
 }
 
 function mediaOf(post: Post): Fields {
-  const { document, photo } = post
+  const { document, photo, media, albumId } = post
+  if (media)
+    return { ...mediaFields(media), ...(albumId !== undefined && { media_group_id: albumId }), ...captionOf(post) }
   if (document) return { document: { ...fileOf(document), file_name: document.name }, ...captionOf(post) }
   // Telegram returns a photo in several sizes. https://core.telegram.org/bots/api#photosize
   if (photo) return { photo: [{ ...fileOf(photo), width: 90, height: 90 }], ...captionOf(post) }

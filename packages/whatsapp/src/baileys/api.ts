@@ -8,7 +8,7 @@ export interface BaileysQuoted {
 
 /** Content to send, under Baileys' names: a text or an edit, a removal, a reaction, a file. */
 export type BaileysContent =
-  | { text: string; linkPreview: null; edit?: BaileysQuoted['key'] }
+  | { text: string; linkPreview: null; edit?: BaileysQuoted['key']; mentions?: string[] }
   | { delete: BaileysQuoted['key'] }
   | { react: { text: string; key: BaileysQuoted['key'] } }
   | { document: Buffer; fileName: string; mimetype: string; caption: string }

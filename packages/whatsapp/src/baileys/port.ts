@@ -40,14 +40,16 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const text = textOf(bubble)
-    return await send('post', { text, linkPreview: null }, { ...posting, shown: text })
+    return await send('post', { text, linkPreview: null, ...mentionsOf(bubble) }, { ...posting, shown: text })
   }
 
   async function edit(ref: MessageRef, bubble: Bubble): Promise<void> {
     const text = textOf(bubble)
     refuseLate(ref)
     const key = ownKey(ref)
-    await call('edit', () => connection.socket().sendMessage(jid, { text, linkPreview: null, edit: key }))
+    await call('edit', () =>
+      connection.socket().sendMessage(jid, { text, linkPreview: null, edit: key, ...mentionsOf(bubble) }),
+    )
     connection.remember(ref.id, { key, message: { conversation: text } }, clock.now())
   }
 
@@ -124,10 +126,16 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 }
 
-function textOf({ text, isPlain }: Bubble): string {
-  const written = isPlain ? asWritten(text) : text
+/** A mention is the part of the person's id before its `@`, and the id beside the text. */
+function textOf({ text, isPlain, mentions = [] }: Bubble): string {
+  const people = mentions.map(({ id }) => `@${id.split('@')[0]}`)
+  const written = [people.join(' '), isPlain ? asWritten(text) : text].filter((line) => line !== '').join('\n')
   requireLength(written, textLength)
   return written
+}
+
+function mentionsOf({ mentions = [] }: Bubble): { mentions?: string[] } {
+  return mentions.length === 0 ? {} : { mentions: mentions.map(({ id }) => id) }
 }
 
 /** The same id for each retry of a post, because receivers ignore a known id. Has the form of Baileys' own ids. */

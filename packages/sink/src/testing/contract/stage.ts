@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@reply/core'
 import type { Demand as AnyDemand } from '@reply/core/testing'
+import type { Actor } from '../../port/actor.ts'
 import type { Bubble, ChannelPort, Chat, MessageRef, Render } from '../../port/port.ts'
 import { PortError } from '../../port/port-error.ts'
 
@@ -61,6 +62,8 @@ export interface Stage extends Timed {
   deleteMessage(id: string): void
   /** How many messages notified. */
   notifications(): number
+  /** Set where the platform can mention a person: one whom it can, and the ids of those whom a message mentions. */
+  readonly mentions?: { readonly actor: Actor; in(messageID: string): readonly string[] } | undefined
   /** Strings that no error may contain: tokens, keys, URLs with them. */
   readonly secrets?: readonly string[] | undefined
   /** Stops the fake platform. Called at the end of each clause. */

@@ -133,6 +133,25 @@ export const verbs = [
     },
   },
   {
+    name: 'mentions only the people that it is given, above the text',
+    needs: ({ mentions }) => mentions !== undefined,
+    run: async (stage) => {
+      const { chat, mentions } = stage
+      must(mentions !== undefined, 'The stage has no mentions.')
+      const bubble = { ...bubbleOf(stage, 'Allow **this**?'), mentions: [mentions.actor] }
+      const options = { chat, silent: false, signal: new AbortController().signal }
+      const bare = await stage.port.post({ ...bubble, mentions: undefined }, { ...options, key: 'm0' })
+      must(mentions.in(bare.id).length === 0, 'A message without mentions mentions people.')
+      const plain = { ...bubble, text: bubble.plain, isPlain: true }
+      for (const [key, one] of Object.entries({ m1: bubble, m2: plain })) {
+        const { id } = await stage.port.post(one, { ...options, key })
+        must(mentions.in(id).join() === mentions.actor.id, `It mentions ${mentions.in(id).join() || 'no one'}.`)
+        const text = stage.screen().find((message) => message.id === id)?.text ?? ''
+        must(reads(text.split('\n').slice(1).join(' '), bubble.plain), `It shows "${text}".`)
+      }
+    },
+  },
+  {
     name: 'starts and stops typing',
     needs: ({ port }) => port.typing !== undefined && port.limits.typingMs !== undefined,
     run: async (stage) => {

@@ -1,3 +1,4 @@
+import { getFile, setMyCommands } from '../file.ts'
 import { limits } from '../limits.ts'
 import { flagIn, type Payload, textIn } from '../payload.ts'
 import { badRequest } from '../refusal.ts'
@@ -13,7 +14,9 @@ export type Method = (state: TelegramState, payload: Payload, gone: AbortSignal)
 
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['getMe', ({ me }) => me],
-  ['setMyCommands', () => true],
+  ['setMyCommands', setMyCommands],
+  ['getMyCommands', ({ commands }) => commands],
+  ['getFile', getFile],
   ['getChat', (state, payload) => chatOf(targetOf(state, payload).chat)],
   ['sendMessage', sendMessage],
   ['sendRichMessage', sendRichMessage],

@@ -1,0 +1,68 @@
+import type { Clock } from '@reply/core'
+import { callPlatform } from '../port/call.ts'
+import { createToPortError, typeOfStatus } from '../port/network.ts'
+import { PortError } from '../port/port-error.ts'
+import type { DownloadLimits } from './bridge-channel.ts'
+
+/** Where a file is, and how much of it to read. */
+export interface FileRequest extends DownloadLimits {
+  /** May contain a secret: no error names it. */
+  readonly url: string
+  /** With a token, a redirect is refused, as it may lead to another host. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Names the file in errors, as in "file notes.txt". */
+  readonly what: string
+  /** The platform's name, for errors. */
+  readonly platform: string
+  /** What to do about a refusal, as a sentence. Default: nothing is said. */
+  readonly cure?: string | undefined
+  /** Times the deadline. */
+  readonly clock: Clock
+}
+
+/** The deadline of a download, in ms. */
+const downloadMs = 120_000
+
+/** Reads a file over HTTP. Rejects with a `PortError`: `too-long` as soon as there is more than `maxBytes`. */
+export async function downloadFile(request: FileRequest): Promise<Uint8Array> {
+  const { what, platform, clock, signal } = request
+  const options = {
+    what,
+    timeoutMs: downloadMs,
+    signal,
+    clock,
+    toPortError: createToPortError(platform, () => undefined),
+  }
+  return await callPlatform(async (aborted) => await read(request, aborted), options)
+}
+
+async function read(
+  { url, headers, what, platform, cure = '', maxBytes }: FileRequest,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const response = await fetch(url, { ...(headers && { headers, redirect: 'manual' }), signal })
+  if (!response.ok || !response.body) {
+    await response.body?.cancel()
+    const type = response.status < 400 ? 'refused' : response.status === 404 ? 'gone' : typeOfStatus(response.status)
+    throw new PortError(type, `${what}: ${platform} answered ${response.status}. ${cure}`.trimEnd())
+  }
+  const chunks: Uint8Array[] = []
+  let length = Number(response.headers.get('content-length') ?? 0)
+  if (length > maxBytes) {
+    await response.body.cancel()
+    throw tooLong(what, maxBytes)
+  }
+  length = 0
+  for await (const chunk of response.body) {
+    length += chunk.length
+    // Leaving the loop cancels the rest.
+    if (length > maxBytes) throw tooLong(what, maxBytes)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The error for a file that is larger than allowed. */
+export function tooLong(what: string, maxBytes: number): PortError {
+  return new PortError('too-long', `${what}: it has more than ${maxBytes} bytes.`)
+}

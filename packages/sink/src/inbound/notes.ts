@@ -1,0 +1,175 @@
+import type { Clock } from '@reply/core'
+import { type ChatPace, heeding, pacerOf } from '../deliver/pace.ts'
+import { toPortError } from '../deliver/perform.ts'
+import { waitForTurn } from '../deliver/wait-for-turn.ts'
+import { type Slice, split } from '../markdown/split.ts'
+import { backOffMs, pause } from '../pause.ts'
+import type { ButtonLimits } from '../port/limits.ts'
+import type { Bubble, Button, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
+import { PortError } from '../port/port-error.ts'
+import { wellFormedPort } from '../port/well-formed.ts'
+import { clip } from '../view/format.ts'
+import type { BridgeConnection, Note } from './bridge-channel.ts'
+
+/** The client whose limits the notes share, and how it writes in a chat. */
+export interface NotesOptions {
+  /** The platform's client, as the channel's sinks know it. */
+  readonly client: object
+  /** The port and the renderer for a chat. */
+  readonly writerOf: (chat: Chat) => NoteWriter
+  /** Times the turns and the pauses. */
+  readonly clock: Clock
+}
+
+/** How notes are written in one chat. */
+export interface NoteWriter {
+  /** The chat's port. */
+  readonly port: ChannelPort
+  /** Writes Markdown in the platform's markup. */
+  readonly render: Render
+}
+
+/** How long a note makes sense by default, in ms. */
+const noteMs = 60_000
+
+/** A shorter piece than this is not worth another try, in the unit of `Limits.maxLength`. */
+const leastLength = 100
+
+/** Posts, edits and typing notices outside of replies, for all channels. */
+export function createNotes({
+  client,
+  writerOf,
+  clock,
+}: NotesOptions): Pick<BridgeConnection, 'post' | 'edit' | 'typing'> {
+  const never = new AbortController().signal
+  return { post, edit, typing }
+
+  async function post(note: Note): Promise<readonly MessageRef[]> {
+    const { chat, replyTo, silent = false, signal = never } = note
+    const { port, render } = wellFormed(note)
+    const refs: MessageRef[] = []
+    let most = mostOf(port, note)
+    let at: Pick<Slice, 'to' | 'open'> = { to: 0, open: undefined }
+    do {
+      const slice = firstSlice(note.text, { port, render, most, at })
+      const isLast = note.text.slice(slice.to).trim() === ''
+      const bubble = bubbleOf(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
+      const posting = { chat, silent, signal, key: keyOf(), ...(refs.length === 0 && { replyTo }) }
+      try {
+        refs.push(await repeated(note, bubble, (one) => port.post(one, posting), port.limits.idempotent))
+      } catch (error) {
+        most >>= 1
+        if (most < leastLength || toPortError(error).type !== 'too-long') throw error
+        continue
+      }
+      if (isLast) return refs
+      at = slice
+    } while (at.to < note.text.length)
+    return refs
+  }
+
+  async function edit(ref: MessageRef, note: Note): Promise<void> {
+    const { chat, signal = never } = note
+    const { port, render } = wellFormed(note)
+    if (!port.edit || !port.limits.edits) throw new PortError('refused', 'Messages of this channel can not be edited.')
+    const bubble = bubbleOf(note.text, note, { port, render })
+    if (bubble.length > mostOf(port, note)) throw new PortError('too-long', 'The text does not fit into one message.')
+    // An edit that was made already changes nothing.
+    await repeated(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), true)
+  }
+
+  async function typing(chat: Chat): Promise<void> {
+    const { port } = writerOf(chat)
+    const pace = paceOf(chat, port)
+    if (!port.typing || pace.pausedUntil() > clock.now()) return
+    // The next message shows that the agent is at work.
+    await heeding(pace, async () => await port.typing?.(true, { chat, signal: never })).catch(() => {})
+  }
+
+  function wellFormed({ chat }: Note): NoteWriter {
+    const { port, render } = writerOf(chat)
+    return { port: wellFormedPort(port), render }
+  }
+
+  function paceOf(chat: Chat, { limits }: ChannelPort): ChatPace {
+    return pacerOf(client, clock).chat(chat, limits)
+  }
+
+  /** Repeats a call that was not done, or that may be repeated, until the note makes no sense any more. */
+  async function repeated<T>(
+    { chat, signal, until = clock.now() + noteMs }: Note,
+    given: Bubble,
+    make: (bubble: Bubble) => Promise<T>,
+    isRepeatable: boolean,
+  ): Promise<T> {
+    const pace = paceOf(chat, writerOf(chat).port)
+    const turn = { signal, until, what: `a note in chat ${chat.id}` }
+    let bubble = given
+    for (let failures = 0; ; failures++) {
+      try {
+        return await waitForTurn(pace, clock, () => make(bubble), turn)
+      } catch (error) {
+        if (signal?.aborted) throw error
+        const failure = toPortError(error)
+        if (failure.type === 'unparsable' && !bubble.isPlain) {
+          bubble = { ...bubble, text: bubble.plain, isPlain: true }
+          continue
+        }
+        const isOpen = failure.type === 'ambiguous' && isRepeatable
+        // After a rate limit the next turn waits as long as the platform asked for.
+        if (failure.type === 'rate-limited') continue
+        if (failure.type !== 'unreachable' && !isOpen) throw failure
+        const waitMs = backOffMs(failures)
+        if (clock.now() + waitMs > until) throw failure
+        await pause(clock, waitMs, signal)
+      }
+    }
+  }
+}
+
+/** At most 32 characters. */
+function keyOf(): string {
+  return crypto.randomUUID().replaceAll('-', '')
+}
+
+/** The most that a message of the note may measure. */
+function mostOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
+  const { maxLength, buttons: allowed } = limits
+  return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
+}
+
+interface Cutting extends NoteWriter {
+  readonly most: number
+  readonly at: Pick<Slice, 'to' | 'open'>
+}
+
+function firstSlice(text: string, { port, render, most, at }: Cutting): Slice {
+  const measure = (source: string): number => render(source).length
+  const options = { maxLength: most, measure, swells: port.limits.swells, from: at.to, open: at.open }
+  const [slice] = text.trim() === '' ? [] : split(text, options)
+  if (slice) return slice
+  throw new PortError('refused', 'A note needs a text.')
+}
+
+function bubbleOf(source: string, { buttons = [] }: Note, { port, render }: NoteWriter): Bubble {
+  const { buttons: allowed } = port.limits
+  return { ...render(source), source, isPlain: false, buttons: allowed ? rowsOf(buttons, allowed) : [] }
+}
+
+/** Rows with more buttons than the platform takes go on in the next row. */
+function rowsOf(
+  rows: readonly (readonly Button[])[],
+  { perRow, rows: most, label, data }: ButtonLimits,
+): readonly (readonly Button[])[] {
+  const long = rows.flat().find((button) => new TextEncoder().encode(button.data).length > data)
+  if (long) throw new PortError('refused', `The data of the button "${long.label}" has more than ${data} bytes.`)
+  const wrapped = rows.flatMap((row) =>
+    Array.from({ length: Math.ceil(row.length / perRow) }, (_, index) =>
+      row
+        .slice(index * perRow, (index + 1) * perRow)
+        .map((button) => ({ ...button, label: clip(button.label, label) })),
+    ),
+  )
+  if (wrapped.length <= most) return wrapped
+  throw new PortError('refused', `${wrapped.length} rows of buttons are too many; the maximum is ${most}.`)
+}

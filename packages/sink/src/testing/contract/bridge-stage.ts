@@ -1,0 +1,126 @@
+import { type Clock, systemClock } from '@reply/core'
+import type { BridgeChannel, BridgeConnection, ChannelHost } from '../../inbound/bridge-channel.ts'
+import type { Inbound } from '../../inbound/inbound.ts'
+import { memoryStore } from '../../ledger/ledger.ts'
+import type { Chat, MessageRef } from '../../port/port.ts'
+import { must, type SeenMessage, until } from './stage.ts'
+
+/** What a person writes on the fake platform. */
+export interface BridgeSaid {
+  /** Without the bot's mention. */
+  readonly text: string
+  /** The message begins with a mention of the bot. */
+  readonly isMention?: boolean | undefined
+  /** It replies to this message. */
+  readonly replyTo?: MessageRef | undefined
+  /** A file that it brings. */
+  readonly file?: { readonly name: string; readonly bytes: Uint8Array } | undefined
+}
+
+/** A channel as a bridge loads it, and its fake platform with a shared chat. */
+export interface BridgeStage {
+  /** The channel. */
+  readonly channel: BridgeChannel
+  /** A valid entry of a config, as in a file. */
+  readonly config: Readonly<Record<string, unknown>>
+  /** The right value of a secret that the config names. */
+  secret(name: string): string
+  /** The chat that people write in. */
+  readonly chat: Chat
+  /** What `check` says that the bot is called. */
+  readonly account: string
+  /** A person writes in the chat. */
+  say(said: BridgeSaid): void | Promise<void>
+  /** A person presses a button of the bot's newest message. Undefined: there are no buttons. */
+  press?: ((label: string) => void | Promise<void>) | undefined
+  /** The bot's messages in the chat, oldest first. */
+  screen(): readonly Pick<SeenMessage, 'id' | 'text' | 'buttons'>[]
+  /** Whether the chat shows that the bot is at work. Undefined: the platform shows no such thing. */
+  isTyping?: (() => boolean) | undefined
+  /** The commands in the platform's menu. Undefined: there is none. */
+  commands?: (() => readonly string[]) | undefined
+  /** The platform delivers what was said while the channel was stopped. Default false. */
+  readonly keepsMessages?: boolean | undefined
+  /** The platform tells a mention of the bot from other text. Default true. */
+  readonly mentions?: boolean | undefined
+  /** The platform says whose message another one replies to. Default true. */
+  readonly tellsReplies?: boolean | undefined
+  /** Ends the channel's own connection. Called at the end of each clause. */
+  close(): Promise<void>
+}
+
+const clock: Clock = systemClock
+
+interface Begun {
+  readonly connection: BridgeConnection
+  readonly received: readonly Inbound[]
+  readonly errors: readonly Error[]
+}
+
+export function hostOf(
+  { secret }: BridgeStage,
+  onInbound: (inbound: Inbound) => void,
+  onError: (error: Error) => void,
+): ChannelHost {
+  return {
+    ...{ name: 'contract', onInbound, onError, store: memoryStore(), clock },
+    secret: (source) => secret('env' in source ? source.env : source.file),
+  }
+}
+
+export async function begun(stage: BridgeStage, act: (begun: Begun) => Promise<void>): Promise<void> {
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  const config = stage.channel.schema.parse(stage.config)
+  const host = hostOf(
+    stage,
+    (inbound) => received.push(inbound),
+    (error) => errors.push(error),
+  )
+  const connection = await stage.channel.create(config, host)
+  try {
+    await connection.start()
+    await act({ connection, received, errors })
+  } finally {
+    await connection.stop()
+  }
+}
+
+/** Waits for a text from a person. */
+export async function heard({ received, errors }: Begun, count: number): Promise<Extract<Inbound, { type: 'text' }>> {
+  const isDone = (): boolean => received.length >= count
+  await until({}, { isDone, withinMs: 20_000, words: `It passed on ${received.length} of ${count}.` }).catch(
+    (error) => {
+      throw new Error(`${String(error)} ${errors.map(String).join('; ')}`)
+    },
+  )
+  const inbound = received[count - 1]
+  must(inbound?.type === 'text', `It passed on a ${inbound?.type}.`)
+  return inbound
+}
+
+/** Why a call failed. Undefined if it succeeded. */
+export async function reasonOf(call: Promise<unknown>): Promise<string | undefined> {
+  return await call.then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+}
+
+interface Field {
+  readonly name: string
+  readonly description: unknown
+}
+
+/** All properties in a JSON Schema, however deep. */
+export function fieldsIn(schema: unknown): readonly Field[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const properties: unknown = 'properties' in schema ? schema.properties : undefined
+  const own = typeof properties === 'object' && properties !== null ? Object.entries(properties) : []
+  const described = own.map(([name, field]): Field => ({ name, description: descriptionOf(field) }))
+  return [...described, ...Object.values(schema).flatMap(fieldsIn)]
+}
+
+function descriptionOf(field: unknown): unknown {
+  return typeof field === 'object' && field !== null && 'description' in field ? field.description : undefined
+}

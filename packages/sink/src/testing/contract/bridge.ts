@@ -1,0 +1,207 @@
+import type { Demand } from '@reply/core/testing'
+import * as z from 'zod'
+import { begin, ended } from './acting.ts'
+import { type BridgeStage, begun, fieldsIn, heard, hostOf, reasonOf } from './bridge-stage.ts'
+import { replyOf } from './script.ts'
+import { failureOf, must, reads, until } from './stage.ts'
+
+const bytes = new TextEncoder().encode('The content of a file.')
+
+/** What each channel of a bridge must do. Time passes by the system's clock. */
+export const bridging = [
+  {
+    name: 'describes each field of its config, and refuses others',
+    run: async ({ channel: { schema, type }, config }) => {
+      must(schema.safeParse(config).success, 'It refuses the config.')
+      must(!schema.safeParse({ ...config, 'no such': 1 }).success, 'It takes an unknown field.')
+      must(config.type === type, 'The type of the config is another one.')
+      const lacks = fieldsIn(z.toJSONSchema(schema)).filter(({ description }) => !description)
+      must(lacks.length === 0, `No description: ${lacks.map(({ name }) => name).join(', ')}.`)
+    },
+  },
+  {
+    name: 'says who the bot is',
+    run: async (stage) => {
+      const { account } = await stage.channel.check(
+        stage.channel.schema.parse(stage.config),
+        hostOf(
+          stage,
+          () => {},
+          () => {},
+        ),
+      )
+      must(account === stage.account, `It says "${account}".`)
+    },
+  },
+  {
+    name: 'refuses a wrong token when it checks and when it starts, without naming it',
+    run: async (stage) => {
+      const wrong = { ...stage, secret: (name: string) => `${stage.secret(name)}wrong` }
+      const config = stage.channel.schema.parse(stage.config)
+      const host = hostOf(
+        wrong,
+        () => {},
+        () => {},
+      )
+      const checked = await reasonOf(stage.channel.check(config, host))
+      const connection = await stage.channel.create(config, host)
+      const started = await reasonOf(Promise.resolve(connection.start()))
+      await connection.stop()
+      for (const reason of [checked, started]) {
+        must(reason !== undefined, 'It accepts a wrong token.')
+        must(/token/i.test(reason) && reason.length > 20, `Its error does not say what is wrong: "${reason}".`)
+        must(!reason.includes(stage.secret('TOKEN')), 'Its error names the token.')
+      }
+    },
+  },
+  {
+    name: 'passes on texts with and without a mention, and cuts the mention out',
+    run: async (stage) => {
+      await begun(stage, async (at) => {
+        await stage.say({ text: 'Only said.' })
+        const said = await heard(at, 1)
+        must(said.text === 'Only said.' && said.isMention === undefined, `It passed on ${JSON.stringify(said)}.`)
+        must(said.chat.id === stage.chat.id, `It passed on chat ${said.chat.id}.`)
+        if (stage.mentions === false) return
+        await stage.say({ text: 'Look  at\nthis.', isMention: true })
+        const { text, isMention } = await heard(at, 2)
+        must(text === 'Look  at\nthis.' && isMention === true, `It passed on ${JSON.stringify({ text, isMention })}.`)
+      })
+    },
+  },
+  {
+    name: 'says that a text replies to a message of the bot',
+    needs: ({ tellsReplies }) => tellsReplies !== false,
+    run: async (stage) => {
+      await begun(stage, async (at) => {
+        const [ref] = await at.connection.post({ chat: stage.chat, text: 'A note.' })
+        must(ref !== undefined, 'It posted no message.')
+        await stage.say({ text: 'A reply.', replyTo: ref })
+        const { replyTo, repliesToBot } = await heard(at, 1)
+        must(
+          replyTo?.id === ref.id && repliesToBot === true,
+          `It passed on ${JSON.stringify({ replyTo, repliesToBot })}.`,
+        )
+      })
+    },
+  },
+  {
+    name: 'passes on a message that only has a file, which can be read up to a size',
+    run: async (stage) => {
+      await begun(stage, async (at) => {
+        await stage.say({ text: '', file: { name: 'notes.txt', bytes } })
+        const { text, files: [file, ...more] = [] } = await heard(at, 1)
+        must(
+          text === '' && more.length === 0 && file?.name === 'notes.txt',
+          `It passed on ${JSON.stringify([text, file])}.`,
+        )
+        must(file.size === undefined || file.size === bytes.length, `It says that the file has ${file.size} bytes.`)
+        const kept: unknown = JSON.parse(JSON.stringify(file))
+        must(JSON.stringify(kept) === JSON.stringify(file), 'A file can not be kept as JSON.')
+        const read = await at.connection.download(file, { maxBytes: bytes.length })
+        must(new TextDecoder().decode(read) === new TextDecoder().decode(bytes), 'It read another content.')
+        const { size: _, ...unsized } = file
+        for (const one of [file, unsized]) {
+          const { type } = await failureOf(at.connection.download(one, { maxBytes: 5 }))
+          must(type === 'too-long', `The error type of a file that is too large is ${type}.`)
+        }
+      })
+    },
+  },
+  {
+    name: 'posts a note with buttons, and edits it',
+    run: async (stage) => {
+      await begun(stage, async ({ connection, received }) => {
+        const buttons = [[{ label: 'One', data: 'b:1' }], [{ label: 'Two', data: 'b:2' }]]
+        const [ref, ...more] = await connection.post({ chat: stage.chat, text: '**Pick** one.', buttons })
+        const [message] = stage.screen()
+        must(ref !== undefined && more.length === 0 && message?.id === ref.id, 'It did not post one message.')
+        must(reads(message.text, 'Pick one.') || message.text.includes('Pick'), `It shows "${message.text}".`)
+        if (stage.press) {
+          must(
+            message.buttons
+              .flat()
+              .map(({ label }) => label)
+              .join() === 'One,Two',
+            'It shows other buttons.',
+          )
+          await stage.press('Two')
+          await until({}, { isDone: () => received.length > 0, withinMs: 20_000, words: 'It passed on no press.' })
+          const [press] = received
+          must(press?.type === 'press' && press.token === 'b:2', `It passed on ${JSON.stringify(press)}.`)
+          must(press.isForeign === true, 'The press is not foreign.')
+        }
+        const edited = await reasonOf(connection.edit(ref, { chat: stage.chat, text: 'Picked.' }))
+        const last = stage.screen().at(-1)
+        must(edited !== undefined || reads(last?.text, 'Picked.'), `It shows "${last?.text}".`)
+        must(edited !== undefined || last?.buttons.length === 0, 'An edit without buttons left them in place.')
+      })
+    },
+  },
+  {
+    name: 'shows that the bot is at work',
+    needs: ({ isTyping }) => isTyping !== undefined,
+    run: async (stage) => {
+      await begun(stage, async ({ connection }) => {
+        await connection.typing(stage.chat)
+        must(stage.isTyping?.() === true, 'The chat shows no typing notice.')
+        must(stage.screen().length === 0, 'The call left a message.')
+      })
+    },
+  },
+  {
+    name: 'shows a reply in its chat',
+    run: async (stage) => {
+      await begun(stage, async ({ connection }) => {
+        const sink = connection.sinkFor({ chat: stage.chat }, { policy: { statusAfterMs: 3_600_000 } })
+        begin(sink, replyOf('An answer.', { isSettled: true }))
+        await ended({}, sink)
+        await sink.stop()
+        must(
+          stage.screen().some(({ text }) => reads(text, 'An answer.')),
+          'The chat does not show the answer.',
+        )
+      })
+    },
+  },
+  {
+    name: 'fills the menu of commands',
+    needs: ({ commands }) => commands !== undefined,
+    run: async (stage) => {
+      await begun(stage, async ({ connection }) => {
+        await connection.setCommands?.([
+          { name: 'new', description: 'Begins another session.' },
+          { name: 'stop', description: 'Ends the run.' },
+        ])
+        must(stage.commands?.().join() === 'new,stop', `The menu has ${stage.commands?.().join()}.`)
+      })
+    },
+  },
+  {
+    name: 'hears again after a stop',
+    run: async (stage) => {
+      await begun(stage, async (at) => {
+        await stage.say({ text: 'One.' })
+        await heard(at, 1)
+        await at.connection.stop()
+        await at.connection.start()
+        await stage.say({ text: 'Two.' })
+        const { text } = await heard(at, 2)
+        must(text === 'Two.', `It passed on "${text}".`)
+      })
+    },
+  },
+  {
+    name: 'hears what was said while it was stopped',
+    needs: ({ keepsMessages }) => keepsMessages === true,
+    run: async (stage) => {
+      await begun(stage, async (at) => {
+        await at.connection.stop()
+        await stage.say({ text: 'Meanwhile.' })
+        await at.connection.start()
+        const { text } = await heard(at, 1)
+        must(text === 'Meanwhile.', `It passed on "${text}".`)
+      })
+    },
+  },
+] as const satisfies readonly Demand<BridgeStage>[]

@@ -1,0 +1,28 @@
+import { secretSource, sinkFields } from '@reply/sink/channel'
+import * as z from 'zod'
+
+/** A bot in a bridge's config. */
+export const telegramConfig = z
+  .strictObject({
+    type: z.literal('telegram').describe('A Telegram bot.'),
+    token: secretSource.describe("The bot's token, from @BotFather."),
+    apiRoot: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe('The address of the Bot API server. Default: https://api.telegram.org.'),
+    updates: z
+      .enum(['polling', 'webhook'])
+      .optional()
+      .describe('Where updates come from: polling, or requests to a webhook that you set. Default: polling.'),
+    secretToken: secretSource
+      .optional()
+      .describe('With updates "webhook": the secret_token given to setWebhook, 1 to 256 of A-Z a-z 0-9 _ -.'),
+    ...sinkFields,
+  })
+  .refine(({ updates, secretToken }) => updates !== 'webhook' || secretToken !== undefined, {
+    path: ['secretToken'],
+    message: 'A webhook needs a secretToken: without one, anyone could post to it.',
+  })
+
+/** The same as a type. */
+export type TelegramConfig = z.infer<typeof telegramConfig>

@@ -1,0 +1,79 @@
+import { systemClock } from '@reply/sink/channel'
+import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { startTelegram } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { bridgeChannel, type Inbound, memoryStore, renderHtml } from '../src/index.ts'
+import { token, until } from './bot.ts'
+
+/** A group of the fake Telegram, reached through the real grammY. */
+async function setup(): Promise<BridgeStage> {
+  const telegram = await startTelegram({ token, chats: [{ id: -7 }] })
+  const ours = () => telegram.screen(-7).filter(({ from }) => from === 'bot')
+  return {
+    channel: bridgeChannel,
+    config: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url },
+    secret: () => token,
+    chat: { id: '-7', kind: 'shared' },
+    account: '@fake_bot',
+    say: ({ text, isMention, replyTo, file }) => {
+      const said = isMention ? `@fake_bot ${text}` : text
+      telegram.say(-7, said, { ...(replyTo && { replyTo: Number(replyTo.id) }), ...(file && { file }) })
+    },
+    press: (label) => void telegram.press(-7, ours().at(-1)?.messageId ?? 0, label),
+    screen: () =>
+      ours().map(({ messageId, text, mode, buttons }) => ({
+        id: String(messageId),
+        text: mode === 'rich' ? renderHtml(text).plain : text,
+        buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
+      })),
+    isTyping: () => telegram.typing(-7),
+    commands: () => telegram.commands.map(({ command }) => command),
+    keepsMessages: true,
+    close: () => telegram.close(),
+  }
+}
+
+const clauses = bridgeChannelContract({ name: 'Telegram', setup })
+test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+
+test('a file above what Telegram lets bots read is refused with the limit', async () => {
+  const telegram = await startTelegram({ token })
+  const received: Inbound[] = []
+  const connection = await bridgeChannel.create(
+    { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url },
+    {
+      ...{ name: 'tg', secret: () => token, store: memoryStore(), clock: systemClock, onError: () => {} },
+      onInbound: (inbound) => received.push(inbound),
+    },
+  )
+  await connection.start()
+  const bytes = new Uint8Array(20_000_001)
+  telegram.say(7, '', { file: { bytes, isSizeHidden: true } })
+  await until(() => received.length === 1)
+  const [file] = received.flatMap((one) => (one.type === 'text' ? (one.files ?? []) : []))
+  if (!file) throw new Error('There is no file.')
+  await expect(connection.download(file, { maxBytes: 1e9 })).rejects.toMatchObject({
+    type: 'too-long',
+    message: 'file file.txt: Telegram lets bots download at most 20 MB, and it has more.',
+  })
+  await connection.stop()
+  await telegram.close()
+})
+
+test('a webhook needs its secret, and only then are there requests', async () => {
+  const config = { type: 'telegram', token: { env: 'TOKEN' }, updates: 'webhook' }
+  expect(bridgeChannel.schema.safeParse(config).error?.issues[0]?.message).toContain('needs a secretToken')
+  const host = {
+    name: 'tg',
+    secret: () => 'secret_1',
+    store: memoryStore(),
+    clock: systemClock,
+    onError: () => {},
+    onInbound: () => {},
+  }
+  const hooked = bridgeChannel.schema.parse({ ...config, secretToken: { env: 'SECRET' } })
+  const { webhook } = await bridgeChannel.create(hooked, host)
+  expect(await webhook?.({ method: 'POST', headers: {}, body: new Uint8Array() })).toEqual({ status: 401 })
+  const polled = bridgeChannel.schema.parse({ type: 'telegram', token: { env: 'TOKEN' } })
+  expect(await bridgeChannel.create(polled, host)).not.toHaveProperty('webhook')
+})

@@ -1,0 +1,109 @@
+import type { StoredFile } from './chat.ts'
+import { limits } from './limits.ts'
+import { type Payload, textIn } from './payload.ts'
+import { badRequest } from './refusal.ts'
+import type { TelegramState } from './state.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A file that a person sends with a message. */
+export interface TelegramSentFile {
+  /** Default "document". */
+  readonly kind?: 'document' | 'photo' | 'voice' | 'audio' | 'video'
+  /** The content. */
+  readonly bytes: Uint8Array
+  /** The name on the person's device. Photos and voice messages have none. Default "file.txt". */
+  readonly name?: string
+  /** The media type. Photos have none. Default "text/plain". */
+  readonly mime?: string
+  /** Telegram doesn't say how large it is. Default false. */
+  readonly isSizeHidden?: boolean
+}
+
+/** A file of a person's message, with the kind under which the message has it. */
+export interface Media extends Required<TelegramSentFile> {
+  readonly fileId: string
+}
+
+export function mediaFor(state: TelegramState, sent: TelegramSentFile): Media {
+  const fileId = `file-${state.files.size + 1}`
+  const media = {
+    kind: 'document',
+    name: 'file.txt',
+    mime: 'text/plain',
+    isSizeHidden: false,
+    ...sent,
+    fileId,
+  } as const
+  state.files.set(fileId, media)
+  return media
+}
+
+/** https://core.telegram.org/bots/api#document and the types beside it. Of a photo there are several sizes, small first. */
+export function mediaFields({ kind, fileId, bytes, name, mime, isSizeHidden }: Media): Fields {
+  const size = isSizeHidden ? {} : { file_size: bytes.length }
+  const file = { file_id: fileId, file_unique_id: fileId, ...size }
+  switch (kind) {
+    case 'document':
+      return { document: { ...file, file_name: name, mime_type: mime } }
+    case 'photo':
+      return {
+        photo: [
+          { ...file, file_id: `${fileId}-small`, file_size: 1, width: 90, height: 90 },
+          { ...file, width: 1280, height: 1280 },
+        ],
+      }
+    case 'voice':
+      return { voice: { ...file, duration: 1, mime_type: mime } }
+    case 'audio':
+      return { audio: { ...file, duration: 1, file_name: name, mime_type: mime } }
+    case 'video':
+      return { video: { ...file, duration: 1, width: 90, height: 90, file_name: name, mime_type: mime } }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
+export function getFile({ files }: TelegramState, payload: Payload): unknown {
+  const fileId = textIn(payload, 'file_id') ?? ''
+  const file = files.get(fileId)
+  if (!file) throw badRequest('wrong file_id or the file is temporarily unavailable')
+  if (file.bytes.length > limits.download) throw badRequest('file is too big')
+  return { file_id: fileId, file_unique_id: fileId, file_size: file.bytes.length, file_path: pathOf(file) }
+}
+
+/** The file behind a path that `getFile` gave. */
+export function fileAt({ files }: TelegramState, path: string): StoredFile | undefined {
+  return [...files.values()].find((file) => pathOf(file) === path)
+}
+
+function pathOf({ fileId }: StoredFile): string {
+  return `files/${fileId}`
+}
+
+/** https://core.telegram.org/bots/api#botcommand and https://core.telegram.org/bots/api#setmycommands */
+export function setMyCommands(state: TelegramState, payload: Payload): unknown {
+  const commands = payload.fields.commands
+  const list: unknown = typeof commands === 'string' ? JSON.parse(commands) : commands
+  if (!Array.isArray(list)) throw badRequest('expected an Array of BotCommand')
+  if (list.length > 100) throw badRequest('BOT_COMMANDS_TOO_MUCH')
+  state.commands = list.map((one: unknown) => commandOf(one))
+  return true
+}
+
+/** A command in the bot's menu. */
+export interface TelegramCommand {
+  /** Without the slash. */
+  readonly command: string
+  /** What people read beside it. */
+  readonly description: string
+}
+
+function commandOf(value: unknown): TelegramCommand {
+  if (typeof value !== 'object' || value === null) throw badRequest('expected an Object')
+  const { command, description } = { command: '', description: '', ...value }
+  if (!/^\/?[a-z0-9_]{1,32}$/.test(command)) throw badRequest('BOT_COMMAND_INVALID')
+  if (description.trim() === '' || description.length > 256) throw badRequest('BOT_COMMAND_DESCRIPTION_INVALID')
+  return { command: command.replace(/^\//, ''), description }
+}

@@ -39,8 +39,8 @@ export interface ChannelSinkOptions {
    */
   readonly answerers?: readonly string[] | undefined
   /**
-   * People whom the first message of each ask notifies while it waits, in a shared chat, where the platform can mention
-   * people. Default: none.
+   * The first message of each ask mentions these people while it waits, in a shared chat, on platforms with mentions.
+   * Default: none.
    */
   readonly mentions?: readonly Actor[] | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */

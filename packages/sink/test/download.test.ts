@@ -11,9 +11,9 @@ afterEach(async () => {
 async function serve(answer: Parameters<typeof createServer>[1]): Promise<string> {
   const server = createServer(answer ?? (() => {}))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  stops.push(() => {
+  stops.push(async () => {
     server.closeAllConnections()
-    server.close()
+    await new Promise((resolve) => server.close(resolve))
   })
   const address = server.address()
   return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}/secret`
@@ -73,7 +73,9 @@ test('a token follows no redirect', async () => {
 })
 
 test('a network error does not name the address', async () => {
-  const error = await download('http://127.0.0.1:1/secret').catch((reason: unknown) => reason)
+  const url = await serve((_, response) => response.end())
+  for (const stop of stops.splice(0)) await stop()
+  const error = await download(url).catch((reason: unknown) => reason)
   expect(error).toMatchObject({ type: 'unreachable' })
   expect(String(error)).not.toContain('secret')
 })

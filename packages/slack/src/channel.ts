@@ -32,6 +32,16 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
   readonly socket?: SlackSocket | undefined
   /** With `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
+  /**
+   * Passes on every message that the app hears, with `isMention` where it is mentioned. Default false: in channels only
+   * mentions, and all messages of threads in which the bot was mentioned or posts.
+   */
+  readonly hearsAll?: boolean | undefined
+  /**
+   * When Slack is told that an event arrived: at once, or when `onInbound` is done, after 2.5 s at the latest, because
+   * Slack waits 3 s. Slack then sends an event again that the process lost. Default `at once`.
+   */
+  readonly acknowledges?: 'at once' | 'handled' | undefined
   /** Largest request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -59,19 +69,29 @@ export interface SlackChannel {
   handleEvent(body: unknown): Promise<void>
 }
 
+/** Slack waits 3 s for an acknowledgement. https://docs.slack.dev/apis/events-api#acknowledging */
+const acknowledgeMs = 2500
+
 /** Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
-  const { api, events, socket, signingSecret, maxBytes } = options
-  const inbound = inboundOptionsOf(options)
+  const { api, events, socket, signingSecret, maxBytes, hearsAll = false } = options
+  const isLate = options.acknowledges === 'handled'
+  const given = inboundOptionsOf(options)
+  const inbound = isLate ? { ...given, handleMs: Math.min(given.handleMs, acknowledgeMs) } : given
   const { onError, clock } = inbound
   const threads = createThreads()
   const words = { ...defaultWords, ...options.words }
-  const { receive, rest } = createReceiver({ api, words, threads, ...inbound })
+  const { receive, rest } = createReceiver({ api, words, threads, hearsAll, ...inbound })
+  /** What an acknowledgement waits for. */
+  const take = async (body: unknown): Promise<void> => {
+    const handled = receive(body)
+    if (isLate) await handled
+  }
   const listening =
-    events === 'socket' ? createListening({ socket: requireSocket(socket), take: receive, onError, clock }) : undefined
+    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
   requireToken(api)
   if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
-  const webhook = signingSecret ? createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }) : undefined
+  const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined
   warn(api, onError)
   return {
     sinkFor,

@@ -23,6 +23,7 @@ export {
 export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 export { fileStore } from '@reply/sink/node'
 export type { SlackApi, SlackEnvelope, SlackFields, SlackResult, SlackSocket } from './api.ts'
+export { bridgeChannel } from './bridge.ts'
 export { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 export { SlackError, type SlackErrorType } from './error.ts'
 export { slackLimits } from './limits.ts'

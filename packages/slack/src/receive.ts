@@ -15,6 +15,8 @@ export interface ReceiverOptions extends InboundOptions {
   readonly api: SlackApi
   readonly words: Words
   readonly threads: Threads
+  /** Every message that the app hears is passed on. */
+  readonly hearsAll: boolean
 }
 
 export interface Receiver {
@@ -35,7 +37,7 @@ const toPortError = toPortErrors.chat
 type Opening = Extract<Received, { type: 'open' }>
 
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { api, onError, clock, timeoutMs, words, threads } = options
+  const { api, onError, clock, timeoutMs, words, threads, hearsAll } = options
   const { forms } = featuresOf(api)
   /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
@@ -53,11 +55,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (received && isForUs(received)) await receive(`${appOf(body)}/${id}`, () => inboundOf(received))
   }
 
-  /** In a channel only a mention counts, and then every message in that thread. */
+  /** Unless the host wants all messages, only a mention counts in a channel, and then every message in that thread. */
   function isForUs(received: Received): boolean {
     if (received.type !== 'text') return true
     const { isAddressed, chat, actor, teamId } = received
-    if (!isAddressed && !threads.has(chat)) return false
+    if (!hearsAll && !isAddressed && !threads.has(chat)) return false
     if (teamId === undefined) threads.join(chat)
     else threads.spoke(chat, { userId: actor.id, teamId })
     return true

@@ -6,7 +6,8 @@ import { responseOf } from './failure.ts'
 
 export interface SocketOptions {
   readonly socket: SlackSocket
-  readonly take: (body: unknown) => void
+  /** Takes an envelope's body. The acknowledgement waits for what it returns. */
+  readonly take: (body: unknown) => Promise<void>
   readonly onError: (error: SlackError) => void
   readonly clock: Clock
 }
@@ -20,7 +21,7 @@ export interface Listening {
 const connectMs = 30_000
 
 /** Slack's error codes for a wrong app token. */
-const unauthorized: ReadonlySet<string> = new Set([
+export const unauthorized: ReadonlySet<string> = new Set([
   'not_authed',
   'invalid_auth',
   'account_inactive',
@@ -31,7 +32,7 @@ const unauthorized: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Socket Mode: acknowledges each envelope at once and passes it on. It reconnects, because the client is set not to.
+ * Socket Mode: passes on each envelope and acknowledges it. It reconnects, because the client is set not to.
  */
 export function createListening({ socket, take, onError, clock }: SocketOptions): Listening {
   let [isOn, isWaiting] = [false, false]
@@ -103,8 +104,8 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
 
   function listen({ ack, body }: SlackEnvelope): void {
     // An unacknowledged event comes again, and is then dropped as a repeat.
-    ack().catch((error: unknown) => onError(toError(error)))
-    take(body)
+    const acknowledged = take(body).then(() => ack())
+    acknowledged.catch((error: unknown) => onError(toError(error)))
   }
 }
 

@@ -12,8 +12,8 @@ import { requestAgeS } from './limits.ts'
 
 export interface SlackWebhookOptions {
   readonly signingSecret: string
-  /** Takes a request's event. The response doesn't wait for it. */
-  readonly take: (body: unknown) => void
+  /** Takes a request's event. The response waits for what it returns. */
+  readonly take: (body: unknown) => Promise<void>
   /** Largest body, in bytes. */
   readonly maxBytes: number | undefined
   readonly clock: Clock
@@ -26,7 +26,7 @@ const timeHeader = 'x-slack-request-timestamp'
 /** Most bytes of a check of the certificate. */
 const checkBytes = 200
 
-/** Responds at once, because Slack waits only three seconds; the event is handled after the response. */
+/** Slack waits three seconds for a response. */
 export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }: SlackWebhookOptions): Webhook {
   return createWebhook({ refuse, take, maxBytes })
 
@@ -61,7 +61,7 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
       case 'check':
         return { status: 200 }
       case 'body':
-        receive(read.body)
+        await receive(read.body)
         // An empty body: Slack would show any other to the person who gave a command.
         return { status: 200 }
       default:

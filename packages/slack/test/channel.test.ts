@@ -104,7 +104,7 @@ describe('inbound', () => {
       type: 'button',
       action_id: 'reply.button.0.0',
       text: { type: 'plain_text', text: 'Yes' },
-      value: 't',
+      value: 'r~t',
     }
     const foreign = { ...button, action_id: 'theirs', text: { type: 'plain_text', text: 'Other' } }
     const blocks = [{ type: 'actions', elements: [button, foreign] }]
@@ -114,10 +114,10 @@ describe('inbound', () => {
     await until(() => slack.whispers.length === 1)
     expect(slack.whispers).toMatchObject([{ user: 'U5', channel: 'C1', threadTs: root, text: 'Taken <so>.' }])
     expect(received).toMatchObject([
-      { type: 'press', token: 'theirs', values: [['t']], isForeign: true },
+      { type: 'press', token: 'theirs', values: [['r~t']], isForeign: true },
       {
         type: 'press',
-        token: 't',
+        token: 'r~t',
         chat: { id: 'C1', thread: root },
         actor: { id: 'U5', name: 'Ada' },
         messageRef: { id: ts },

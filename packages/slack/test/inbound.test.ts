@@ -28,7 +28,7 @@ describe('a message', () => {
     expect(readBody(body({ user_team: 'T2' }))).toEqual({
       id: 'C1/1.1',
       received: {
-        ...{ type: 'text', text: '/stop now', isCommand: true, isAddressed: true, teamId: 'T2' },
+        ...{ type: 'text', text: '/stop now', isCommand: true, isAddressed: true, isMention: true, teamId: 'T2' },
         ...{ chat: { id: 'C1', kind: 'shared', thread: '1.1' }, actor: { id: 'U1', name: 'U1' } },
         messageRef: { id: '1.1', postedAt: 1100 },
       },

@@ -32,6 +32,7 @@ describe('a message', () => {
         editedTimes: 0,
         reactions: [],
         isDraft: false,
+        mentions: [],
       },
     ])
   })

@@ -56,7 +56,7 @@ export interface LayoutOptions {
   readonly words: Words
   /** What the chat was shown so far. Posted messages keep their slices. */
   readonly ledger: Ledger
-  /** The people whom the first message of an ask notifies while it waits. Default: none. */
+  /** The first message of an ask notifies these people while it waits. Default: none. */
   readonly mentions?: readonly Actor[] | undefined
   /** Growing text is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined

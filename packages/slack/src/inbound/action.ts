@@ -1,4 +1,5 @@
 import type { Inbound } from '@reply/sink'
+import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
 import { ids } from '../blocks.ts'
 import type { Read } from '../inbound.ts'
@@ -68,7 +69,8 @@ function pressOf(given: unknown, { trigger, ...press }: Place): Read['received']
   const { data } = action.safeParse(given)
   if (!data) return undefined
   const { action_id, block_id, value, selected_option } = data
-  if (action_id.startsWith(`${ids.button}.`) && value !== undefined) return { type: 'press', ...press, token: value }
+  if (action_id.startsWith(`${ids.button}.`) && value !== undefined)
+    return { type: 'press', ...press, token: value, ...(!isAskToken(value) && { isForeign: true }) }
   if (action_id === ids.select && selected_option) {
     const token = block_id.slice(`${ids.select}:`.length)
     return { type: 'press', ...press, token, values: [[selected_option.value]] }

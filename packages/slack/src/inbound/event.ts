@@ -1,4 +1,4 @@
-import type { Actor } from '@reply/sink'
+import type { Actor, InboundFile } from '@reply/sink'
 import * as z from 'zod'
 import type { Read } from '../inbound.ts'
 import { chatOf, refOf } from '../place.ts'
@@ -13,6 +13,16 @@ const envelope = z.object({
 
 const profile = z.object({ display_name: z.string().optional(), real_name: z.string().optional() })
 
+/** https://docs.slack.dev/reference/objects/file-object: of some files an event only has the id. */
+const file = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  mimetype: z.string().optional(),
+  size: z.number().optional(),
+  url_private: z.string().optional(),
+  url_private_download: z.string().optional(),
+})
+
 const message = z.object({
   channel: z.string(),
   channel_type: z.string().optional(),
@@ -25,6 +35,9 @@ const message = z.object({
   user_profile: profile.optional(),
   bot_id: z.string().optional(),
   subtype: z.string().optional(),
+  /** The author of the thread's first message. https://docs.slack.dev/messaging/retrieving-messages */
+  parent_user_id: z.string().optional(),
+  files: z.array(file).catch([]),
   /** `is_share`: a forwarded message below this text. https://github.com/slackapi/slack-skills-plugin/issues/149 */
   attachments: z.array(z.object({ is_share: z.boolean().optional() })).catch([]),
 })
@@ -67,9 +80,10 @@ function receivedIn(
   if (user === undefined || user === bot || said.bot_id !== undefined || !spoken.has(said.subtype)) return undefined
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
-  const words = readText(mark === undefined ? text : text.replace(mark, '')).trim()
-  // Only a mention, or only a picture.
-  if (words === '') return undefined
+  const words = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
+  const files = said.files.map(fileOf)
+  // Only a mention.
+  if (words === '' && files.length === 0) return undefined
   return {
     type: 'text',
     // A message outside of threads starts one.
@@ -77,11 +91,23 @@ function receivedIn(
     actor: actorOf(user, said.user_profile),
     text: words,
     messageRef: refOf(ts),
+    ...(isNamed && { isMention: true as const }),
+    ...(bot !== undefined && said.parent_user_id === bot && { repliesToBot: true as const }),
+    ...(files.length > 0 && { files }),
     // Text written with a forwarded message is about that message.
     ...(said.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
     isCommand: words.startsWith('/'),
     isAddressed: isNamed || said.channel_type === 'im',
     teamId: said.user_team ?? said.team ?? team,
+  }
+}
+
+function fileOf({ id, name, mimetype, size, url_private_download, url_private }: z.infer<typeof file>): InboundFile {
+  return {
+    ref: url_private_download ?? url_private ?? id,
+    name: name || id,
+    mime: mimetype || 'application/octet-stream',
+    ...(size !== undefined && { size }),
   }
 }
 

@@ -117,10 +117,7 @@ function mrkdwn(value: unknown): string {
 
 function textOfElements(elements: unknown): string {
   if (!Array.isArray(elements)) throw invalid('missing required field: elements')
-  return elements
-    .map(fieldsOf)
-    .map(textOfElement)
-    .join('')
+  return elements.map(fieldsOf).map(textOfElement).join('')
 }
 
 /** https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type */

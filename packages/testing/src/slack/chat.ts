@@ -23,6 +23,7 @@ export interface SlackFileSent {
   readonly id: string
   readonly name: string
   readonly bytes: Uint8Array
+  readonly mime?: string
 }
 
 /** A message in a channel. */

@@ -3,6 +3,7 @@ import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
+import { type SlackPersonFile, sharedFile } from './shared-file.ts'
 import { putPost, replacePost, type SlackState } from './state.ts'
 import { isLive } from './stream.ts'
 import { type SlackView, stateOf } from './view.ts'
@@ -22,6 +23,8 @@ export interface SlackSay extends SlackFrom {
   readonly mention?: boolean
   /** The text of another message that is forwarded with this one. */
   readonly forwards?: string
+  /** A file; the text may then be empty. */
+  readonly file?: SlackPersonFile
 }
 
 /** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
@@ -88,7 +91,7 @@ export function createPeople(state: SlackState): SlackPeople {
   }
 
   function say(id: string, words: string, options: SlackSay = {}): string {
-    const { from = defaultPerson, mention = false, threadTs, forwards } = options
+    const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
     const channel = channelNamed(state, id)
     const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
     const text = mention ? `<@${state.bot}> ${escaped(words)}` : escaped(words)
@@ -97,6 +100,8 @@ export function createPeople(state: SlackState): SlackPeople {
     const message = {
       ...messageOf(post, channel, text),
       ...(forwards !== undefined && { attachments: [shared(forwards)] }),
+      ...(root !== undefined && { parent_user_id: parentOf(postIn(channel, root)) }),
+      ...(file && { subtype: 'file_share', files: [sharedFile(state, file)] }),
     }
     deliver({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
     // If the bot is mentioned, Slack sends both events, each with its own id.
@@ -176,6 +181,11 @@ export function createPeople(state: SlackState): SlackPeople {
     if (found) return found
     const there = all.map(({ label }) => `"${label}"`).join(', ') || 'none'
     throw new TestingError('slack', `Message ${ts} has no ${wanted}; it has ${there}.`)
+  }
+
+  /** https://docs.slack.dev/messaging/retrieving-messages: `parent_user_id` is the author of the thread's first message. */
+  function parentOf({ from }: Post): string {
+    return from === 'bot' ? state.bot : from.id
   }
 }
 

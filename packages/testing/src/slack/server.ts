@@ -3,6 +3,7 @@ import type { SlackFault, SlackFaultPlan } from './fault.ts'
 import { methodNamed } from './methods/all.ts'
 import { type Payload, readFileBytes, readPayload, textIn } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
+import { fileAt } from './shared-file.ts'
 import { freeze, type SlackState, spend } from './state.ts'
 
 /** A call as the server saw it. */
@@ -67,6 +68,7 @@ export function createWebApi(options: ServerOptions): Server {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, file] = /^\/upload\/(\w+)$/.exec(path) ?? []
     if (file !== undefined) return await takeFile(file, request, response)
+    if (path.startsWith('/files-pri/')) return sendFile(path, request, response)
     const [, method] = /^\/api\/([\w.]+)$/.exec(path) ?? []
     if (method === undefined) return send(response, { status: 404, body: page, type: 'text/html' })
     const read = await readPayload(request).catch((error: unknown) => error)
@@ -150,6 +152,15 @@ export function createWebApi(options: ServerOptions): Server {
   }
 
   /** The bytes of an upload, sent to a secret URL. */
+  /** Without the token, Slack redirects to the log-in page. https://docs.slack.dev/messaging/working-with-files */
+  function sendFile(path: string, request: IncomingMessage, response: ServerResponse): void {
+    const file = fileAt(state, decodeURI(path))
+    if (request.headers.authorization !== `Bearer ${token}`)
+      response.writeHead(302, { location: `${addressOf()}/?redir` })
+    else response.writeHead(file ? 200 : 404, { 'content-type': file?.mime ?? 'text/html' })
+    response.end(response.statusCode === 200 ? file?.bytes : page)
+  }
+
   async function takeFile(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await readFileBytes(request)
     const upload = state.uploads.get(id)

@@ -87,9 +87,9 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     for (const observer of observers) observer(channel)
   }
   const delivery = createDelivery(clock)
-  const state = createState({ clock, channels, features, delivery, onChange })
   let address = ''
   const addressOf = (): string => address
+  const state = createState({ clock, channels, features, delivery, addressOf, onChange })
   const openSocket = (): string => sockets.open()
   const server = createWebApi({ state, token, appToken, plan, calls, stops, addressOf, openSocket })
   const sockets = createSockets(server, addressOf)

@@ -43,6 +43,8 @@ export interface SlackState {
   /** The bot's texts that would have notified someone by name. */
   readonly mentions: string[]
   readonly delivery: Delivery
+  /** The server's own address. */
+  readonly addressOf: () => string
   /** Undefined if it doesn't exist. */
   channel(id: string): Channel | undefined
   nextTs(): string
@@ -57,10 +59,18 @@ export interface SlackStateOptions {
   readonly channels?: readonly SlackChannelOptions[] | undefined
   readonly features?: SlackFeatures | undefined
   readonly delivery: Delivery
+  readonly addressOf: () => string
   readonly onChange: (channel: string) => void
 }
 
-export function createState({ clock, channels, features, delivery, onChange }: SlackStateOptions): SlackState {
+export function createState({
+  clock,
+  channels,
+  features,
+  delivery,
+  addressOf,
+  onChange,
+}: SlackStateOptions): SlackState {
   const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
   let count = 0
   return {
@@ -69,6 +79,7 @@ export function createState({ clock, channels, features, delivery, onChange }: S
     team: 'T0FAKE',
     bot: 'U0BOT',
     budget: createBudget(clock),
+    addressOf,
     files: new Map(),
     uploads: new Map(),
     views: new Map(),

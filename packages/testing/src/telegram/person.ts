@@ -17,7 +17,7 @@ export interface TelegramFrom {
 export interface TelegramSay extends TelegramFrom, TelegramOrigin {
   /** Whether the text is the caption of a picture. Default false. */
   readonly isCaption?: boolean
-  /** A file of which the text is the caption. The text may be empty. */
+  /** A file; the text is its caption, and may be empty. */
   readonly file?: TelegramSentFile
   /** Files sent together are one message each, with the same id of their album. */
   readonly albumId?: string

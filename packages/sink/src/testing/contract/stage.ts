@@ -62,7 +62,7 @@ export interface Stage extends Timed {
   deleteMessage(id: string): void
   /** How many messages notified. */
   notifications(): number
-  /** Set where the platform can mention a person: one whom it can, and the ids of those whom a message mentions. */
+  /** Set where the platform has mentions: a person, and the ids of the people that a message mentions. */
   readonly mentions?: { readonly actor: Actor; in(messageID: string): readonly string[] } | undefined
   /** Strings that no error may contain: tokens, keys, URLs with them. */
   readonly secrets?: readonly string[] | undefined

@@ -14,7 +14,10 @@ export type Method = (state: SlackState, payload: Payload, base: string) => Resu
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   [
     'auth.test',
-    ({ team, bot }) => ({ team_id: team, user_id: bot, bot_id: 'B0BOT', url: 'https://fake.slack.invalid/' }),
+    ({ team, bot }) => ({
+      ...{ team_id: team, user_id: bot, bot_id: 'B0BOT' },
+      ...{ url: 'https://fake.slack.invalid/', team: 'Fake', user: 'fake_bot' },
+    }),
   ],
   ['chat.postMessage', postMessage],
   ['chat.postEphemeral', postEphemeral],

@@ -2,6 +2,7 @@ import { fieldsOf } from '../../recorded/frames.ts'
 import { mentionsIn } from '../mention.ts'
 import { listIn, type Payload, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
+import { fileFields } from '../shared-file.ts'
 import { channelIn, putPost, type SlackState } from '../state.ts'
 import { type Result, threadIn } from './chat.ts'
 
@@ -41,5 +42,5 @@ export function fileInfo(state: SlackState, payload: Payload): Result {
   const channel = textIn(payload, 'channel')
   const shares = state.sharesOf(id).filter((share) => channel === undefined || share.channel === channel)
   const byChannel = Object.fromEntries(shares.map((share) => [share.channel, [{ ts: share.ts }]]))
-  return { file: { id, name: file.name, shares: { public: byChannel } } }
+  return { file: { ...fileFields(state, file), shares: { public: byChannel } } }
 }

@@ -1,0 +1,134 @@
+import { type BridgeConnection, systemClock } from '@reply/sink/channel'
+import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { type FakeSlack, startSlack } from '@reply/testing'
+import { afterEach, expect, test } from 'vitest'
+import { bridgeChannel, type Inbound, memoryStore, renderSlack } from '../src/index.ts'
+import { token, until } from './app.ts'
+
+/** A channel of the fake Slack, reached through the real clients. */
+async function setup(): Promise<BridgeStage> {
+  const appToken = 'xapp-very-secret'
+  const slack = await startSlack({ token, appToken })
+  const root = slack.say('C1', 'Why?')
+  const ours = () => slack.screen('C1').filter(({ from }) => from === 'bot')
+  return {
+    channel: bridgeChannel,
+    config: { type: 'slack', token: { env: 'TOKEN' }, appToken: { env: 'APP' }, apiUrl: slack.url },
+    secret: (name) => (name === 'APP' ? appToken : token),
+    chat: { id: 'C1', kind: 'shared', thread: root },
+    account: '@fake_bot',
+    say: async ({ text, isMention, file }) => {
+      await until(() => slack.sockets === 1)
+      slack.say('C1', text, { threadTs: root, mention: isMention === true, ...(file && { file }) })
+    },
+    press: async (label) => {
+      await until(() => slack.sockets === 1)
+      await slack.press('C1', ours().at(-1)?.ts ?? '', label)
+    },
+    screen: () =>
+      ours().map(({ ts, text, mode, controls }) => ({
+        id: ts,
+        text: mode === 'markdown' ? renderSlack(text).plain : text,
+        buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
+      })),
+    isTyping: () => slack.status('C1', root) !== '',
+    tellsReplies: false,
+    close: () => slack.close(),
+  }
+}
+
+const skip = {
+  'says that a text replies to a message of the bot': 'Slack has threads in place of replies',
+  'fills the menu of commands': "Slack's commands are set on the app's page",
+  'hears what was said while it was stopped': 'Slack gives up an event after some tries',
+}
+
+const clauses = bridgeChannelContract({ name: 'Slack', setup, skip })
+test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+
+const stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+interface Opened {
+  readonly slack: FakeSlack
+  readonly connection: BridgeConnection
+  readonly received: Inbound[]
+}
+
+async function open(onInbound: (inbound: Inbound) => unknown = () => {}): Promise<Opened> {
+  const appToken = 'xapp-very-secret'
+  const slack = await startSlack({ token, appToken })
+  const received: Inbound[] = []
+  const connection = await bridgeChannel.create(
+    { type: 'slack', token: { env: 'TOKEN' }, appToken: { env: 'APP' }, apiUrl: slack.url },
+    {
+      ...{ name: 'work', store: memoryStore(), clock: systemClock, onError: () => {} },
+      secret: (source) => ('env' in source && source.env === 'APP' ? appToken : token),
+      onInbound: (inbound) => {
+        received.push(inbound)
+        return onInbound(inbound)
+      },
+    },
+  )
+  stops.push(connection.stop, slack.close)
+  await connection.start()
+  await until(() => slack.sockets === 1)
+  return { slack, connection, received }
+}
+
+test('Slack is told that an event arrived when the host has it', async () => {
+  let done = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const { slack, connection, received } = await open(() => held)
+  const [ref] = await connection.post({ chat: { id: 'C1' }, text: 'Pick.', buttons: [[{ label: 'A', data: 'b:1' }]] })
+  let isTold = false
+  const told = slack.press('C1', ref?.id ?? '', 'A').then((inTime) => {
+    isTold = inTime
+  })
+  await until(() => received.length === 1)
+  expect(isTold).toBe(false)
+  done()
+  await told
+  expect(isTold).toBe(true)
+})
+
+test('a file that comes with its id alone is looked up', async () => {
+  const { slack, connection, received } = await open()
+  slack.say('C1', 'See', { file: { name: 'a.txt', bytes: new Uint8Array([65]), isBare: true } })
+  await until(() => received.length === 1)
+  const [file] = received.flatMap((one) => (one.type === 'text' ? (one.files ?? []) : []))
+  expect(file?.ref).toMatch(/^F/)
+  if (file) expect(await connection.download(file, { maxBytes: 10 })).toEqual(Buffer.from('A'))
+})
+
+test.each(['https://files.slack.com.example.org/a', 'https://example.org/slack.com', 'http://files.slack.com/a'])(
+  'the token is not sent to %s',
+  async (ref) => {
+    const { connection } = await open()
+    const file = { ref, name: 'a.txt', mime: 'text/plain' }
+    await expect(connection.download(file, { maxBytes: 10 })).rejects.toMatchObject({
+      type: 'refused',
+      message: 'file a.txt: it is not kept by Slack.',
+    })
+  },
+)
+
+test('an answer in a thread that the bot began is a reply to the bot', async () => {
+  const { slack, connection, received } = await open()
+  const [ref] = await connection.post({ chat: { id: 'C1' }, text: 'A note.' })
+  slack.say('C1', 'Thanks', { threadTs: ref?.id ?? '' })
+  await until(() => received.length === 1)
+  expect(received).toMatchObject([{ text: 'Thanks', repliesToBot: true, chat: { thread: ref?.id } }])
+})
+
+test.each([
+  [{}, 'Socket Mode needs an appToken'],
+  [{ events: 'http' }, 'need a signingSecret'],
+])('a config with %j says what it lacks', (more, words) => {
+  const { error } = bridgeChannel.schema.safeParse({ type: 'slack', token: { env: 'TOKEN' }, ...more })
+  expect(error?.issues[0]?.message).toContain(words)
+})

@@ -1,0 +1,40 @@
+import type { SlackFileSent } from './chat.ts'
+import type { SlackState } from './state.ts'
+
+/** A file that a person shares with a message. */
+export interface SlackPersonFile {
+  /** The name on the person's device. */
+  readonly name: string
+  /** The content. */
+  readonly bytes: Uint8Array
+  /** The media type. Default "text/plain". */
+  readonly mime?: string
+  /** The event has only the file's id, as in channels shared with another organization. Default false. */
+  readonly isBare?: boolean
+}
+
+/** https://docs.slack.dev/reference/objects/file-object: of some files an event only has the id, and `files.info` the rest. */
+export function sharedFile(state: SlackState, given: SlackPersonFile): Readonly<Record<string, unknown>> {
+  const { name, bytes, mime = 'text/plain', isBare = false } = given
+  const file = { id: state.nextId('F'), name, bytes, mime }
+  state.files.set(file.id, file)
+  return isBare ? { id: file.id, file_access: 'check_file_info' } : fileFields(state, file)
+}
+
+/** What Slack tells of a file. */
+export function fileFields(
+  state: SlackState,
+  { id, name, bytes, mime = 'text/plain' }: SlackFileSent,
+): Readonly<Record<string, unknown>> {
+  const url = `${state.addressOf()}/files-pri/${state.team}-${id}`
+  return {
+    ...{ id, name, mimetype: mime, size: bytes.length },
+    ...{ url_private: `${url}/${name}`, url_private_download: `${url}/download/${name}` },
+  }
+}
+
+/** The file behind a private address. Undefined for another address. */
+export function fileAt({ files, team }: SlackState, path: string): SlackFileSent | undefined {
+  const [, id = ''] = new RegExp(`^/files-pri/${team}-(F\\w+)/`).exec(path) ?? []
+  return files.get(id)
+}

@@ -169,6 +169,12 @@ describe('a state', () => {
   })
 })
 
+test('a state whose file is a folder is refused', async () => {
+  const folder = newFolder()
+  await mkdir(fileIn(folder), { recursive: true })
+  await expect(open(folder)).rejects.toThrow('bridge.db is not a file. Name another folder for the state.')
+})
+
 describe('a full disk', () => {
   test('rejects the commit in plain words, undoes it, and the next that fits is done', async () => {
     const file = fileIn(newFolder())

@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { StoreError } from '../store.ts'
 import { failureOf } from './failure.ts'
 
 /** What a statement takes and a row holds. */
@@ -46,20 +47,17 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
  */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  if (!existsSync(file)) createFile(file)
-  const { mode } = statSync(file)
-  if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
-  // SQLite would open it and fail at the first write.
-  accessSync(file, constants.R_OK | constants.W_OK)
-}
-
-function createFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    // Another process was first.
     if (!existsSync(file)) throw error
   }
+  const stats = statSync(file)
+  if (!stats.isFile())
+    throw new StoreError('failed', `The state ${file} is not a file. Name another folder for the state.`)
+  if ((stats.mode & 0o077) !== 0) chmodSync(file, 0o600)
+  // SQLite would open it and fail at the first write.
+  accessSync(file, constants.R_OK | constants.W_OK)
 }
 
 function databaseOf(connection: import('libsql').Database, file: string): Database {

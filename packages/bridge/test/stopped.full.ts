@@ -31,7 +31,7 @@ test('a process that stops before a commit and wakes after its lease is fenced: 
     await expect.poll(() => fenceOf(other)).toBeGreaterThan(fenceOf(stopped))
     await expect.poll(() => wake(stopped) && firstWord(stopped, from)).toBe('fenced')
   }
-  await finish(1000)
+  await finish(500)
 })
 
 test('a process that is stopped anywhere changes nothing after its lease: no job is lost or done twice', async () => {
@@ -50,7 +50,8 @@ test('a process that is stopped anywhere changes nothing after its lease: no job
     const took = holder.lines.indexOf(`took ${fence}`) + 1
     if (fenceOf(other) > fence) await expect.poll(() => firstWord(holder, took)).toMatch(/^(fenced|lost)$/)
   }
-  await finish(300)
+  await expect.poll(jobs).toBeGreaterThan(1000)
+  await finish(1000)
 })
 
 async function start(stopAfter: string): Promise<void> {

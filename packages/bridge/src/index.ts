@@ -1,3 +1,10 @@
+export { type Bridge, type BridgeOptions, createBridge } from './bridge.ts'
+export { type LoadChannel, loadChannel } from './channel-loader.ts'
+export { configJsonSchema, parseConfig } from './config/config.ts'
+export { type LoadedConfig, loadConfig } from './config/load.ts'
+export type { BridgeConfig, SecretSource } from './config/schema.ts'
+export { BridgeError, type BridgeErrorType } from './error.ts'
+export { type OpenBridgeOptions, openBridge } from './open-bridge.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
 export {
   type Committed,

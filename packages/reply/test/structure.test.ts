@@ -17,7 +17,7 @@ const importsByPackage: Readonly<Record<string, Imports>> = {
   reply: { values: [], types: [] },
   sink: { values: ['@reply/core'], types: [] },
   bridge: { values: ['@reply/core', '@reply/sink'], types: [] },
-  console: { values: ['@reply/core', '@reply/sink', '@reply/testing'], types: [] },
+  console: { values: ['@reply/core', '@reply/sink', '@reply/bridge', '@reply/testing'], types: [] },
   testing: { values: [], types: [] },
   bench: { values: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)), types: [] },
 }

@@ -86,7 +86,7 @@ export { type LimitScope, PortError, type PortErrorOptions, type PortErrorType, 
 export { wellFormed, withoutHalf } from './port/well-formed.ts'
 export { createRecent, type Recent } from './recent.ts'
 export { retryText } from './view/activity.ts'
-export { clip, oneLine } from './view/format.ts'
+export { clip, literal, oneLine } from './view/format.ts'
 export { amount, contextPercent, counted, dollars, duration, elapsed } from './view/numbers.ts'
 export { type StatusFacts, type StatusOptions, statusFacts } from './view/status.ts'
 export { type ToolEnd, toolEndOf, toolLabel } from './view/tool.ts'

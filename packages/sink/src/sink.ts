@@ -43,6 +43,8 @@ export interface ChannelSinkOptions {
    * Default: none.
    */
   readonly mentions?: readonly Actor[] | undefined
+  /** Ends the status line in plain text, such as the id that people know a run by. Default: nothing. */
+  readonly label?: string | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Gets each failure that the sink handled, once. Default: failures are not reported. */
@@ -70,15 +72,12 @@ export interface SinkOptions extends Omit<ChannelSinkOptions, 'timeoutMs'> {
 }
 
 /**
- * Number of sessions whose newest reply is kept after it is shown. Older ones are read from the store again if they are
- * amended, and the delivery then counts their messages a second time.
+ * How many sessions' newest replies are kept after they are shown. Older ones are read from the store again if they are
+ * amended, and counted a second time.
  */
 const keptSessions = 32
 
-/**
- * An observer that shows replies in one chat. Pass it to `prompt` or `watch`. It handles replies in sequence or several
- * at once.
- */
+/** An observer that shows replies in one chat, also several at once. Pass it to `prompt` or `watch`. */
 export interface Sink extends ReplyObserver {
   /**
    * Resolves with the sum of all replies, when each has settled and is shown as far as possible. Before the first reply

@@ -75,6 +75,10 @@ describe('the status', () => {
     expect(statusOf(replyWith([running], using(60_000)))).toBe('bash: npm test · step 2 · context 60%')
   })
 
+  test("ends with the host's label", () => {
+    expect(statusOf(replyWith([running], using(59_000)), { label: 'k3f9' })).toBe('bash: npm test · step 2 · k3f9')
+  })
+
   test.each<[string, Reply, Viewing]>([
     ['when it has settled', settledWith([text('Done.')]), {}],
     ['while a person is asked', replyWith([], { phase: 'blocked', asks: [asks()] }), {}],

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
+import type { BridgeCommandOptions } from './commands/bridge.ts'
 import type { DemoCommandOptions } from './commands/demo.ts'
 import type { PromptCommandOptions } from './commands/prompt.ts'
 import type { RecordCommandOptions } from './commands/record.ts'
@@ -116,6 +117,14 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     .addHelpText('after', examples(['reply demo', 'reply demo permission', 'reply demo --url http://127.0.0.1:4096']))
     .action(async (scenario: string | undefined, options: DemoCommandOptions) =>
       exit(await (await import('./commands/demo.ts')).demo(scenario, options, io)),
+    )
+
+  command('bridge')
+    .description('connect chats with OpenCode: people prompt, answer and stop it from there')
+    .requiredOption('--config <path>', 'the config: servers, channels and people')
+    .addHelpText('after', examples(['reply bridge --config reply.json']))
+    .action(async (options: BridgeCommandOptions) =>
+      exit(await (await import('./commands/bridge.ts')).bridge(options, io)),
     )
 
   return program

@@ -42,6 +42,7 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
   readonly pace: ChatPace
   readonly policy: Policy
   readonly words: Words
+  readonly label?: string | undefined
   readonly mayAnswer?: MayAnswer | undefined
   readonly clock: Clock
   /** Returns an unguessable word of the given length. */
@@ -55,9 +56,7 @@ export interface Deliverer {
   show(reply: Reply): void
   /** The asks of this reply that an input may answer. */
   readonly find: AskFinder
-  /**
-   * Resolves when the reply has settled and the chat shows as much of it as possible. An amendment makes a new promise.
-   */
+  /** Resolves when the reply has settled and is shown as far as possible. An amendment makes a new promise. */
   readonly settled: Promise<Delivery>
   /** Stops after the current call. */
   stop(): Promise<void>

@@ -26,13 +26,13 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
 export function createPainter(): (reply: Reply, options: PictureOptions) => Picture {
   const times = createActivityTimes()
   return (reply, options) => {
-    const { port, render, chat, policy, words, mode, native, ledger, now, canEdit: edits, isHeld } = options
+    const { port, render, chat, policy, words, label, mode, native, ledger, now, canEdit: edits, isHeld } = options
     const { limits } = port
     const { buttons, forms, typingTells, small } = limits
     const { streaming: stream } = native
     const shown = shownOf(ledger)
     const { cards, flow, ...rest } = view(reply, {
-      ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld, small },
+      ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld, small, label },
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
       mayAllow: (state) => mayAllow(state, options),

@@ -81,8 +81,10 @@ export interface BridgeConnection {
 export interface Note {
   /** The chat to post in. */
   readonly chat: Chat
-  /** Markdown. People and groups named in it are not notified. */
+  /** Markdown, unless it `isPlain`. People and groups named in it are not notified. */
   readonly text: string
+  /** Shows the text as it is: no Markdown. Default false. */
+  readonly isPlain?: boolean | undefined
   /** The message to reply to. If that is gone, the note is posted without it. */
   readonly replyTo?: MessageRef | undefined
   /**

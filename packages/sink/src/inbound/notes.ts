@@ -7,7 +7,7 @@ import { backOffMs, pause } from '../pause.ts'
 import type { ButtonLimits } from '../port/limits.ts'
 import type { Bubble, Button, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
-import { wellFormedPort } from '../port/well-formed.ts'
+import { wellFormedPort, withoutHalf } from '../port/well-formed.ts'
 import { clip } from '../view/format.ts'
 import type { BridgeConnection, Note } from './bridge-channel.ts'
 
@@ -51,7 +51,9 @@ export function createNotes({
     let most = mostOf(port, note)
     let at: Pick<Slice, 'to' | 'open'> = { to: 0, open: undefined }
     do {
-      const slice = firstSlice(note.text, { port, render, most, at })
+      const slice = note.isPlain
+        ? plainSlice(note.text, most, at.to)
+        : firstSlice(note.text, { port, render, most, at })
       const isLast = note.text.slice(slice.to).trim() === ''
       const bubble = bubbleOf(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
       const posting = { chat, silent, signal, key: keyOf(), ...(refs.length === 0 && { replyTo }) }
@@ -86,9 +88,9 @@ export function createNotes({
     await heeding(pace, async () => await port.typing?.(true, { chat, signal: never })).catch(() => {})
   }
 
-  function wellFormed({ chat }: Note): NoteWriter {
+  function wellFormed({ chat, isPlain }: Note): NoteWriter {
     const { port, render } = writerOf(chat)
-    return { port: wellFormedPort(port), render }
+    return { port: wellFormedPort(port), render: isPlain ? unformatted : render }
   }
 
   function paceOf(chat: Chat, { limits }: ChannelPort): ChatPace {
@@ -151,9 +153,21 @@ function firstSlice(text: string, { port, render, most, at }: Cutting): Slice {
   throw new PortError('refused', 'A note needs a text.')
 }
 
-function bubbleOf(source: string, { buttons = [] }: Note, { port, render }: NoteWriter): Bubble {
+/** Cut at the last line break that fits, else within a line. */
+function plainSlice(text: string, most: number, from: number): Slice {
+  const rest = text.slice(from, from + most + 1)
+  if (rest.trim() === '') throw new PortError('refused', 'A note needs a text.')
+  const line = rest.lastIndexOf('\n')
+  const source = rest.length <= most ? rest : line > 0 ? rest.slice(0, line) : withoutHalf(rest.slice(0, most))
+  return { from, to: from + source.length, source, open: undefined }
+}
+
+/** Text as it is. */
+const unformatted: Render = (source) => ({ text: source, plain: source, length: source.length })
+
+function bubbleOf(source: string, { buttons = [], isPlain = false }: Note, { port, render }: NoteWriter): Bubble {
   const { buttons: allowed } = port.limits
-  return { ...render(source), source, isPlain: false, buttons: allowed ? rowsOf(buttons, allowed) : [] }
+  return { ...render(source), source, isPlain, buttons: allowed ? rowsOf(buttons, allowed) : [] }
 }
 
 /** Rows with more buttons than the platform takes go on in the next row. */

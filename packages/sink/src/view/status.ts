@@ -61,6 +61,7 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
     ticks < 1 ? undefined : words.elapsed(ticks * statusTickMs),
     step,
     (contextPercent(reply) ?? 0) < 60 ? undefined : context,
+    options.label,
   ]
   const source = facts.filter((fact) => fact !== undefined && fact.trim() !== '').join(' · ')
   const nextAt = begin + (ticks + 1) * statusTickMs

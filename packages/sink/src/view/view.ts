@@ -47,6 +47,8 @@ export interface ViewOptions {
   readonly typingTells?: boolean | undefined
   /** Formats a line as Markdown that the platform shows small: `Limits.small`. */
   readonly small?: ((line: string) => string) | undefined
+  /** Ends the status line. */
+  readonly label?: string | undefined
   /** When an activity began that the reply gives no time for, in ms since the epoch. Default: when the reply began. */
   readonly activitySince?: ((activity: Activity) => number) | undefined
   /** Overlong code is posted as files. */

@@ -1,0 +1,32 @@
+import type { Ask, OpenCode } from '@reply/core'
+import { answerWith, type Inbound } from '@reply/sink'
+import { BridgeError } from '../error.ts'
+import type { BridgeContext } from '../runs/context.ts'
+import type { Runner } from '../runs/runner.ts'
+
+/** Passes what people write or press on as an answer. Resolves with false if it answers nothing in that chat. */
+export type Answerer = (channel: string, inbound: Exclude<Inbound, { type: 'stop' }>) => Promise<boolean>
+
+export function createAnswerer({ servers }: Pick<BridgeContext, 'servers'>, runner: Runner): Answerer {
+  const opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'> = {
+    answer: async (ask, answer) => await serverOf(ask).answer(ask, answer),
+    reject: async (ask, message) => await serverOf(ask).reject(ask, message),
+    // Stops never come this way.
+    abort: async () => {},
+  }
+  return async (channel, inbound) => {
+    const running = runner.active({ channel, chat: inbound.chat }).flatMap(({ sink, stream }) => {
+      const followed = stream()
+      return followed ? [{ sink, stream: followed }] : []
+    })
+    return await answerWith({ opencode, running: () => running })(inbound)
+  }
+
+  /** A sub-agent's ask belongs to the server of its root session. */
+  function serverOf({ path, sessionID }: Ask): OpenCode {
+    const name = runner.serverOf(path[0] ?? sessionID)
+    const server = name === undefined ? undefined : servers.get(name)
+    if (server) return server
+    throw new BridgeError('inbound', 'The server of this request is not known any more.')
+  }
+}

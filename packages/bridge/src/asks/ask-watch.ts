@@ -1,0 +1,125 @@
+import { type Ask, type OpenCode, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { elapsed } from '@reply/sink/channel'
+import type { ChatPlace } from '../place.ts'
+import type { BridgeContext } from '../runs/context.ts'
+
+/** Rejects asks that stay unanswered for too long. */
+export interface AskWatch {
+  /** An observer of one run, whose asks are shown in that place. */
+  observerFor(run: WatchedRun): ReplyObserver
+  /** Stops all timers. */
+  stop(): void
+}
+
+/** A run whose asks are watched. */
+export interface WatchedRun {
+  readonly place: ChatPlace
+  readonly opencode: Pick<OpenCode, 'reject'>
+  /** The server's name, with which messages about the ask find the session again. */
+  readonly server: string
+}
+
+/** How long the store remembers since when an ask waits, in ms: a day. */
+const rememberedMs = 86_400_000
+
+export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'people' | 'servers'>): AskWatch {
+  const { state, channels, router, words, clock, onError } = context
+  const { askTimeoutMs = router.timeoutMs, progress } = router
+  /** Ends the timers of a waiting ask, by the ask's id. */
+  const waiting = new Map<string, () => void>()
+  return { observerFor, stop }
+
+  function observerFor(run: WatchedRun): ReplyObserver {
+    const look = ({ reply }: { readonly reply: Reply }): void => sync(run, reply)
+    return {
+      replyStarted: look,
+      questionAsked: look,
+      questionReplied: look,
+      questionRejected: look,
+      permissionAsked: look,
+      permissionReplied: look,
+      askWithdrawn: look,
+      replySettled: look,
+    }
+  }
+
+  function sync(run: WatchedRun, reply: Reply): void {
+    const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
+    const ids = new Set(pending.map(({ requestID }) => requestID))
+    for (const { requestID } of reply.asks) if (!ids.has(requestID)) end(requestID)
+    for (const ask of pending) if (!waiting.has(ask.requestID)) void begin(run, ask)
+  }
+
+  function end(requestID: string): void {
+    waiting.get(requestID)?.()
+    waiting.delete(requestID)
+  }
+
+  async function begin(run: WatchedRun, ask: Ask): Promise<void> {
+    const { requestID } = ask
+    waiting.set(requestID, () => {})
+    try {
+      if (!progress.enabled) return await reject({ run, ask, said: words.askOff, message: words.askOffMessage })
+      const leftMs = (await sinceOf(requestID)) + askTimeoutMs - clock.now()
+      if (!waiting.has(requestID)) return
+      const after = elapsed(askTimeoutMs)
+      const stops = [
+        clock.after(Math.max(0, leftMs), () => {
+          void reject({ run, ask, said: words.askTimedOut(after), message: words.askRejectedMessage(after) })
+        }),
+      ]
+      const reminderMs = leftMs - askTimeoutMs / 2
+      if (reminderMs > 0) {
+        stops.push(
+          clock.after(reminderMs, () => {
+            void channels.say(run.place, { text: words.askReminder(elapsed(askTimeoutMs / 2)) }, sessionOf(run, ask))
+          }),
+        )
+      }
+      waiting.set(requestID, () => {
+        for (const stopTimer of stops) stopTimer()
+      })
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  /** When the ask was first seen, also by an earlier process. */
+  async function sinceOf(requestID: string): Promise<number> {
+    const key = `ask/${requestID}`
+    const now = clock.now()
+    const write = { type: 'put-if-absent', key, value: String(now), expiresAt: now + rememberedMs } as const
+    if (await state.commit([write])) return now
+    return Number((await state.read(key)) ?? now)
+  }
+
+  async function reject(what: Rejection): Promise<void> {
+    const { run, ask, said, message } = what
+    try {
+      await run.opencode.reject(ask, ask.type === 'permission' ? message : undefined)
+    } catch (error) {
+      // Answered at the last moment.
+      const isLate = error instanceof Error && 'type' in error && error.type === 'already-resolved'
+      if (!isLate) onError(error instanceof Error ? error : new Error(String(error)))
+      return
+    }
+    await channels.say(run.place, { text: said }, sessionOf(run, ask))
+  }
+
+  function stop(): void {
+    for (const stopTimers of waiting.values()) stopTimers()
+    waiting.clear()
+  }
+}
+
+interface Rejection {
+  readonly run: WatchedRun
+  readonly ask: Ask
+  readonly said: string
+  readonly message: string
+}
+
+/** The session of the chat is the root; for a sub-agent's ask it is not the ask's own. */
+function sessionOf({ server }: WatchedRun, { sessionID, path }: Ask): { server: string; sessionID: string } {
+  return { server, sessionID: path[0] ?? sessionID }
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
+import type { BridgeConnection, Inbound, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
+import { safeOnError } from '@reply/sink/channel'
+import { createAnswerer } from './asks/answering.ts'
+import { createAskWatch } from './asks/ask-watch.ts'
+import { type LoadChannel, loadChannel } from './channel-loader.ts'
+import { createChannels } from './channels.ts'
+import { createCommands } from './commands/commands.ts'
+import type { BridgeConfig, SecretSource } from './config/schema.ts'
+import { BridgeError } from './error.ts'
+import { createBacklog } from './intake/backlog.ts'
+import { createIntake } from './intake/intake.ts'
+import { createLeaseKeeper } from './lease-keeper.ts'
+import { ledgersOf } from './ledgers.ts'
+import { createPeople } from './people/people.ts'
+import { createRegistry } from './registry/registry.ts'
+import { createRoutes } from './routes/routes.ts'
+import type { BridgeContext } from './runs/context.ts'
+import { createRunner } from './runs/runner.ts'
+import { createState } from './state.ts'
+import type { Store } from './store/store.ts'
+import { words } from './words.ts'
+
+/** What a bridge is made of. */
+export interface BridgeOptions {
+  /** A checked config: `parseConfig` or `loadConfig` gives one. */
+  readonly config: BridgeConfig
+  /** Where everything is kept that must survive a restart. The bridge closes it. */
+  readonly store: Store
+  /** Reads the config's secrets. */
+  readonly secret: (source: SecretSource) => string
+  /** Gets failures that the bridge goes on after. Default: they are dropped. */
+  readonly onError?: ((error: Error) => void) | undefined
+  /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */
+  readonly onNotice?: ((notice: string) => void) | undefined
+  /** Called when the bridge can't go on, because another process took over its state. */
+  readonly onEnd?: ((error: BridgeError) => void) | undefined
+  /** Loads channels. Default: `@reply/<type>`. */
+  readonly load?: LoadChannel | undefined
+  /** Makes the connection to a server of the config. Default: the core's `connect`. */
+  readonly connectTo?: ((name: string) => OpenCode) | undefined
+  /** Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+  /** Numbers from 0 to 1 for the ids of runs. Default Math.random. */
+  readonly random?: (() => number) | undefined
+}
+
+/** Chats and servers, connected. */
+export interface Bridge {
+  /**
+   * Takes over the state, finds again what an earlier process left, then hears the chats. Rejects if the config does not
+   * fit a channel, or if a platform refuses its token.
+   */
+  start(): Promise<void>
+  /** Hears nothing more, and resolves when all is written down. What runs on the servers goes on. */
+  stop(): Promise<void>
+  /** Handles a request from the platform of a channel. 404 for a channel without webhooks. */
+  webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
+}
+
+/** How often expired values are removed, in ms. */
+const sweepMs = 600_000
+
+/** Makes a bridge. It does nothing before `start`. */
+export function createBridge(options: BridgeOptions): Bridge {
+  const { config, store, secret, clock = systemClock, random = Math.random, load = loadChannel } = options
+  const { router } = config
+  const onError = safeOnError(options.onError)
+  const onNotice = options.onNotice ?? (() => {})
+  const starting = new AbortController()
+  const keeper = createLeaseKeeper({
+    ...{ store, clock, holder: randomUUID() },
+    onWaiting: () => onNotice('Another process works with this state. Waiting until it ends.'),
+    onLost: end,
+  })
+  const state = createState({ store, lease: keeper.lease, onFenced: end })
+  const connections = new Map<string, BridgeConnection>()
+  const servers = new Map<string, OpenCode>()
+  const routes = createRoutes({ state, clock, servers: Object.keys(config.servers), routes: config.routes })
+  const channels = createChannels({ connections, state, routes, onError })
+  const registry = createRegistry({ state, clock, random })
+  const people = createPeople(config.people)
+  const context: BridgeContext = { state, registry, routes, channels, people, servers, router, words, clock, onError }
+  const asks = createAskWatch(context)
+  const runner = createRunner({ ...context, asks })
+  const backlog = createBacklog(context, runner)
+  const commands = createCommands({ ...context, runner }, backlog)
+  const intake = createIntake({ context, runner, commands, answer: createAnswerer(context, runner), backlog })
+  let stopSweep = (): void => {}
+  let stopped: Promise<void> | undefined
+  return { start, stop, webhook }
+
+  async function start(): Promise<void> {
+    const made = await Promise.all(Object.entries(config.channels).map(([name, entry]) => makeChannel(name, entry)))
+    await keeper.take(starting.signal)
+    for (const [name, connection] of made) connections.set(name, connection)
+    for (const name of Object.keys(config.servers)) servers.set(name, connectTo(name))
+    await routes.load()
+    await registry.evict()
+    await runner.restore()
+    await backlog.restore()
+    await intake.restore()
+    await Promise.all([...connections.values()].map((connection) => connection.start()))
+    for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
+    sweep()
+    onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
+  }
+
+  async function makeChannel(
+    name: string,
+    entry: BridgeConfig['channels'][string],
+  ): Promise<[string, BridgeConnection]> {
+    const { schema, create } = await load(entry.type)
+    const parsed = schema.safeParse(entry)
+    if (!parsed.success) {
+      const faults = parsed.error.issues.map(({ path, message }) => `channels.${[name, ...path].join('.')}: ${message}`)
+      throw new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
+    }
+    const ledgers = ledgersOf({ state, routes, channel: name, serverOf: runner.serverOf, now: () => clock.now() })
+    const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
+    return [name, await create(parsed.data, { name, secret, onInbound, onError, store: ledgers, clock })]
+  }
+
+  function connectTo(name: string): OpenCode {
+    const given = options.connectTo?.(name)
+    if (given) return given
+    const server = config.servers[name]
+    if (!server) throw new BridgeError('config', `There is no server "${name}".`)
+    const { url, directory, username, password } = server
+    return connect({ url, directory, username, password: password && secret(password), onError, clock })
+  }
+
+  function sweep(): void {
+    stopSweep = clock.after(sweepMs, () => {
+      void Promise.all([state.sweep(), registry.evict()]).catch(onError)
+      sweep()
+    })
+  }
+
+  function end(): void {
+    options.onEnd?.(new BridgeError('state', 'Another process took over the state of this bridge.'))
+    void stop().catch(onError)
+  }
+
+  function stop(): Promise<void> {
+    stopped ??= stopOnce()
+    return stopped
+  }
+
+  async function stopOnce(): Promise<void> {
+    starting.abort()
+    stopSweep()
+    backlog.stop()
+    asks.stop()
+    await Promise.allSettled([...connections.values()].map((connection) => connection.stop()))
+    await runner.stop()
+    await intake.rest()
+    await Promise.allSettled([...servers.values()].map((server) => server.close()))
+    await keeper.release()
+    await store.close()
+  }
+
+  async function webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer> {
+    const handle = connections.get(channel)?.webhook
+    return handle ? await handle(request) : { status: 404 }
+  }
+}

@@ -1,0 +1,98 @@
+import { wordsOf } from '../error.ts'
+import { plain } from '../markdown.ts'
+import { type Command, type CommandContext, CommandRefusal, type Said } from './command.ts'
+
+/** The most names that a list shows. */
+const mostNames = 40
+
+/** Commands about the agent: who answers, how much is shown, and what was done. */
+export function agentCommands(context: CommandContext): readonly Command[] {
+  const { state, routes, runner, words, channels, onError } = context
+  return [
+    {
+      name: 'model',
+      usage: '[provider/model]',
+      description: 'the model that answers',
+      run: async ({ place, rest, target }) => {
+        const { route, opencode } = await target()
+        const models = await opencode.models()
+        const names = models.map(({ providerID, modelID }) => `${providerID}/${modelID}`)
+        const current = route.model ? `${route.model.providerID}/${route.model.modelID}` : words.byDefault
+        if (rest === '') return listing(words.models(plain(current)), names)
+        if (rest.toLowerCase() === 'default') {
+          await state.commit([routes.write(place, { ...route, model: undefined })])
+          return { text: words.modelSet(words.byDefault) }
+        }
+        const index = names.findIndex((name) => name.toLowerCase() === rest.toLowerCase())
+        const model = models[index]
+        if (!model) throw new CommandRefusal(words.noModel(plain(rest)))
+        const { providerID, modelID } = model
+        await state.commit([routes.write(place, { ...route, model: { providerID, modelID } })])
+        return { text: words.modelSet(plain(names[index] ?? rest)) }
+      },
+    },
+    {
+      name: 'agent',
+      usage: '[name]',
+      description: 'the agent that answers',
+      run: async ({ place, rest, target }) => {
+        const { route, opencode } = await target()
+        const names = (await opencode.agents()).filter(({ isPrimary }) => isPrimary).map(({ name }) => name)
+        if (rest === '') return listing(words.agents(plain(route.agent ?? words.byDefault)), names)
+        const isReset = rest.toLowerCase() === 'default' && !names.includes('default')
+        const agent = isReset ? undefined : names.find((name) => name.toLowerCase() === rest.toLowerCase())
+        if (!isReset && agent === undefined) throw new CommandRefusal(words.noAgent(plain(rest)))
+        await state.commit([routes.write(place, { ...route, agent })])
+        return { text: words.agentSet(plain(agent ?? words.byDefault)) }
+      },
+    },
+    {
+      name: 'verbose',
+      usage: '[on | off]',
+      description: "show the tools' output, or not",
+      run: async ({ place, rest, target }) => {
+        const { route } = await target()
+        const isVerbose = rest === '' ? !route.isVerbose : /^on$/i.test(rest)
+        await state.commit([routes.write(place, { ...route, isVerbose })])
+        return { text: words.verbose(isVerbose) }
+      },
+    },
+    {
+      name: 'undo',
+      description: 'take back the last prompt and its changes',
+      isOnce: true,
+      run: async ({ place, target }) => {
+        const { route, opencode } = await target()
+        if (runner.active(place).length > 0) throw new CommandRefusal(words.busyNow)
+        if (route.sessionID === undefined) return { text: words.noSession }
+        const last = (await opencode.reply(route.sessionID))?.promptIDs[0]
+        if (last === undefined) return { text: words.nothingToUndo }
+        await opencode.revert(route.sessionID, last)
+        return { text: words.undone, session: { server: route.server, sessionID: route.sessionID } }
+      },
+    },
+    {
+      name: 'compact',
+      description: "replace the session's history by a summary",
+      isOnce: true,
+      run: async ({ place, target }) => {
+        const { route, opencode } = await target()
+        const { sessionID, server } = route
+        if (runner.active(place).length > 0) throw new CommandRefusal(words.busyNow)
+        if (sessionID === undefined) return { text: words.noSession }
+        // It may take minutes, and other commands must not wait for it.
+        void opencode.compact(sessionID, route.model).catch(async (error) => {
+          onError(error instanceof Error ? error : new Error(String(error)))
+          await channels.say(place, { text: words.failed(plain(wordsOf(error))) })
+        })
+        return { text: words.compactStarted, session: { server, sessionID } }
+      },
+    },
+  ]
+
+  function listing(title: string, names: readonly string[]): Said {
+    const shown = names.slice(0, mostNames).map((name) => `- ${plain(name)}`)
+    const more = names.length > mostNames ? [`- … (${names.length - mostNames})`] : []
+    return { text: [title, '', ...shown, ...more].join('\n') }
+  }
+}

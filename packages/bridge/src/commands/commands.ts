@@ -1,0 +1,178 @@
+import type { Actor, Inbound } from '@reply/sink'
+import type { BridgeCommand } from '@reply/sink/channel'
+import { wordsOf } from '../error.ts'
+import type { Backlog } from '../intake/backlog.ts'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { plain } from '../markdown.ts'
+import type { Person } from '../people/people.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
+import type { Write } from '../store/store.ts'
+import { agentCommands } from './agent-commands.ts'
+import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
+import { queueCommands } from './queue-commands.ts'
+import { runCommands, stopRuns } from './run-commands.ts'
+import { sessionCommands } from './session-commands.ts'
+
+/** The bridge's own commands, and the buttons of its messages. */
+export interface Commands {
+  /** Whether a text begins with one of the bridge's commands. */
+  isOwn(text: string): boolean
+  /** For the platforms' menus. */
+  readonly menu: readonly BridgeCommand[]
+  /** Runs a command. `taken` are the writes that take it from the inbox. */
+  run(given: GivenCommand): Promise<void>
+  /** Handles a press of a button of the bridge's own. */
+  press(given: GivenPress): Promise<void>
+  /** The platform's own Stop button. */
+  stop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
+}
+
+export interface GivenCommand {
+  readonly entry: QueuedPrompt
+  readonly person: Person
+  readonly taken: readonly Write[]
+}
+
+export interface GivenPress {
+  readonly place: ChatPlace
+  readonly person: Person
+  readonly press: Extract<Inbound, { type: 'press' }>
+}
+
+const dayMs = 86_400_000
+
+/** The name, whatever follows it. A command is a whole word: `/statusx` is not `/status`. */
+const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
+
+export function createCommands(context: CommandContext, backlog: Backlog): Commands {
+  const { state, channels, routes, runner, registry, servers, words, clock, onError } = context
+  const sessions = sessionCommands(context)
+  const all: readonly Command[] = [
+    { name: 'start', description: 'what this bot does', run: async ({ person }) => ({ text: welcome(person) }) },
+    {
+      name: 'help',
+      description: 'the commands',
+      run: async ({ person }) => ({ text: `${welcome(person)}\n\n${help()}` }),
+    },
+    ...sessions.list,
+    ...runCommands(context),
+    ...queueCommands(context),
+    ...agentCommands(context),
+  ]
+  const byName = new Map(all.map((command) => [command.name, command]))
+  const menu = all.map(({ name, description }) => ({ name, description }))
+  return { isOwn: (text) => byName.has(nameIn(text)), menu, run, press, stop }
+
+  async function run({ entry, person, taken }: GivenCommand): Promise<void> {
+    const command = byName.get(nameIn(entry.text))
+    const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
+    if (!command) return
+    const isRefused = !person.may.has('prompt') && !person.may.has('admin') && !isHelp(command)
+    const call = { entry, place: entry, person, rest, target: async () => await targetOf(entry) }
+    const said = isRefused
+      ? { text: words.mayNot('prompt') }
+      : entry.isTried && command.isOnce
+        ? { text: words.restartedCommand(`/${command.name}`) }
+        : await attempt(async () => await command.run(call))
+    await state.commit(taken)
+    if (said) await say(entry, { replyTo: entry.messageRef, ...said })
+  }
+
+  async function attempt(work: () => Promise<Said | undefined>): Promise<Said | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof CommandRefusal) return { text: error.message }
+      onError(error instanceof Error ? error : new Error(String(error)))
+      const isMissing = error instanceof Error && 'type' in error && error.type === 'unsupported'
+      return { text: isMissing ? words.unsupported(plain(wordsOf(error))) : words.failed(plain(wordsOf(error))) }
+    }
+  }
+
+  async function say(place: ChatPlace, { session, ...saying }: Said): Promise<void> {
+    await channels.say(place, saying, session)
+  }
+
+  async function targetOf(place: ChatPlace): Promise<Target> {
+    const route = await routes.of(place)
+    const opencode = route && servers.get(route.server)
+    if (route && opencode) return { route, opencode }
+    throw new CommandRefusal(words.noRoute(`${place.channel}:${place.chat.id}`))
+  }
+
+  async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
+    const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
+    if (!person.may.has('prompt')) return await answer(words.mayNot('prompt'))
+    switch (verb) {
+      case 'page':
+        return await turn(
+          await attempt(async () => await sessions.page({ place, person, ...(await targetOf(place)) }, Number(value))),
+        )
+      case 'switch':
+        return await turn(
+          await attempt(async () => await sessions.switchTo({ place, person, ...(await targetOf(place)) }, value)),
+        )
+      case 'run':
+        return await answer((await backlog.run(place, value)) ? words.runsAgain : words.backlogGone)
+      case 'drop':
+        await backlog.drop(place)
+        return await turn({ text: words.left })
+      case 'again':
+        return await again(value)
+      case 'leave':
+        return await turn({ text: words.left })
+      default:
+        return await answer(words.unheard)
+    }
+
+    /** Shows the result in the message that was pressed. */
+    async function turn(said: Said | undefined): Promise<void> {
+      await answer()
+      if (!said) return
+      const { session: _, ...saying } = said
+      const note = { ...saying, chat: place.chat }
+      await channels
+        .of(place.channel)
+        .edit(messageRef, note)
+        .catch(async () => await say(place, said))
+    }
+
+    async function again(id: string): Promise<void> {
+      const execution = await registry.find(place, id)
+      const isOwn = execution?.prompt.actor.id === actor.id || person.may.has('admin')
+      if (!execution) return await answer(words.unheard)
+      if (!isOwn) return await answer(words.othersRun(execution.prompt.actor.name))
+      const now = clock.now()
+      const once = {
+        type: 'put-if-absent',
+        key: `again/${placeKey(place)}/${id}`,
+        value: '1',
+        expiresAt: now + dayMs,
+      } as const
+      await state.commit([once, runner.enqueue({ ...execution.prompt, isChosen: true })])
+      runner.kick(place)
+      await turn({ text: words.runsAgain })
+    }
+  }
+
+  async function stop(place: ChatPlace, person: Person, actor: Actor): Promise<void> {
+    await say(place, await stopRuns(context, { place, person, actor }))
+  }
+
+  function welcome({ may }: Person): string {
+    return words.welcome([...may].join(', ') || '–')
+  }
+
+  function help(): string {
+    const lines = all.map(({ name, usage, description }) => {
+      return `- ${plain(`/${name}${usage === undefined ? '' : ` ${usage}`}`)}: ${description}`
+    })
+    return lines.join('\n')
+  }
+}
+
+const isHelp = ({ name }: Command): boolean => name === 'start' || name === 'help'
+
+function nameIn(text: string): string {
+  return pattern.exec(text)?.[1]?.toLowerCase() ?? ''
+}

@@ -1,0 +1,77 @@
+import { oneLine } from '@reply/sink/channel'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { plain } from '../markdown.ts'
+import type { Write } from '../store/store.ts'
+import { type Command, type CommandCall, type CommandContext, CommandRefusal, type Said } from './command.ts'
+
+/** How much of an entry is listed, in UTF-16 units. */
+const lineLength = 100
+
+/** Commands about the prompts that wait. */
+export function queueCommands(context: CommandContext): readonly Command[] {
+  const { state, runner, words } = context
+  return [
+    {
+      name: 'queue',
+      usage: '[drop <number> | edit <number> <text>]',
+      description: 'the prompts that wait',
+      run: async (call) => {
+        const [, verb = '', number = '', text = ''] = /^(\w+)(?:\s+(\d+))?(?:\s+([\s\S]+))?$/.exec(call.rest) ?? []
+        if (call.rest === '') return await list(call)
+        if (verb.toLowerCase() === 'drop') return await drop(call, number)
+        if (verb.toLowerCase() === 'edit' && text !== '') return await edit(call, { number, text })
+        return { text: plain(words.queueHelp) }
+      },
+    },
+    {
+      name: 'steer',
+      usage: '<text>',
+      description: 'tell the agent something while it works',
+      isOnce: true,
+      run: async ({ entry, place, rest }) => {
+        if (rest === '' && entry.files.length === 0) return { text: plain(words.steerWhat) }
+        const prompt = { ...entry, text: rest, isCommand: false }
+        if (runner.active(place).length > 0) {
+          await runner.beginNow(prompt, [])
+          return { text: words.steered }
+        }
+        await state.commit([runner.enqueue(prompt)])
+        runner.kick(place)
+        return undefined
+      },
+    },
+  ]
+
+  async function list({ place }: CommandCall): Promise<Said> {
+    const waiting = await runner.waiting(place)
+    if (waiting.length === 0) return { text: words.queueEmpty }
+    const lines = waiting.map(({ text, files, actor }, index) => {
+      const what = oneLine(text || files.map(({ name }) => name).join(', '), lineLength)
+      return `${index + 1}. ${plain(what)} · ${plain(actor.name)}`
+    })
+    return { text: [words.queue, '', ...lines, '', plain(words.queueHelp)].join('\n') }
+  }
+
+  async function drop(call: CommandCall, number: string): Promise<Said> {
+    const entry = await own(call, number)
+    const isDropped = await state.commit([{ type: 'dequeue', queue: runner.queueOf(call.place), id: entry.id }])
+    return { text: isDropped ? words.dropped(Number(number)) : words.notQueued(number) }
+  }
+
+  async function edit(
+    call: CommandCall,
+    { number, text }: { readonly number: string; readonly text: string },
+  ): Promise<Said> {
+    const entry = await own(call, number)
+    const value = JSON.stringify({ ...entry, text })
+    const write: Write = { type: 'replace', queue: runner.queueOf(call.place), id: entry.id, value }
+    return { text: (await state.commit([write])) ? words.edited(Number(number)) : words.notQueued(number) }
+  }
+
+  async function own({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
+    const found = (await runner.waiting(place))[Number(number) - 1]
+    if (!found) throw new CommandRefusal(words.notQueued(plain(number)))
+    if (found.actor.id === entry.actor.id || person.may.has('admin')) return found
+    throw new CommandRefusal(words.othersRun(plain(found.actor.name)))
+  }
+}

@@ -1,0 +1,97 @@
+import type { Actor } from '@reply/sink'
+import { wordsOf } from '../error.ts'
+import { plain } from '../markdown.ts'
+import type { Person } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
+import { listText, logText, statusText, unknownText } from '../registry/format.ts'
+import type { ActiveRun } from '../runs/active-run.ts'
+import type { Command, CommandContext, Said } from './command.ts'
+
+/** How many executions `/list` shows. */
+const mostListed = 10
+
+/** Commands about what runs and ran in the chat. */
+export function runCommands(context: CommandContext): readonly Command[] {
+  const { registry, runner, words, clock } = context
+  return [
+    {
+      name: 'status',
+      usage: '[id]',
+      description: 'how a run is going',
+      run: async ({ place, rest }) => {
+        const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
+        if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
+        const last = registry.lines(execution).findLast(({ from }) => from === 'stdout')
+        return { text: statusText(execution, clock.now(), last), isPlain: true }
+      },
+    },
+    {
+      name: 'logs',
+      usage: '[id]',
+      description: 'the last lines of a run',
+      run: async ({ place, rest }) => {
+        const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
+        if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
+        return { text: logText(execution.id, registry.lines(execution)), isPlain: true }
+      },
+    },
+    {
+      name: 'list',
+      description: 'the recent runs of this chat',
+      run: async ({ place }) => {
+        await registry.evict()
+        return { text: listText((await registry.list(place)).slice(0, mostListed)), isPlain: true }
+      },
+    },
+    ...['cancel', 'stop'].map(
+      (name): Command => ({
+        name,
+        description: 'stop what runs here',
+        run: async ({ place, person, entry }) => await stopRuns(context, { place, person, actor: entry.actor }),
+      }),
+    ),
+    {
+      name: 'interrupt',
+      description: 'stop what runs here, unless it compacts the context',
+      run: async ({ place, person, entry }) => {
+        const isCompacting = runner.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
+        if (isCompacting) return { text: words.compacting }
+        const said = await stopRuns(context, { place, person, actor: entry.actor })
+        return said.text === words.canceled ? { ...said, text: words.interrupted } : said
+      },
+    },
+  ]
+}
+
+export interface StopRequest {
+  readonly place: ChatPlace
+  readonly person: Person
+  readonly actor: Actor
+}
+
+/** Stops what runs in a place, as far as the person may. */
+export async function stopRuns(context: CommandContext, { place, person, actor }: StopRequest): Promise<Said> {
+  const { runner, routes, servers, words } = context
+  await runner.restored(place)
+  const running = runner.active(place)
+  const isOwn = (run: ActiveRun): boolean => run.execution().prompt.actor.id === actor.id
+  const mine = running.filter((run) => person.may.has('admin') || isOwn(run))
+  const [others] = running.filter((run) => !mine.includes(run))
+  if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }
+  try {
+    const stops = await Promise.allSettled(mine.map(({ cancel }) => cancel()))
+    const failed = stops.find((stop) => stop.status === 'rejected')
+    if (failed) throw failed.reason
+    if (mine.length > 0) return { text: words.canceled }
+    const route = await routes.of(place)
+    const opencode = route && servers.get(route.server)
+    // Someone may work in the session from elsewhere.
+    if (!opencode || route.sessionID === undefined || !person.may.has('admin')) return { text: words.nothingRuns }
+    const reply = await opencode.reply(route.sessionID)
+    if (!reply || reply.phase === 'settled') return { text: words.nothingRuns }
+    await opencode.abort(route.sessionID)
+    return { text: words.canceled }
+  } catch (error) {
+    return { text: words.notStopped(plain(wordsOf(error))) }
+  }
+}

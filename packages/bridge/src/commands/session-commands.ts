@@ -1,0 +1,138 @@
+import { oneLine } from '@reply/sink/channel'
+import { plain } from '../markdown.ts'
+import type { Person } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
+import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
+
+const perPage = 8
+const labelLength = 60
+
+/** A session to choose from. */
+interface Choice {
+  readonly sessionID: string
+  readonly title: string
+}
+
+/** Commands about sessions. A place shows the sessions that were used in it; admins see all of the project. */
+export interface SessionCommands {
+  readonly list: readonly Command[]
+  /** One page of the sessions, with buttons. */
+  page(choosing: Choosing, page: number): Promise<Said>
+  /** Makes a session the place's own. */
+  switchTo(choosing: Choosing, given: string): Promise<Said>
+}
+
+interface Choosing extends Target {
+  readonly place: ChatPlace
+  readonly person: Person
+}
+
+export function sessionCommands(context: CommandContext): SessionCommands {
+  const { state, routes, words } = context
+  const list: readonly Command[] = [
+    {
+      name: 'new',
+      usage: '[title]',
+      description: 'begin a new session',
+      run: async ({ place, rest, target }) => {
+        const { route } = await target()
+        const title = rest === '' ? undefined : rest
+        await state.commit([routes.write(place, { ...route, sessionID: undefined, title })])
+        return { text: words.newSession(title && plain(title)) }
+      },
+    },
+    {
+      name: 'sessions',
+      description: 'the sessions of this chat',
+      run: async ({ place, person, target }) => await page({ place, person, ...(await target()) }, 1),
+    },
+    {
+      name: 'switch',
+      usage: '<number or id>',
+      description: 'continue another session',
+      run: async ({ place, person, rest, target }) => await switchTo({ place, person, ...(await target()) }, rest),
+    },
+    {
+      name: 'current',
+      description: 'the session of this chat',
+      run: async ({ target }) => {
+        const { route, opencode } = await target()
+        const { sessionID, server, agent, model } = route
+        if (sessionID === undefined) return { text: words.noSession }
+        const known = (await opencode.sessions()).find((one) => one.sessionID === sessionID)
+        const facts = {
+          title: plain(known?.title ?? words.untitled),
+          id: sessionID,
+          server: plain(server),
+          agent: plain(agent ?? words.byDefault),
+          model: plain(model ? `${model.providerID}/${model.modelID}` : words.byDefault),
+        }
+        return { text: words.current(facts), session: { server, sessionID } }
+      },
+    },
+    {
+      name: 'fork',
+      description: 'go on in a copy of the session',
+      isOnce: true,
+      run: async ({ place, target }) => {
+        const { route, opencode } = await target()
+        if (route.sessionID === undefined) return { text: words.noSession }
+        const { sessionID, title } = await opencode.fork(route.sessionID)
+        await state.commit(routes.use(place, { ...route, sessionID }))
+        return { text: words.forked(plain(title ?? words.untitled)), session: { server: route.server, sessionID } }
+      },
+    },
+  ]
+  return { list, page, switchTo }
+
+  async function choices({ place, person, route, opencode }: Choosing): Promise<readonly Choice[]> {
+    const used = (await routes.used(place)).filter(({ server }) => server === route.server)
+    const known = await opencode.sessions()
+    const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? words.untitled]))
+    const ids = person.may.has('admin')
+      ? known.map(({ sessionID }) => sessionID)
+      : used.map(({ sessionID }) => sessionID)
+    // Sessions of other directories, and deleted ones, are not in the server's list.
+    return ids.flatMap((sessionID) => {
+      const title = titles.get(sessionID)
+      return title === undefined ? [] : [{ sessionID, title }]
+    })
+  }
+
+  async function page(choosing: Choosing, wanted: number): Promise<Said> {
+    const all = await choices(choosing)
+    if (all.length === 0) return { text: words.noSessions }
+    const pages = Math.ceil(all.length / perPage)
+    const number = Math.min(Math.max(1, wanted), pages)
+    const first = (number - 1) * perPage
+    const shown = all.slice(first, first + perPage)
+    const name = ({ title }: Choice): string => oneLine(title, labelLength)
+    const lines = shown.map((choice, index) => {
+      const mark = choice.sessionID === choosing.route.sessionID ? ' ✓' : ''
+      return `${first + index + 1}. ${plain(name(choice))}${mark}`
+    })
+    const turns = [
+      ...(number > 1 ? [{ label: words.earlier, data: `b/page/${number - 1}` }] : []),
+      ...(number < pages ? [{ label: words.later, data: `b/page/${number + 1}` }] : []),
+    ]
+    return {
+      text: [words.sessions(number, pages), '', ...lines].join('\n'),
+      buttons: [
+        ...shown.map((choice) => [{ label: name(choice), data: `b/switch/${choice.sessionID}` }]),
+        ...(turns.length > 0 ? [turns] : []),
+      ],
+    }
+  }
+
+  async function switchTo(choosing: Choosing, given: string): Promise<Said> {
+    const { place, route } = choosing
+    const all = await choices(choosing)
+    const byID = all.filter(({ sessionID }) => given.length > 4 && sessionID.startsWith(given))
+    const chosen =
+      (/^\d+$/.test(given) ? all[Number(given) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
+    if (!chosen) throw new CommandRefusal(words.notSwitched(plain(oneLine(given, labelLength))))
+    const { sessionID, title } = chosen
+    await state.commit(routes.use(place, { ...route, sessionID }))
+    return { text: words.switched(plain(title)), session: { server: route.server, sessionID } }
+  }
+}

@@ -1,0 +1,70 @@
+import * as z from 'zod'
+import { BridgeError } from '../error.ts'
+import { type BridgeConfig, configSchema } from './schema.ts'
+
+/** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
+export function parseConfig(value: unknown): BridgeConfig {
+  const { data, error } = configSchema.safeParse(value)
+  const faults = data ? crossFaults(data) : issuesOf(error, value)
+  if (data && faults.length === 0) return data
+  throw new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
+}
+
+/** The schema that editors check a config with. It does not know the fields of the channels. */
+export function configJsonSchema(): Record<string, unknown> {
+  const title = 'The config of a reply bridge'
+  return { ...z.toJSONSchema(configSchema, { io: 'input' }), title }
+}
+
+/** Faults that involve several fields. */
+function crossFaults({ servers, channels, people, routes }: BridgeConfig): readonly string[] {
+  const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
+  const names = (all: object): string => Object.keys(all).join(', ')
+  const ids = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
+  const owners = new Map<string, string>()
+  return [
+    ...Object.entries(servers).flatMap(([name, { url, password }]) => {
+      const { hostname } = new URL(url)
+      if (password || isLoopback(hostname)) return []
+      return [`servers.${name}.password: ${hostname} is not this computer, so its server needs a password. Set one.`]
+    }),
+    ...ids.flatMap(({ name, id, index }) => {
+      const path = `people.${name}.ids.${index}`
+      const owner = owners.get(id)
+      owners.set(id, name)
+      if (!(channelOf(id) in channels)) return [`${path}: "${id}" names no channel. Channels: ${names(channels)}.`]
+      return owner === undefined ? [] : [`${path}: "${id}" is also an id of ${owner}. Give it to one person.`]
+    }),
+    ...Object.entries(routes).flatMap(([where, server]) => {
+      const path = `routes.${where}`
+      if (!(server in servers)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
+      const isKnown = where === '*' || channelOf(where) in channels
+      return isKnown ? [] : [`${path}: "${channelOf(where)}" is not a channel. Channels: ${names(channels)}.`]
+    }),
+  ]
+}
+
+/** Zod's findings as sentences. Values of secrets never show: a config that holds one names its field only. */
+function issuesOf({ issues }: z.ZodError, value: unknown): readonly string[] {
+  return issues.map((issue) => {
+    const path = issue.path.map(String).join('.') || 'the config'
+    const found = at(value, issue.path)
+    const isSafe = issue.path.length > 0 && !/password|token|secret|key/i.test(path) && typeof found !== 'object'
+    const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(found)}.` : ''
+    const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
+    const cure = isSecretText ? ' A config holds no secrets: write { "env": "NAME" } or { "file": "path" }.' : ''
+    return `${path}: ${issue.message.replace(/[.:]?$/, '.')}${shown}${cure}`
+  })
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+    value,
+  )
+}
+
+/** Only this computer reaches such an address. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}

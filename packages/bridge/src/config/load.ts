@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { BridgeError, wordsOf } from '../error.ts'
+import { parseConfig } from './config.ts'
+import type { BridgeConfig, SecretSource } from './schema.ts'
+
+/** A config with what its paths are relative to. */
+export interface LoadedConfig {
+  /** The checked config. */
+  readonly config: BridgeConfig
+  /** The folder of the state, absolute. */
+  readonly stateFolder: string
+  /** Reads a secret. Throws `BridgeError` of type `config` if it is missing or blank. */
+  readonly secret: (source: SecretSource) => string
+}
+
+/** Reads a config. Throws `BridgeError` of type `config`. */
+export function loadConfig(path: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig {
+  const folder = dirname(resolve(path))
+  const config = parseConfig(jsonOf(path))
+  return { config, stateFolder: resolve(folder, config.state), secret: secretsOf({ folder, env }) }
+}
+
+/** Reads secrets from the environment and from files of the config's folder. */
+export function secretsOf(options: {
+  readonly folder: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}): LoadedConfig['secret'] {
+  return (source) => {
+    if ('env' in source) {
+      const value = options.env[source.env]?.trim()
+      if (value) return value
+      throw new BridgeError('config', `The environment variable ${source.env} is not set. Set it to the secret.`)
+    }
+    const path = resolve(options.folder, source.file)
+    const value = textOf(path).trim()
+    if (value) return value
+    throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
+  }
+}
+
+function jsonOf(path: string): unknown {
+  const text = textOf(path)
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new BridgeError('config', `${path} is not JSON: ${wordsOf(cause)}.`, { cause })
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new BridgeError('config', `${path} could not be read: ${wordsOf(cause)}.`, { cause })
+  }
+}

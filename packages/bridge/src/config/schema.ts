@@ -1,0 +1,125 @@
+import * as z from 'zod'
+
+/** What a person may do: prompt and command their own runs, allow permissions, act on others' runs and queues. */
+export type Right = 'prompt' | 'approve' | 'admin'
+
+const secret = z
+  .union([
+    z.strictObject({ env: z.string().min(1).describe('The name of an environment variable.') }),
+    z.strictObject({ file: z.string().min(1).describe('The path of a file, relative to the config.') }),
+  ])
+  .describe('Where a secret comes from. The config itself holds none.')
+
+/** Where a secret comes from: an environment variable or a file. */
+export type SecretSource = z.infer<typeof secret>
+
+const server = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }).describe('The address of an OpenCode server.'),
+  directory: z.string().min(1).optional().describe("The project on the server. Default: the server's own."),
+  username: z.string().min(1).optional().describe('Default: "opencode".'),
+  password: secret.optional(),
+})
+
+const person = z.strictObject({
+  ids: z
+    .array(z.string().regex(/^[^:]+:.+$/, 'Write it as <channel>:<id on the platform>, as in "tg:123".'))
+    .min(1)
+    .describe('Who this is on each channel: `<channel>:<id on the platform>`.'),
+  may: z
+    .array(z.enum(['prompt', 'approve', 'admin']))
+    .describe(
+      '`prompt`: prompts, and commands on own runs. `approve`: also permissions. `admin`: also the runs and queue entries of others.',
+    ),
+})
+
+const progress = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('`false`: no tool messages, no heartbeat, and asks are rejected at once. Typing stays.'),
+  toolThrottleMs: z.number().int().min(1000).default(5000).describe('Minimum time between two tool messages, in ms.'),
+  heartbeatMs: z.number().int().min(10_000).default(60_000).describe('Silence after which a heartbeat comes, in ms.'),
+})
+
+const router = z.strictObject({
+  timeoutMs: z
+    .number()
+    .int()
+    .min(1000)
+    .default(300_000)
+    .describe(
+      'A run without progress ends after this long, in ms. The time that people take to answer does not count.',
+    ),
+  askTimeoutMs: z
+    .number()
+    .int()
+    .min(1000)
+    .optional()
+    .describe('An ask without an answer is rejected after this long, in ms. Default: `timeoutMs`.'),
+  progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),
+  busy: z
+    .enum(['queue', 'steer', 'interrupt'])
+    .default('queue')
+    .describe('What a message does while the agent works: it waits, joins the running turn, or aborts it first.'),
+  backlog: z
+    .enum(['latest', 'all', 'none'])
+    .default('latest')
+    .describe('Which of the messages that came while the bridge was down are run.'),
+  backlogAfterMs: z
+    .number()
+    .int()
+    .min(1000)
+    .default(120_000)
+    .describe('A message that is heard this long after it was sent is backlog, in ms.'),
+  messagesPerMinute: z
+    .number()
+    .int()
+    .min(1)
+    .default(20)
+    .describe('How many messages of one person are taken in a minute.'),
+  maxTextLength: z
+    .number()
+    .int()
+    .min(1)
+    .default(50_000)
+    .describe('The longest message that is taken, in UTF-16 units.'),
+  maxFileBytes: z.number().int().min(1).default(20_000_000).describe('The largest file that is passed on, in bytes.'),
+  receipts: z.boolean().default(false).describe("A message with a run's id when it begins."),
+})
+
+/** The config as people write it. Channels have further fields, which their own packages check. */
+export const configSchema = z.strictObject({
+  $schema: z.string().optional(),
+  servers: z
+    .record(z.string().min(1), server)
+    .refine((all) => Object.keys(all).length > 0, 'Name at least one server.'),
+  channels: z
+    .record(
+      z.string().regex(/^[\w-]+$/, 'Use letters, digits, "-" and "_".'),
+      z.looseObject({
+        type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'The name of a channel package, as in "telegram".'),
+      }),
+    )
+    .refine((all) => Object.keys(all).length > 0, 'Name at least one channel.'),
+  people: z
+    .record(z.string().min(1), person)
+    .default({})
+    .describe('Who may use the bridge. With an empty list, it refuses everyone.'),
+  routes: z
+    .record(z.string().min(1), z.string().min(1))
+    .default({})
+    .describe(
+      'Which server a chat works with, by `<channel>:<chat>/<thread>`, `<channel>:<chat>`, `<channel>` or `*`; the most exact one counts. Not needed with one server.',
+    ),
+  router: router.prefault({}),
+  state: z.string().min(1).default('./state').describe('The folder of the state, relative to the config.'),
+})
+
+/** A checked config, with all defaults. */
+export type BridgeConfig = z.infer<typeof configSchema>
+
+/** How messages become runs. */
+export type RouterConfig = BridgeConfig['router']
+
+/** One person of the config. */
+export type PersonConfig = BridgeConfig['people'][string]

@@ -1,0 +1,25 @@
+/**
+ * What went wrong:
+ * - `config`: the config can't be used; the message names the path, the value and the cure.
+ * - `channel`: a channel could not be loaded or started.
+ * - `state`: the state is not usable, or another process took it over.
+ * - `inbound`: something that a person did could not be handled.
+ */
+export type BridgeErrorType = 'config' | 'channel' | 'state' | 'inbound'
+
+/** The package's own error. The message says what failed and the cure, and never contains a secret. */
+export class BridgeError extends Error {
+  /** What went wrong: decide by it, not by the message. */
+  readonly type: BridgeErrorType
+
+  constructor(type: BridgeErrorType, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'BridgeError'
+    this.type = type
+  }
+}
+
+/** What failed, in words: of an error its message. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,119 @@
+import type { MessageRef } from '@reply/sink'
+import { oneLine } from '@reply/sink/channel'
+import { plain } from '../markdown.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
+import { toQueuedPrompt } from '../registry/decode.ts'
+import type { BridgeContext } from '../runs/context.ts'
+import type { Runner } from '../runs/runner.ts'
+import type { Write } from '../store/store.ts'
+import type { QueuedPrompt } from './queued-prompt.ts'
+
+/** Messages that were sent long before they were heard, while the bridge was down. */
+export interface Backlog {
+  /** Whether a message counts as backlog. Without the platform's time it does not. */
+  isOld(message: MessageRef, heardAt?: number): boolean
+  /** Keeps a prompt until the others of its place are there, too, and the policy decides. */
+  keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void>
+  /** Runs an entry that a person chose. `false`: it is no longer there. */
+  run(place: ChatPlace, id: string): Promise<boolean>
+  /** Forgets all entries of a place. */
+  drop(place: ChatPlace): Promise<void>
+  /** Decides what an earlier process kept. */
+  restore(): Promise<void>
+  stop(): void
+}
+
+/** How long after a message the next one still belongs to the same backlog, in ms. */
+const gatherMs = 1500
+/** The most buttons and lines of one list. */
+const mostListed = 10
+
+export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
+  const { state, channels, router, words, clock, onError } = context
+  const timers = new Map<string, () => void>()
+  const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
+  return { isOld, keep, run, drop, restore, stop }
+
+  function isOld({ postedAt }: MessageRef, heardAt = clock.now()): boolean {
+    return postedAt !== undefined && heardAt - postedAt > router.backlogAfterMs
+  }
+
+  async function keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+    const value = JSON.stringify(entry)
+    await state.commit([...taken, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
+    gather(entry)
+  }
+
+  function gather(place: ChatPlace): void {
+    const key = placeKey(place)
+    timers.get(key)?.()
+    timers.set(
+      key,
+      clock.after(gatherMs, () => {
+        timers.delete(key)
+        void decide(place).catch(onError)
+      }),
+    )
+  }
+
+  /** What is listed already was decided before. */
+  async function decide(place: ChatPlace): Promise<void> {
+    const kept = (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
+    const fresh = kept.filter(({ isTried }) => !isTried)
+    const count = { latest: 1, all: fresh.length, none: 0 }[router.backlog]
+    const [left, chosen] = [fresh.slice(0, fresh.length - count), fresh.slice(fresh.length - count)]
+    await state.commit([
+      ...chosen.flatMap((entry) => moved(entry)),
+      ...left.map((entry): Write => {
+        const value = JSON.stringify({ ...entry, isTried: true })
+        return { type: 'replace', queue: queueOf(entry), id: entry.id, value }
+      }),
+    ])
+    runner.kick(place)
+    if (left.length > 0) await list(place, left, chosen.length > 0)
+  }
+
+  function moved(entry: QueuedPrompt): readonly Write[] {
+    const chosen = { ...entry, isTried: undefined, isChosen: true } as const
+    return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
+  }
+
+  async function list(place: ChatPlace, left: readonly QueuedPrompt[], isAfter: boolean): Promise<void> {
+    const shown = left.slice(-mostListed)
+    const lines = shown.map(({ text, files }, index) => {
+      return `${index + 1}. ${plain(oneLine(text || files.map(({ name }) => name).join(', '), 100))}`
+    })
+    const title = isAfter ? words.backlogAfter(left.length) : words.backlog(left.length)
+    const buttons = [
+      ...shown.map(({ id }, index) => [{ label: words.backlogRun(index + 1), data: `b/run/${id}` }]),
+      [{ label: words.backlogDrop, data: 'b/drop' }],
+    ]
+    await channels.say(place, { text: [title, '', ...lines].join('\n'), buttons })
+  }
+
+  async function run(place: ChatPlace, id: string): Promise<boolean> {
+    const entry = (await state.queue(queueOf(place))).find((one) => one.id === id)
+    if (!entry) return false
+    const isMoved = await state.commit(moved(toQueuedPrompt(entry.value)))
+    runner.kick(place)
+    return isMoved
+  }
+
+  async function drop(place: ChatPlace): Promise<void> {
+    const queue = queueOf(place)
+    const entries = await state.queue(queue)
+    await state.commit(entries.map(({ id }) => ({ type: 'dequeue', queue, id })))
+  }
+
+  async function restore(): Promise<void> {
+    for (const name of await state.queues('backlog/')) {
+      const [first] = await state.queue(name)
+      if (first) gather(toQueuedPrompt(first.value))
+    }
+  }
+
+  function stop(): void {
+    for (const stopTimer of timers.values()) stopTimer()
+    timers.clear()
+  }
+}

@@ -1,0 +1,81 @@
+import type { Inbound } from '@reply/sink'
+import { placeKey } from '../place.ts'
+import { toQueuedPrompt } from '../registry/decode.ts'
+import type { BridgeContext } from '../runs/context.ts'
+import type { Write } from '../store/store.ts'
+import type { QueuedPrompt } from './queued-prompt.ts'
+
+type Text = Extract<Inbound, { type: 'text' }>
+
+/** What was heard and is not handled yet, in order for each place. */
+export interface Inbox {
+  enqueue(entry: QueuedPrompt): Write
+  dequeue(entry: QueuedPrompt): Write
+  /** Handles an entry when those before it are. */
+  kick(entry: QueuedPrompt, text: Text): void
+  /** Handles what an earlier process left. */
+  restore(): Promise<void>
+  rest(): Promise<void>
+}
+
+export interface InboxOptions {
+  readonly context: Pick<BridgeContext, 'state' | 'channels' | 'onError' | 'words'>
+  /** Handles an entry and takes it from the inbox. */
+  readonly handle: (entry: QueuedPrompt, text: Text) => Promise<void>
+}
+
+const prefix = 'inbox/'
+
+export function createInbox({ context, handle }: InboxOptions): Inbox {
+  const { state, channels, onError, words } = context
+  /** The last entry of each place that is being handled. */
+  const lanes = new Map<string, Promise<void>>()
+  const queueOf = (entry: QueuedPrompt): string => `${prefix}${placeKey(entry)}`
+  return {
+    enqueue: (entry) => ({ type: 'enqueue', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
+    dequeue: (entry) => ({ type: 'dequeue', queue: queueOf(entry), id: entry.id }),
+    kick,
+    restore,
+    rest: async () => void (await Promise.all(lanes.values())),
+  }
+
+  function kick(entry: QueuedPrompt, text: Text): void {
+    const key = placeKey(entry)
+    const lane = (lanes.get(key) ?? Promise.resolve()).then(async () => await handleSafely(entry, text))
+    lanes.set(key, lane)
+    void lane.then(() => {
+      if (lanes.get(key) === lane) lanes.delete(key)
+    })
+  }
+
+  /** One that can't be handled must not hold up those behind it. */
+  async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
+    try {
+      await handle(entry, text)
+    } catch (cause) {
+      onError(cause instanceof Error ? cause : new Error(String(cause)))
+      await text.answer(words.failed(cause instanceof Error ? cause.message : String(cause)))
+      await state.commit([{ type: 'dequeue', queue: queueOf(entry), id: entry.id }]).catch(onError)
+    }
+  }
+
+  async function restore(): Promise<void> {
+    for (const name of await state.queues(prefix)) {
+      for (const { value } of await state.queue(name)) {
+        const entry = { ...toQueuedPrompt(value), isTried: true as const }
+        kick(entry, heardAgain(entry))
+      }
+    }
+  }
+
+  /** The message as it was heard. The answer is a new message, as the platform's own way is gone. */
+  function heardAgain(entry: QueuedPrompt): Text {
+    const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry
+    return {
+      ...{ type: 'text', chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files },
+      answer: async (said) => {
+        if (said) await channels.say(entry, { text: said, replyTo: messageRef })
+      },
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import type { Inbound } from '@reply/sink'
+import type { Answerer } from '../asks/answering.ts'
+import type { Commands } from '../commands/commands.ts'
+import { createRate } from '../people/rate.ts'
+import { type ChatPlace, chatKey, placeKey } from '../place.ts'
+import type { ActiveRun } from '../runs/active-run.ts'
+import type { BridgeContext } from '../runs/context.ts'
+import type { Runner } from '../runs/runner.ts'
+import type { Write } from '../store/store.ts'
+import type { Backlog } from './backlog.ts'
+import { createInbox } from './inbox.ts'
+import { judge } from './judge.ts'
+import type { QueuedPrompt } from './queued-prompt.ts'
+
+/** Takes what people do. */
+export interface Intake {
+  /** Resolves when it is written down, or needs no writing. Never rejects. */
+  receive(channel: string, inbound: Inbound): Promise<void>
+  /** Handles what an earlier process wrote down. */
+  restore(): Promise<void>
+  /** Resolves when what was taken is handled as far as it can be now. */
+  rest(): Promise<void>
+}
+
+export interface IntakeOptions {
+  readonly context: BridgeContext
+  readonly runner: Runner
+  readonly commands: Commands
+  readonly answer: Answerer
+  readonly backlog: Backlog
+}
+
+type Text = Extract<Inbound, { type: 'text' }>
+
+/** How long the id of a message is remembered, in ms: two days, as platforms deliver again for one. */
+const seenMs = 172_800_000
+/** A stranger is told at most once in this time, in ms. */
+const tellAgainMs = 3_600_000
+/** How long the first message of an album waits for the others, in ms. */
+const albumMs = 1000
+/** How many strangers are remembered. */
+const mostTold = 1000
+
+export function createIntake(options: IntakeOptions): Intake {
+  const { context, runner, commands, answer, backlog } = options
+  const { state, routes, channels, people, router, words, clock, onError } = context
+  const rate = createRate({ perMinute: router.messagesPerMinute, clock })
+  const inbox = createInbox({ context, handle })
+  const told = new Map<string, number>()
+  return { receive, restore: inbox.restore, rest: inbox.rest }
+
+  async function receive(channel: string, inbound: Inbound): Promise<void> {
+    try {
+      if (inbound.type === 'text') await receiveText(channel, inbound)
+      else await receivePress(channel, inbound)
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)))
+      if (inbound.type !== 'stop') await inbound.answer(words.notTaken)
+    }
+  }
+
+  async function receiveText(channel: string, text: Text): Promise<void> {
+    const place = { channel, chat: text.chat }
+    const person = people.find(channel, text.actor)
+    const isOwnCommand = text.isCommand && commands.isOwn(text.text)
+    const isOurs = routes.isOurs(place) || (await repliesToOurs(place, text))
+    const verdict = judge(text, { person, isOurs, isOwnCommand, router })
+    if (verdict.type === 'ignored') return
+    if (verdict.type === 'refused') return void (await refuse(place, text, verdict.why))
+    const { id } = text.messageRef
+    const isOld = backlog.isOld(text.messageRef)
+    if (!isOwnCommand && !isOld) channels.typing(place)
+    if (!rate.take(`${channel}:${text.actor.id}`)) return void (await text.answer(words.tooMany))
+    const entry = promptOf(place, text, clock.now())
+    const seen = {
+      type: 'put-if-absent',
+      key: `seen/${chatKey(place)}/${id}`,
+      value: '1',
+      expiresAt: clock.now() + seenMs,
+    } as const
+    const isNew = await state.commit([seen, inbox.enqueue(entry)])
+    if (isNew) inbox.kick(entry, text)
+  }
+
+  /** Platforms that say so are believed without a look into the store. */
+  async function repliesToOurs(place: ChatPlace, { chat, isMention, repliesToBot, replyTo }: Text): Promise<boolean> {
+    if (chat.kind === 'private' || isMention || repliesToBot || !replyTo) return false
+    return (await routes.sessionOf(place, replyTo)) !== undefined
+  }
+
+  async function refuse(
+    place: ChatPlace,
+    text: Text,
+    why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
+  ): Promise<void> {
+    if (why === 'too-long') return await text.answer(words.tooLong(text.text.length, router.maxTextLength))
+    const id = `${place.channel}:${text.actor.id}`
+    const key = `${placeKey(place)} ${id}`
+    const now = clock.now()
+    if ((told.get(key) ?? Number.NEGATIVE_INFINITY) > now - tellAgainMs) return
+    told.delete(key)
+    told.set(key, now)
+    const [oldest] = told.keys()
+    if (told.size > mostTold && oldest !== undefined) told.delete(oldest)
+    const said = { stranger: words.stranger(id), anonymous: words.anonymous, 'may-not': words.mayNot('prompt') }
+    await text.answer(said[why])
+  }
+
+  async function receivePress(channel: string, inbound: Exclude<Inbound, Text>): Promise<void> {
+    const place = { channel, chat: inbound.chat }
+    const person = people.find(channel, inbound.actor)
+    if (inbound.type === 'stop') {
+      if (person?.may.has('prompt') || person?.may.has('admin')) await commands.stop(place, person, inbound.actor)
+      return
+    }
+    if (!person) return await inbound.answer(words.stranger(`${channel}:${inbound.actor.id}`))
+    if (!rate.take(`${channel}:${inbound.actor.id}`)) return await inbound.answer(words.tooMany)
+    await runner.restored(place)
+    if (inbound.isForeign) return await commands.press({ place, person, press: inbound })
+    await answer(channel, inbound)
+  }
+
+  /** Handles one entry of the inbox; the inbox calls it again after a restart. */
+  async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
+    const person = people.find(entry.channel, entry.actor)
+    const taken = [inbox.dequeue(entry)]
+    if (!person) return void (await state.commit(taken))
+    const isOld = backlog.isOld(entry.messageRef, entry.heardAt)
+    if (entry.isCommand && commands.isOwn(entry.text)) {
+      if (!isOld) return await commands.run({ entry, person, taken })
+      await state.commit(taken)
+      return await text.answer(words.oldCommand)
+    }
+    await runner.restored(entry)
+    if (!entry.isCommand && (await answer(entry.channel, text))) return void (await state.commit(taken))
+    if (!person.may.has('prompt')) {
+      await state.commit(taken)
+      return await text.answer(words.mayNot('prompt'))
+    }
+    if (isOld && !entry.isChosen) return await backlog.keep(entry, taken)
+    await prompt(entry, taken)
+  }
+
+  async function prompt(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+    const running = runner.active(entry)
+    if (running.length > 0 && router.busy === 'steer') return await runner.beginNow(entry, taken)
+    if (await joinsAlbum(entry, taken)) return
+    await state.commit([...taken, runner.enqueue(entry)])
+    if (running.length > 0 && router.busy === 'queue') await sayPlace(entry)
+    if (running.length > 0 && router.busy === 'interrupt') interrupt(running)
+    // The other messages of an album follow at once.
+    if (entry.albumID === undefined) runner.kick(entry)
+    else clock.after(albumMs, () => runner.kick(entry))
+  }
+
+  /** Not awaited: a command must not wait until the run has stopped. The queue does. */
+  function interrupt(running: readonly ActiveRun[]): void {
+    const isCompacting = running.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
+    if (!isCompacting) for (const { cancel } of running) void cancel().catch(onError)
+  }
+
+  async function sayPlace(entry: QueuedPrompt): Promise<void> {
+    const place = (await runner.waiting(entry)).findIndex(({ id }) => id === entry.id) + 1
+    if (place > 0) await channels.say(entry, { text: words.queued(place), replyTo: entry.messageRef, silent: true })
+  }
+
+  /** Platforms deliver the files of an album one by one. They are one prompt. */
+  async function joinsAlbum(entry: QueuedPrompt, taken: readonly Write[]): Promise<boolean> {
+    if (entry.albumID === undefined) return false
+    const first = (await runner.waiting(entry)).find(({ albumID }) => albumID === entry.albumID)
+    if (!first) return false
+    const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
+    const value = JSON.stringify({ ...first, text, files: [...first.files, ...entry.files] })
+    return await state.commit([...taken, { type: 'replace', queue: runner.queueOf(entry), id: first.id, value }])
+  }
+}
+
+function promptOf(place: ChatPlace, text: Text, heardAt: number): QueuedPrompt {
+  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
+  return {
+    ...{ ...place, id: messageRef.id, actor, text: text.text, files, isCommand, messageRef, heardAt },
+    ...(replyTo && { replyTo }),
+    ...(isForwarded && { isForwarded }),
+    ...(albumID !== undefined && { albumID }),
+  }
+}

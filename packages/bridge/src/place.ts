@@ -1,0 +1,25 @@
+import type { Chat } from '@reply/sink'
+
+/** Where people and agent meet: a chat of a channel, or a thread in it. */
+export interface ChatPlace {
+  /** The channel's name in the config. */
+  readonly channel: string
+  /** The chat on the platform. */
+  readonly chat: Chat
+}
+
+/** Identifies a place in the store. Threads are places of their own. */
+export function placeKey({ channel, chat }: ChatPlace): string {
+  return [channel, chat.id, chat.thread ?? ''].map(encodeURIComponent).join('/')
+}
+
+/** Identifies the chat, whatever the thread: message ids are unique in it. */
+export function chatKey({ channel, chat }: ChatPlace): string {
+  return [channel, chat.id].map(encodeURIComponent).join('/')
+}
+
+/** The names that `routes` may know a place by, the most exact first. */
+export function routeNames({ channel, chat }: ChatPlace): readonly string[] {
+  const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
+  return [...thread, `${channel}:${chat.id}`, channel, '*']
+}

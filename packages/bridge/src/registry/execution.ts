@@ -1,0 +1,47 @@
+import type { PostedPrompt } from '@reply/core'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+
+/**
+ * One prompt or command and what became of it.
+ *
+ * - `planned`: written down, nothing was posted yet.
+ * - `posting`: it was, or was about to be, posted; `posted` finds it again.
+ * - `delivering`: the run is over, and the chat may not show all of it yet.
+ * - `done`: nothing is left to do.
+ */
+export interface Execution {
+  /** Short, as people see it. */
+  readonly id: string
+  /** The prompt as it was heard, with its chat and its person. */
+  readonly prompt: QueuedPrompt
+  /** The server's name in the config. */
+  readonly server: string
+  /** Absent until the session is known. */
+  readonly sessionID?: string | undefined
+  /** The agent that answers, if one was chosen. */
+  readonly agent?: string | undefined
+  readonly phase: 'planned' | 'posting' | 'delivering' | 'done'
+  /** Set from `posting` on. */
+  readonly posted?: PostedPrompt | undefined
+  readonly status: 'running' | 'complete' | 'error'
+  /** In ms since the epoch. */
+  readonly startedAt: number
+  /** In ms since the epoch. Absent while it runs. */
+  readonly finishedAt?: number | undefined
+  /** Why it failed. Set exactly with `error`. */
+  readonly reason?: string | undefined
+  /** The last lines of what the agent said and did. Empty while it runs: then they are read from the reply. */
+  readonly lines: readonly LogLine[]
+  /** A person stopped it from the chat. */
+  readonly isCanceled?: true | undefined
+  /** It joined a run that is shown already, so people don't see it as an execution of its own. */
+  readonly isSteer?: true | undefined
+}
+
+/** One line of a log. */
+export interface LogLine {
+  /** `stdout`: the agent's text. `stderr`: errors of tools and of the run. */
+  readonly from: 'stdout' | 'stderr'
+  /** Without control sequences and line breaks. */
+  readonly text: string
+}

@@ -1,0 +1,100 @@
+import type { Clock, Reply } from '@reply/core'
+import { type ChatPlace, placeKey } from '../place.ts'
+import type { State } from '../state.ts'
+import type { Write } from '../store/store.ts'
+import { toExecution } from './decode.ts'
+import type { Execution, LogLine } from './execution.ts'
+import { logLines } from './log-lines.ts'
+
+/** The executions of all chats. Running ones are never forgotten; finished ones an hour after their end. */
+export interface Registry {
+  /** An id that is not in use in that place. */
+  newID(place: ChatPlace): Promise<string>
+  /** The write that stores an execution. */
+  write(execution: Execution): Write
+  /** Executions that are not done, oldest first. */
+  unfinished(): Promise<readonly Execution[]>
+  /** Those of a place, newest first. */
+  list(place: ChatPlace): Promise<readonly Execution[]>
+  /** The one of a place whose id is this or begins with it; undefined if none or several do. */
+  find(place: ChatPlace, id: string): Promise<Execution | undefined>
+  /** Tells the registry how to read the reply of a running execution. Returns a function that ends it. */
+  follow(id: string, reply: () => Reply | undefined): () => void
+  /** The last lines of an execution. */
+  lines(execution: Execution): readonly LogLine[]
+  /** Forgets what finished over an hour ago. */
+  evict(): Promise<void>
+}
+
+const prefix = 'execution/'
+const keptMs = 3_600_000
+
+function keyOf(place: ChatPlace, id: string): string {
+  return `${prefix}${placeKey(place)}/${id}`
+}
+
+/** Without letters and digits that look alike. */
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
+const idLength = 6
+
+export function createRegistry(options: {
+  readonly state: State
+  readonly clock: Clock
+  /** From 0 to 1. */
+  readonly random: () => number
+}): Registry {
+  const { state, clock, random } = options
+  const replies = new Map<string, () => Reply | undefined>()
+  return { newID, write, unfinished, list, find, follow, lines, evict }
+
+  async function newID(place: ChatPlace): Promise<string> {
+    for (;;) {
+      const id = Array.from({ length: idLength }, () => letters[Math.floor(random() * letters.length)] ?? 'a').join('')
+      if ((await state.read(keyOf(place, id))) === undefined) return id
+    }
+  }
+
+  function write(execution: Execution): Write {
+    return { type: 'put', key: keyOf(execution.prompt, execution.id), value: JSON.stringify(execution) }
+  }
+
+  async function all(within = ''): Promise<readonly Execution[]> {
+    const stored = await state.list(`${prefix}${within}`)
+    return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
+  }
+
+  async function unfinished(): Promise<readonly Execution[]> {
+    return (await all()).filter(({ phase }) => phase !== 'done')
+  }
+
+  async function list(place: ChatPlace): Promise<readonly Execution[]> {
+    const here = await all(`${placeKey(place)}/`)
+    return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
+  }
+
+  async function find(place: ChatPlace, id: string): Promise<Execution | undefined> {
+    const wanted = id.toLowerCase()
+    const here = await list(place)
+    const matching = wanted === '' ? [] : here.filter((one) => one.id.startsWith(wanted))
+    return matching.find((one) => one.id === wanted) ?? (matching.length === 1 ? matching[0] : undefined)
+  }
+
+  function follow(id: string, reply: () => Reply | undefined): () => void {
+    replies.set(id, reply)
+    return () => replies.delete(id)
+  }
+
+  function lines({ id, lines: stored }: Execution): readonly LogLine[] {
+    const reply = replies.get(id)?.()
+    return reply ? logLines(reply) : stored
+  }
+
+  async function evict(): Promise<void> {
+    const old = (await all()).filter(isOld)
+    if (old.length > 0) await state.commit(old.map(({ prompt, id }) => ({ type: 'remove', key: keyOf(prompt, id) })))
+  }
+
+  function isOld({ phase, finishedAt }: Execution): boolean {
+    return phase === 'done' && finishedAt !== undefined && clock.now() - finishedAt > keptMs
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock } from '@reply/core'
+import type { MessageRef } from '@reply/sink'
+import { type ChatPlace, chatKey, placeKey, routeNames } from '../place.ts'
+import type { State } from '../state.ts'
+import type { Write } from '../store/store.ts'
+import { type Route, toRoute, toUsedSession, type UsedSession } from './decode.ts'
+
+/** Which session each place works with, and which one a message belongs to. */
+export interface Routes {
+  /** The route of a place; undefined if the config has no server for it. */
+  of(place: ChatPlace): Promise<Route | undefined>
+  /** The write that changes a place's route. */
+  write(place: ChatPlace, route: Route): Write
+  /** The writes that make a session the place's own. */
+  use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
+  /** The sessions that were used in a place, newest first. */
+  used(place: ChatPlace): Promise<readonly UsedSession[]>
+  /** Whether the place is a thread that the bot works in. */
+  isOurs(place: ChatPlace): boolean
+  /** The session that a message of the bot belongs to. */
+  sessionOf(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
+  /** The writes that remember which session messages belong to. */
+  remember(place: ChatPlace, messages: readonly MessageRef[], session: Omit<UsedSession, 'usedAt'>): readonly Write[]
+  /** Reads which threads are ours. Call it once, before the first message. */
+  load(): Promise<void>
+}
+
+/** How long a reply to a message still finds its session, in ms: 90 days. */
+const rememberedMs = 7_776_000_000
+
+export function createRoutes(options: {
+  readonly state: State
+  readonly clock: Clock
+  /** The names of all servers. */
+  readonly servers: readonly string[]
+  /** The config's `routes`. */
+  readonly routes: Readonly<Record<string, string>>
+}): Routes {
+  const { state, clock, servers, routes } = options
+  const ours = new Set<string>()
+  return { of, write, use, used, isOurs, sessionOf, remember, load }
+
+  async function of(place: ChatPlace): Promise<Route | undefined> {
+    const stored = await state.read(`route/${placeKey(place)}`)
+    const server = configured(place)
+    const route = stored === undefined ? undefined : toRoute(stored)
+    // The config decides where a chat works; a session of another server is left.
+    if (server === undefined) return undefined
+    return route?.server === server ? route : { server }
+  }
+
+  function configured(place: ChatPlace): string | undefined {
+    const name = routeNames(place).find((one) => one in routes)
+    if (name !== undefined) return routes[name]
+    return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
+  }
+
+  function write(place: ChatPlace, route: Route): Write {
+    ours.add(placeKey(place))
+    return { type: 'put', key: `route/${placeKey(place)}`, value: JSON.stringify(route) }
+  }
+
+  function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
+    const { server, sessionID } = route
+    const session: UsedSession = { server, sessionID, usedAt: clock.now() }
+    return [
+      write(place, { ...route, title: undefined }),
+      { type: 'put', key: `session/${placeKey(place)}/${sessionID}`, value: JSON.stringify(session) },
+    ]
+  }
+
+  async function used(place: ChatPlace): Promise<readonly UsedSession[]> {
+    const stored = await state.list(`session/${placeKey(place)}/`)
+    return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
+  }
+
+  function isOurs(place: ChatPlace): boolean {
+    return place.chat.thread !== undefined && ours.has(placeKey(place))
+  }
+
+  async function sessionOf(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
+    const stored = await state.read(`message/${chatKey(place)}/${id}`)
+    return stored === undefined ? undefined : toUsedSession(stored)
+  }
+
+  function remember(...[place, messages, session]: Parameters<Routes['remember']>): readonly Write[] {
+    const now = clock.now()
+    const value = JSON.stringify({ ...session, usedAt: now })
+    return messages.map(({ id }) => {
+      return { type: 'put', key: `message/${chatKey(place)}/${id}`, value, expiresAt: now + rememberedMs }
+    })
+  }
+
+  async function load(): Promise<void> {
+    for (const { key } of await state.list('route/')) ours.add(key.slice('route/'.length))
+  }
+}

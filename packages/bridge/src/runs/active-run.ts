@@ -1,0 +1,20 @@
+import type { OpenCode, ReplyStream } from '@reply/core'
+import type { Sink } from '@reply/sink'
+import type { Execution } from '../registry/execution.ts'
+
+/** A run that is followed here. */
+export interface ActiveRun {
+  /** As it is stored now. */
+  readonly execution: () => Execution
+  /** Shows the reply. */
+  readonly sink: Sink
+  /** Undefined until it was posted, or found again after a restart. */
+  readonly stream: () => ReplyStream | undefined
+  readonly opencode: OpenCode
+  /** Ends the run. Rejects with `not-stopped` if it was not seen to stop. */
+  cancel(): Promise<void>
+  /** Resolves when it was posted, or found again after a restart, or could not be. Never rejects. */
+  readonly found: Promise<void>
+  /** Resolves when the run is over and written down. Never rejects. */
+  readonly ended: Promise<void>
+}

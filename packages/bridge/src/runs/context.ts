@@ -1,0 +1,30 @@
+import type { Clock, OpenCode } from '@reply/core'
+import type { AskWatch } from '../asks/ask-watch.ts'
+import type { Channels } from '../channels.ts'
+import type { RouterConfig } from '../config/schema.ts'
+import type { People } from '../people/people.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Routes } from '../routes/routes.ts'
+import type { State } from '../state.ts'
+import type { BridgeWords } from '../words.ts'
+
+/** What everything in a bridge works with. */
+export interface BridgeContext {
+  readonly state: State
+  readonly registry: Registry
+  readonly routes: Routes
+  readonly channels: Channels
+  readonly people: People
+  /** By the names of the config. */
+  readonly servers: ReadonlyMap<string, OpenCode>
+  readonly router: RouterConfig
+  readonly words: BridgeWords
+  readonly clock: Clock
+  /** Never throws. */
+  readonly onError: (error: Error) => void
+}
+
+/** The same with what runs need. */
+export interface RunContext extends BridgeContext {
+  readonly asks: AskWatch
+}

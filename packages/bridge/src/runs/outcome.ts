@@ -1,0 +1,23 @@
+import type { Reply } from '@reply/core'
+import type { Execution } from '../registry/execution.ts'
+
+/** How an execution ended, by its reply. */
+export function endOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
+  const { outcome, error, lostReason } = reply
+  switch (outcome) {
+    case 'completed':
+      return { status: 'complete' }
+    case 'stopped':
+      return { status: 'error', reason: 'Stopped before the end' }
+    case 'aborted':
+      return { status: 'error', reason: 'Aborted' }
+    case 'timed-out':
+      return { status: 'error', reason: 'Timed out' }
+    case 'lost':
+      return { status: 'error', reason: `Lost: ${lostReason ?? 'the end was not seen'}` }
+    case 'failed':
+    case undefined:
+      return { status: 'error', reason: error ? error.message || error.name : 'Failed' }
+  }
+  return outcome satisfies never
+}

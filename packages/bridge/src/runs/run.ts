@@ -1,0 +1,185 @@
+import type { OpenCode, PostedPrompt, Reply, ReplyStream, RunOptions } from '@reply/core'
+import type { Sink } from '@reply/sink'
+import { pause } from '@reply/sink/channel'
+import { wordsOf } from '../error.ts'
+import type { Execution } from '../registry/execution.ts'
+import type { Route } from '../routes/decode.ts'
+import type { ActiveRun } from './active-run.ts'
+import type { RunContext } from './context.ts'
+import { agentCommandOf, FileFailure, readFiles } from './input.ts'
+import { endOf } from './outcome.ts'
+
+export interface BeginOptions {
+  readonly context: RunContext
+  /** As it is stored. */
+  readonly execution: Execution
+  readonly route: Route
+  readonly opencode: OpenCode
+  readonly sink: Sink
+  /** Called when the run's session is known. */
+  readonly onSession: (sessionID: string) => void
+  /** The bridge is stopping: what is not written down yet is left to the next process. */
+  readonly isStopping: () => boolean
+}
+
+/** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
+export function beginRun(options: BeginOptions): ActiveRun {
+  const { context, opencode, sink, onSession, isStopping } = options
+  const { state, registry, routes, channels, router, words, clock, asks, onError } = context
+  const { prompt, server } = options.execution
+  let { execution, route } = options
+  let stream: ReplyStream | undefined
+  let isCanceled = false
+  let setFound = (): void => {}
+  const found = new Promise<void>((resolve) => {
+    setFound = resolve
+  })
+  const ended = run()
+  return { execution: () => execution, sink, stream: () => stream, opencode, cancel, found, ended }
+
+  async function run(): Promise<void> {
+    const unfollow = registry.follow(execution.id, () => stream?.reply)
+    try {
+      await begin()
+    } catch (error) {
+      if (!isStopping()) await fail(error).catch(onError)
+    } finally {
+      setFound()
+      unfollow()
+    }
+  }
+
+  async function begin(): Promise<void> {
+    stream = execution.posted === undefined ? await post() : await find(execution.posted)
+    if (!stream) return
+    setFound()
+    if (isCanceled) void stream.abort()
+    let reply = await stream.result
+    if (isStopping()) return
+    if (execution.phase === 'planned' && isGone(reply)) {
+      route = { ...route, sessionID: undefined }
+      await channels.say(prompt, { text: words.sessionGone, replyTo: prompt.messageRef })
+      stream = await post()
+      reply = await stream.result
+      if (isStopping()) return
+    }
+    await settle(reply)
+  }
+
+  async function post(): Promise<ReplyStream> {
+    const { sessionID, title, agent, model } = route
+    const target = { sessionID, title, agent, model }
+    const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
+    if (command && (await isAgentCommand(command.name))) {
+      if (prompt.files.length > 0) await channels.say(prompt, { text: words.commandHasNoFiles })
+      return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions())
+    }
+    const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
+    return opencode.prompt({ ...target, text: prompt.text, files }, runOptions())
+  }
+
+  function runOptions(): RunOptions {
+    const watch = asks.observerFor({ place: prompt, opencode, server })
+    // What joined a run is shown by that run's own sink.
+    const observe = (): readonly (Sink | typeof watch)[] => (execution.isSteer && stream?.joined ? [] : [sink, watch])
+    return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
+  }
+
+  async function onPosting(posted: PostedPrompt): Promise<void> {
+    const { sessionID } = posted
+    onSession(sessionID)
+    const used = routes.use(prompt, { ...route, server, sessionID })
+    await update({ phase: 'posting', posted, sessionID }, used)
+  }
+
+  async function find(posted: PostedPrompt): Promise<ReplyStream | undefined> {
+    onSession(posted.sessionID)
+    const found = await resume(posted)
+    switch (found.type) {
+      case 'found':
+        return found.stream
+      case 'absent':
+        // After its end, only the showing was left, and there is nothing to show any more.
+        if (execution.phase === 'delivering') return await finish()
+        await update({ phase: 'planned', posted: undefined })
+        return await post()
+      case 'unknown':
+        await channels.say(prompt, { text: words.unknownRun, replyTo: prompt.messageRef, buttons: againButtons() })
+        await update({ phase: 'done', status: 'error', reason: 'Unknown after a restart', finishedAt: clock.now() })
+        return undefined
+    }
+    return found satisfies never
+  }
+
+  /** The server may start later than the bridge. */
+  async function resume(posted: PostedPrompt): ReturnType<OpenCode['resume']> {
+    for (;;) {
+      try {
+        return await opencode.resume(posted, runOptions())
+      } catch (error) {
+        const isDown = error instanceof Error && 'type' in error && error.type === 'unreachable'
+        if (!isDown || isStopping()) throw error
+        await pause(clock, againMs)
+      }
+    }
+  }
+
+  function againButtons(): readonly (readonly { label: string; data: string }[])[] {
+    const { id } = execution
+    return [
+      [
+        { label: words.runAgain, data: `b/again/${id}` },
+        { label: words.dropIt, data: `b/leave/${id}` },
+      ],
+    ]
+  }
+
+  async function settle(reply: Reply): Promise<void> {
+    const lines = registry.lines(execution)
+    if (execution.phase !== 'delivering')
+      await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines })
+    if (!(execution.isSteer && stream?.joined)) await sink.settled()
+    if (!isStopping()) await finish()
+  }
+
+  async function finish(): Promise<undefined> {
+    await update({ phase: 'done' })
+    return undefined
+  }
+
+  async function fail(error: unknown): Promise<void> {
+    const reason = wordsOf(error)
+    const text = error instanceof FileFailure ? words.fileFailed(error.file, reason) : words.failed(reason)
+    await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
+    await channels.say(prompt, { text, replyTo: prompt.messageRef })
+    onError(error instanceof Error ? error : new Error(reason))
+  }
+
+  async function isAgentCommand(name: string): Promise<boolean> {
+    try {
+      return (await opencode.commands()).some((command) => command.name === name)
+    } catch {
+      // A server without the list gets the words as they are.
+      return false
+    }
+  }
+
+  async function update(change: Partial<Execution>, more: Parameters<typeof state.commit>[0] = []): Promise<void> {
+    execution = { ...execution, ...change }
+    await state.commit([registry.write(execution), ...more])
+  }
+
+  async function cancel(): Promise<void> {
+    isCanceled = true
+    await update({ isCanceled: true })
+    if (stream) await opencode.abort(stream)
+  }
+}
+
+/** How long to wait before a server that is down is asked again, in ms. */
+const againMs = 1000
+
+/** The session was deleted before the prompt could be posted. */
+function isGone({ outcome, error }: Reply): boolean {
+  return outcome === 'failed' && error?.name === 'gone'
+}

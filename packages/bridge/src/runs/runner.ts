@@ -1,0 +1,226 @@
+import type { OpenCode } from '@reply/core'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
+import { toQueuedPrompt } from '../registry/decode.ts'
+import type { Execution } from '../registry/execution.ts'
+import type { Route } from '../routes/decode.ts'
+import type { QueuedValue, Write } from '../store/store.ts'
+import type { ActiveRun } from './active-run.ts'
+import type { RunContext } from './context.ts'
+import { beginRun } from './run.ts'
+
+/** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
+export interface Runner {
+  /** The writes that put a prompt at the end of its place's queue. */
+  enqueue(prompt: QueuedPrompt): Write
+  /** Looks at the queue of a place. */
+  kick(place: ChatPlace): void
+  /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
+  beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
+  /** What runs in a place. */
+  active(place: ChatPlace): readonly ActiveRun[]
+  /** The prompts that wait in a place, oldest first. */
+  waiting(place: ChatPlace): Promise<readonly QueuedPrompt[]>
+  /** The name of a place's queue. */
+  queueOf(place: ChatPlace): string
+  /** The server of a session that runs or ran here. */
+  serverOf(sessionID: string): string | undefined
+  /** Finds what an earlier process left. Resolves when its asks can be answered again, or after a limited time. */
+  restore(): Promise<void>
+  /** Resolves when `restore` is over for that place. */
+  restored(place: ChatPlace): Promise<void>
+  /** Follows nothing any more. What runs on the servers goes on. */
+  stop(): Promise<void>
+}
+
+/** How many sessions' servers are remembered. */
+const mostSessions = 10_000
+/** How long a restart waits for the servers before it hears the chats, in ms. */
+const restoreMs = 10_000
+
+export function createRunner(context: RunContext): Runner {
+  const { state, registry, routes, channels, people, servers, router, words, clock, onError } = context
+  const runs = new Map<string, Set<ActiveRun>>()
+  /** Places whose queue is being worked on. */
+  const working = new Set<string>()
+  const restoring = new Map<string, Promise<void>>()
+  const serverBySession = new Map<string, string>()
+  let isStopped = false
+  return {
+    enqueue: (prompt) => ({ type: 'enqueue', queue: queueOf(prompt), id: prompt.id, value: JSON.stringify(prompt) }),
+    kick: (place) => void work(place).catch(onError),
+    beginNow,
+    active: (place) => [...(runs.get(placeKey(place)) ?? [])],
+    waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
+    queueOf,
+    serverOf: (sessionID) => serverBySession.get(sessionID),
+    restore,
+    restored: async (place) => await restoring.get(placeKey(place)),
+    stop,
+  }
+
+  function queueOf(place: ChatPlace): string {
+    return `prompts/${placeKey(place)}`
+  }
+
+  /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
+  async function work(place: ChatPlace): Promise<void> {
+    const key = placeKey(place)
+    if (working.has(key) || isStopped) return
+    working.add(key)
+    try {
+      await restoring.get(key)
+      while (!isStopped) {
+        await Promise.all([...(runs.get(key) ?? [])].map(({ ended }) => ended))
+        const [head] = await state.queue(queueOf(place))
+        if (!head || isStopped) break
+        const run = await plan(head)
+        await run?.ended
+      }
+    } finally {
+      working.delete(key)
+    }
+    const [late] = isStopped ? [] : await state.queue(queueOf(place))
+    if (late) await work(place)
+  }
+
+  async function plan({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
+    const prompt = toQueuedPrompt(value)
+    return await begin(prompt, [{ type: 'dequeue', queue: queueOf(prompt), id }])
+  }
+
+  async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+    await begin({ ...prompt, isSteer: true }, taken)
+  }
+
+  /** Writes the execution down in the same step that takes its prompt from the queue, and begins it. */
+  async function begin(prompt: QueuedPrompt, taken: readonly Write[]): Promise<ActiveRun | undefined> {
+    const route = await routeOf(prompt)
+    const opencode = route && servers.get(route.server)
+    if (!route || !opencode) {
+      await state.commit(taken)
+      await channels.say(prompt, {
+        text: words.noRoute(`${prompt.channel}:${prompt.chat.id}`),
+        replyTo: prompt.messageRef,
+      })
+      return undefined
+    }
+    const execution: Execution = {
+      id: await registry.newID(prompt),
+      prompt,
+      server: route.server,
+      sessionID: route.sessionID,
+      agent: route.agent,
+      phase: 'planned',
+      status: 'running',
+      startedAt: clock.now(),
+      lines: [],
+      ...(prompt.isSteer && { isSteer: true }),
+    }
+    // Dropped by a person in the meantime.
+    if (!(await state.commit([...taken, registry.write(execution)]))) return undefined
+    if (router.receipts && !prompt.isSteer)
+      await channels.say(prompt, { text: words.started(execution.id), silent: true })
+    return start({ execution, route, opencode })
+  }
+
+  /** A reply to a message of the bot continues that message's session, and the chat goes on with it. */
+  async function routeOf(prompt: QueuedPrompt): Promise<Route | undefined> {
+    const route = await routes.of(prompt)
+    const meant = prompt.replyTo && (await routes.sessionOf(prompt, prompt.replyTo))
+    if (!route || !meant || meant.server !== route.server) return route
+    return { ...route, sessionID: meant.sessionID, title: undefined }
+  }
+
+  function start(begun: {
+    readonly execution: Execution
+    readonly route: Route
+    readonly opencode: OpenCode
+  }): ActiveRun {
+    const { execution, route } = begun
+    const key = placeKey(execution.prompt)
+    const run = beginRun({ ...begun, context, sink: sinkOf(execution, route), isStopping: () => isStopped, onSession })
+    const here = runs.get(key) ?? new Set()
+    runs.set(key, here.add(run))
+    void run.ended.then(() => {
+      here.delete(run)
+      if (here.size === 0) runs.delete(key)
+    })
+    return run
+
+    function onSession(sessionID: string): void {
+      serverBySession.delete(sessionID)
+      serverBySession.set(sessionID, execution.server)
+      const [oldest] = serverBySession.keys()
+      if (serverBySession.size > mostSessions && oldest !== undefined) serverBySession.delete(oldest)
+    }
+  }
+
+  function sinkOf({ id, prompt }: Execution, { isVerbose }: Route): ActiveRun['sink'] {
+    const { channel, chat, actor } = prompt
+    const { enabled, toolThrottleMs, heartbeatMs } = router.progress
+    const verbosity = isVerbose ? 'verbose' : enabled ? 'normal' : 'quiet'
+    return channels.of(channel).sinkFor(
+      { chat, replyTo: prompt.messageRef },
+      {
+        policy: { toolThrottleMs, heartbeatMs, ...((isVerbose || !enabled) && { verbosity }) },
+        label: id,
+        mentions: [actor],
+        mayAnswer: (who, ask) => {
+          const person = people.find(channel, who)
+          if (person?.may.has('approve')) return true
+          return ask.type === 'question' && who.id === actor.id && person?.may.has('prompt') === true
+        },
+      },
+    )
+  }
+
+  async function restore(): Promise<void> {
+    const unfinished = await registry.unfinished()
+    const begun = unfinished.map(async (execution) => {
+      const { prompt, server, sessionID } = execution
+      const opencode = servers.get(server)
+      if (!opencode) {
+        const reason = `The server ${server} is no longer in the config`
+        const over = { ...execution, phase: 'done', status: 'error', reason, finishedAt: clock.now() } as const
+        return void (await state.commit([registry.write(over)]))
+      }
+      if (sessionID !== undefined) serverBySession.set(sessionID, server)
+      const route = (await routes.of(prompt)) ?? { server }
+      const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
+      const run = start({ execution, route: again, opencode })
+      await Promise.race([run.found, run.ended])
+    })
+    for (const [index, execution] of unfinished.entries()) {
+      const key = placeKey(execution.prompt)
+      const all = [restoring.get(key), begun[index]]
+      restoring.set(key, limited(Promise.allSettled(all)))
+    }
+    const places = [...(await state.queues('prompts/'))].map((name) => name.slice('prompts/'.length))
+    for (const place of places) kickKey(place)
+    await Promise.all(restoring.values())
+  }
+
+  /** The queue's first entry knows its place. */
+  function kickKey(key: string): void {
+    void (async () => {
+      const [head] = await state.queue(`prompts/${key}`)
+      if (head) await work(toQueuedPrompt(head.value))
+    })().catch(onError)
+  }
+
+  async function limited(done: Promise<unknown>): Promise<void> {
+    let stopTimer = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      stopTimer = clock.after(restoreMs, resolve)
+    })
+    await Promise.race([done, late])
+    stopTimer()
+  }
+
+  async function stop(): Promise<void> {
+    isStopped = true
+    const all = [...runs.values()].flatMap((here) => [...here])
+    await Promise.all(all.map(({ sink }) => sink.stop()))
+  }
+}

@@ -1,0 +1,97 @@
+import { elapsed } from '@reply/sink/channel'
+
+/** All text that the bridge posts itself, as Markdown. */
+export const words = {
+  welcome: (rights: string) => `Write what the agent should do. /help lists the commands. You may: ${rights}.`,
+  stranger: (id: string) =>
+    `You are not on the list of this bridge. Ask its operator to add \`${id}\` to \`people\` in the config.`,
+  anonymous: 'Write as yourself, not as a channel or an anonymous administrator.',
+  mayNot: (right: string) => `You may not do that: it takes the right \`${right}\`.`,
+  othersRun: (name: string) => `That is ${name}'s. It takes the right \`admin\`.`,
+  tooMany: 'Too many messages in a minute. Wait a little, then send it again.',
+  tooLong: (length: number, most: number) =>
+    `The message has ${length.toLocaleString('en')} characters, and at most ${most.toLocaleString('en')} are taken. Send it as a file.`,
+  notTaken: 'The bridge could not take this. Try again in a moment.',
+  oldCommand: 'This command came while the bridge was down, and was not carried out. Send it again if it still counts.',
+  noRoute: (id: string) => `This chat has no project. Ask the operator to add \`${id}\` to \`routes\` in the config.`,
+  started: (id: string) => `▶️ Started · ${id}`,
+  queued: (place: number) => `Queued, number ${place}. /queue shows what waits.`,
+  sessionGone: 'The session no longer exists, so this is a new one. It knows nothing of the earlier messages.',
+  fileFailed: (name: string, why: string) => `Nothing was run, because the file ${name} could not be read: ${why}`,
+  commandHasNoFiles: 'The agent’s commands take no files, so the command ran without them.',
+  unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
+  runAgain: 'Run it again',
+  dropIt: 'Leave it',
+  left: 'Left alone.',
+  runsAgain: 'It runs again.',
+  lostSession: 'The session of this message was deleted while the bridge was down. Send it again to begin a new one.',
+  restartedCommand: (command: string) =>
+    `The bridge was restarted while it handled ${command}, so it may or may not have happened. Look first, then send it again.`,
+  nothingRuns: 'Nothing is running here.',
+  canceled: 'Stopped.',
+  notStopped: (why: string) => `It could not be stopped: ${why}`,
+  interrupted: 'Interrupted.',
+  compacting: 'The context is being compacted, which is not interrupted. The message waits for its end.',
+  newSession: (title: string | undefined) =>
+    title === undefined ? 'The next message begins a new session.' : `The next message begins the session “${title}”.`,
+  noSession: 'There is no session here yet: the next message begins one.',
+  current: (facts: { title: string; id: string; server: string; agent: string; model: string }) =>
+    [
+      `**${facts.title}**`,
+      `Session: \`${facts.id}\``,
+      `Server: ${facts.server}`,
+      `Agent: ${facts.agent}`,
+      `Model: ${facts.model}`,
+    ].join('\n'),
+  byDefault: 'the default',
+  untitled: 'Untitled',
+  sessions: (page: number, pages: number) => (pages > 1 ? `Sessions, page ${page} of ${pages}:` : 'Sessions:'),
+  noSessions: 'No session was used in this chat yet.',
+  switched: (title: string) => `This chat continues “${title}” now.`,
+  notSwitched: (given: string) => `“${given}” is not a session of this chat. /sessions lists them.`,
+  earlier: '‹ Newer',
+  later: 'Older ›',
+  queueEmpty: 'Nothing is waiting.',
+  queue: 'Waiting:',
+  queueHelp: '/queue drop 1 removes an entry, /queue edit 1 … replaces its text.',
+  notQueued: (given: string) => `“${given}” is not in the queue. /queue lists it.`,
+  dropped: (number: number) => `Removed number ${number}.`,
+  edited: (number: number) => `Changed number ${number}.`,
+  steerWhat: 'Write what the agent should know: /steer use the other branch.',
+  steered: 'Passed on to the running turn.',
+  forked: (title: string) => `This chat continues the copy “${title}” now.`,
+  undone: 'The last prompt and its changes were taken back.',
+  nothingToUndo: 'There is nothing to undo.',
+  compactStarted: 'The context is being compacted.',
+  busyNow: 'The agent is at work. Wait for its end, or send /stop.',
+  models: (current: string) => `Model: ${current}. /model provider/model changes it, /model default resets it.`,
+  noModel: (given: string) => `“${given}” is not a model of the server.`,
+  modelSet: (name: string) => `The next prompts go to ${name}.`,
+  agents: (current: string) => `Agent: ${current}. /agent name changes it, /agent default resets it.`,
+  noAgent: (given: string) => `“${given}” is not an agent of the server.`,
+  agentSet: (name: string) => `The next prompts go to ${name}.`,
+  verbose: (isOn: boolean) => (isOn ? 'Tool calls are shown with their output.' : 'Tool calls are shown in short.'),
+  unsupported: (why: string) => `That is not possible: ${why}`,
+  failed: (why: string) => `That failed: ${why}`,
+  askReminder: (left: string) => `⏳ The request above still waits for an answer: ${left} left.`,
+  askTimedOut: (after: string) => `No answer within ${after}, so the request was rejected.`,
+  askOff: 'Requests are not passed on here, so it was rejected.',
+  askRejectedMessage: (after: string) => `There was no answer within ${after}. Go on without it, or say what you need.`,
+  askOffMessage: 'There is no person to ask here. Go on without it.',
+  backlog: (count: number) =>
+    count === 1
+      ? 'This message came while the bridge was down, and was not run:'
+      : `These ${count} messages came while the bridge was down, and were not run:`,
+  backlogAfter: (count: number) =>
+    count === 1
+      ? 'An earlier message came while the bridge was down, and was not run:'
+      : `${count} earlier messages came while the bridge was down, and were not run:`,
+  backlogRun: (number: number) => `Run ${number}`,
+  backlogDrop: 'Leave them',
+  backlogGone: 'That is no longer there.',
+  unheard: 'That button no longer works.',
+  elapsed,
+}
+
+/** All text that the bridge posts itself. */
+export type BridgeWords = typeof words

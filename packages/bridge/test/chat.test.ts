@@ -1,0 +1,100 @@
+import { hold, type Scripts, text, tool } from '@reply/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const options = [
+  { label: 'Red', description: 'Warm' },
+  { label: 'Blue', description: 'Cool' },
+]
+
+const scripts: Scripts = {
+  hello: { steps: [[text('Hello to you.')]] },
+  again: { steps: [[text('Again, hello.')]] },
+  question: {
+    steps: [
+      [
+        text('Let me ask.'),
+        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
+      ],
+      [text('As you like.')],
+    ],
+  },
+  permission: {
+    steps: [
+      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [text('Done so.')],
+    ],
+  },
+  slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
+  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
+}
+
+let stage: BridgeStage
+
+beforeAll(async () => {
+  stage = await startStage({
+    scripts,
+    chats: [
+      { id: 1, type: 'private', title: 'Ann' },
+      { id: 2, type: 'private', title: 'Bob' },
+      { id: 3, type: 'private', title: 'Eve' },
+    ],
+  })
+  await stage.start()
+})
+afterAll(async () => await stage.close())
+
+const answered = (chatId: number, words: string): Promise<true> =>
+  stage.seen(chatId, (screen) => screen.some(({ from, text: said }) => from === 'bot' && said.includes(words)))
+
+test('answers a prompt in its chat', async () => {
+  stage.telegram.say(1, 'Say hello [scenario:hello]')
+  await answered(1, 'Hello to you.')
+  stage.telegram.say(1, '/status')
+  await answered(1, '✅ Complete')
+  expect(stage.errors).toEqual([])
+})
+
+test('tells a stranger how to be added, and runs nothing', async () => {
+  stage.telegram.say(3, 'Say hello [scenario:hello]')
+  await answered(3, 'tg:3')
+  expect(stage.said(3)).toHaveLength(1)
+})
+
+test('runs the prompts of a chat one after the other', async () => {
+  stage.telegram.say(2, 'Slowly [scenario:slow]')
+  await stage.model.held('middle')
+  stage.telegram.say(2, 'Then again [scenario:again]')
+  stage.telegram.say(2, '/queue')
+  await answered(2, '1. Then again')
+  stage.model.release('middle')
+  await answered(2, 'Again, hello.')
+  const said = stage.said(2)
+  expect(said.findIndex((one) => one.includes('One moment, done.'))).toBeLessThan(
+    said.findIndex((one) => one.includes('Again, hello.')),
+  )
+})
+
+test('passes a typed answer on to the question', async () => {
+  stage.telegram.say(1, 'Ask me [scenario:question]')
+  await answered(1, 'Which colour?')
+  stage.telegram.say(1, 'blue')
+  await answered(1, 'As you like.')
+})
+
+test('lets only an approver allow a permission', async () => {
+  stage.telegram.say(2, 'Touch it [scenario:permission]')
+  const asked = await stage.seen(2, (screen) => screen.find(({ buttons }) => buttons.flat().length > 0))
+  expect(asked.buttons.flat().map(({ text: label }) => label)).toContain('Reject')
+  stage.telegram.press(2, asked.messageId, 'Reject')
+  expect(stage.errors).toEqual([])
+})
+
+test('stops what runs, and says so itself', async () => {
+  stage.telegram.say(1, 'Go on [scenario:forever]')
+  await stage.model.held('forever')
+  stage.telegram.say(1, '/stop')
+  await answered(1, 'Stopped.')
+  stage.telegram.say(1, '/list')
+  await answered(1, 'Recent executions (this chat):')
+})

@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { configJsonSchema, parseConfig } from '../src/config/config.ts'
+import { loadConfig } from '../src/config/load.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'reply-config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const least = {
+  servers: { home: { url: 'http://127.0.0.1:4096' } },
+  channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
+}
+
+/** What the fault list says about a changed config. */
+function faultsOf(change: object): string {
+  try {
+    parseConfig({ ...least, ...change })
+    return 'none'
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+describe('a config', () => {
+  test('has defaults for all that it may leave out', () => {
+    expect(parseConfig(least)).toEqual({
+      ...least,
+      people: {},
+      routes: {},
+      state: './state',
+      router: {
+        timeoutMs: 300_000,
+        progress: { enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 },
+        busy: 'queue',
+        backlog: 'latest',
+        backlogAfterMs: 120_000,
+        messagesPerMinute: 20,
+        maxTextLength: 50_000,
+        maxFileBytes: 20_000_000,
+        receipts: false,
+      },
+    })
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'a time below its limit',
+      { router: { timeoutMs: 999 } },
+      'router.timeoutMs: Too small: expected number to be >=1000. It is 999.',
+    ],
+    ['a nested one', { router: { progress: { heartbeatMs: 9999 } } }, 'router.progress.heartbeatMs'],
+    ['an unknown field', { router: { timeout: 5 } }, 'router: Unrecognized key: "timeout".'],
+    [
+      'a person of an unknown channel',
+      { people: { ann: { ids: ['sl:U1'], may: [] } } },
+      'people.ann.ids.0: "sl:U1" names no channel. Channels: tg.',
+    ],
+    [
+      'an id of two people',
+      { people: { ann: { ids: ['tg:1'], may: [] }, bob: { ids: ['tg:1'], may: [] } } },
+      'people.bob.ids.0: "tg:1" is also an id of ann.',
+    ],
+    [
+      'an id without a channel',
+      { people: { ann: { ids: ['123'], may: [] } } },
+      'Write it as <channel>:<id on the platform>',
+    ],
+    ['a route to an unknown server', { routes: { tg: 'work' } }, 'routes.tg: "work" is not a server. Servers: home.'],
+    [
+      'a server elsewhere without a password',
+      { servers: { home: { url: 'http://10.0.0.5:4096' } } },
+      'servers.home.password: 10.0.0.5 is not this computer, so its server needs a password. Set one.',
+    ],
+    ['no server', { servers: {} }, 'servers: Name at least one server.'],
+    ['an address that is none', { servers: { home: { url: 'localhost' } } }, 'servers.home.url'],
+  ])('names the path, the value and the cure of %s', (_, change, fault) => {
+    expect(faultsOf(change)).toContain(fault)
+  })
+
+  test('never shows a secret that was written into it', () => {
+    const faults = faultsOf({ servers: { home: { url: 'http://127.0.0.1:4096', password: 'hunter2' } } })
+    expect(faults).toContain('servers.home.password')
+    expect(faults).toContain('{ "env": "NAME" }')
+    expect(faults).not.toContain('hunter2')
+  })
+
+  test('lists all faults at once', () => {
+    const faults = faultsOf({ router: { timeoutMs: 1, busy: 'later' } })
+    expect(faults.match(/^- /gm)).toHaveLength(2)
+  })
+
+  test('has a JSON Schema for editors, which describes each field', () => {
+    const schema = configJsonSchema()
+    expect(schema).toMatchObject({ type: 'object', required: ['servers', 'channels'] })
+    expect(JSON.stringify(schema)).toContain('A run without progress ends after this long, in ms.')
+  })
+})
+
+describe('a config file', () => {
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+
+  test('places its state and the files of secrets beside it', () => {
+    write('token.txt', ' 1:abc\n')
+    const path = write('reply.json', JSON.stringify(least))
+    const { stateFolder, secret } = loadConfig(path, { NAME: 'from the environment' })
+    expect(stateFolder).toBe(join(folder, 'state'))
+    expect(secret({ file: 'token.txt' })).toBe('1:abc')
+    expect(secret({ env: 'NAME' })).toBe('from the environment')
+  })
+
+  test('says what is missing', () => {
+    const { secret } = loadConfig(write('reply.json', JSON.stringify(least)), { BLANK: ' ' })
+    expect(() => secret({ env: 'TOKEN' })).toThrow('The environment variable TOKEN is not set.')
+    expect(() => secret({ env: 'BLANK' })).toThrow('The environment variable BLANK is not set.')
+    expect(() => secret({ file: 'none.txt' })).toThrow('none.txt could not be read')
+    expect(() => loadConfig(join(folder, 'none.json'), {})).toThrow('none.json could not be read')
+    expect(() => loadConfig(write('bad.json', '{'), {})).toThrow('bad.json is not JSON')
+  })
+})

@@ -1,0 +1,13 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type KillStage, startKillStage } from './kills.ts'
+
+let stage: KillStage
+
+beforeAll(async () => {
+  stage = await startKillStage()
+})
+afterAll(async () => await stage.close())
+
+test.each(Array.from({ length: 20 }, (_, index) => index + 1))('killed at random moments, seed %i', async (seed) => {
+  expect(await stage.play(seed)).toMatchObject({ faults: [] })
+})

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@reply/core'
+import { bridgeChannel } from '@reply/telegram'
+import {
+  type FakeTelegram,
+  launchOpencode,
+  type Model,
+  type Opencode,
+  type Scripts,
+  startModel,
+  startTelegram,
+  type TelegramMessage,
+} from '@reply/testing'
+import { type Bridge, createBridge } from '../src/bridge.ts'
+import { parseConfig } from '../src/config/config.ts'
+import { sqliteStore } from '../src/store/sqlite.ts'
+
+/** A real server with a scripted model, a fake Telegram, and a bridge between them that can be restarted. */
+export interface BridgeStage {
+  readonly telegram: FakeTelegram
+  readonly server: Opencode
+  readonly model: Model
+  /** The folder of the state. */
+  readonly folder: string
+  /** What the bridge and its parts reported. */
+  readonly errors: Error[]
+  /** Starts another bridge on the same state. `aheadMs`: its clock shows that much more. */
+  start(options?: { readonly aheadMs?: number }): Promise<void>
+  stop(): Promise<void>
+  /** The bot's messages in a chat, in their order. */
+  said(chatId: number): readonly string[]
+  /** Waits until the chat's screen meets the condition. */
+  seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T>
+  close(): Promise<void>
+}
+
+export interface StageOptions {
+  readonly scripts: Scripts
+  readonly people?: object
+  readonly router?: object
+  readonly version?: string
+  readonly chats?: Parameters<typeof startTelegram>[0]['chats']
+}
+
+const token = '42:secret'
+
+/** Ann may do all, Bob may prompt. */
+const everyone = {
+  ann: { ids: ['tg:1', 'tg:1000'], may: ['prompt', 'approve', 'admin'] },
+  bob: { ids: ['tg:2'], may: ['prompt'] },
+}
+
+export async function startStage(options: StageOptions): Promise<BridgeStage> {
+  const { scripts, people = everyone, router = {}, version, chats } = options
+  const model = await startModel({ scripts })
+  const server = await launchOpencode({
+    model,
+    ...(version !== undefined && { version }),
+    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
+  })
+  const telegram = await startTelegram({ token, ...(chats && { chats }) })
+  const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
+  const folder = join(home, 'state')
+  const errors: Error[] = []
+  const config = parseConfig({
+    servers: { home: { url: server.url, directory: server.directory } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
+    people,
+    router,
+  })
+  let bridge: Bridge | undefined
+  return { telegram, server, model, folder, errors, start, stop, said, seen, close }
+
+  async function start({ aheadMs = 0 } = {}): Promise<void> {
+    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+    bridge = createBridge({
+      ...{ config, clock },
+      store: await sqliteStore({ folder, clock }),
+      secret: () => token,
+      onError: (error) => errors.push(error),
+      load: async () => bridgeChannel,
+    })
+    await bridge.start()
+  }
+
+  async function stop(): Promise<void> {
+    await bridge?.stop()
+    bridge = undefined
+  }
+
+  function said(chatId: number): readonly string[] {
+    return telegram.screen(chatId).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
+  }
+
+  function seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const found = find(telegram.screen(chatId))
+        if (found === undefined || found === false) return
+        unobserve()
+        resolve(found)
+      }
+      const unobserve = telegram.observe(look)
+      look()
+    })
+  }
+
+  async function close(): Promise<void> {
+    await stop()
+    await telegram.close()
+    await server.stop()
+    await model.close()
+    rmSync(home, { recursive: true, force: true })
+  }
+}

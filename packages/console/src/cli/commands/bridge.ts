@@ -1,0 +1,49 @@
+import { ConsoleError } from '../error.ts'
+import { EXIT, sayError } from '../exit-code.ts'
+import { listenForExit } from '../exit-signals.ts'
+import type { ProcessIO } from '../process-io.ts'
+
+export interface BridgeCommandOptions {
+  readonly config: string
+}
+
+/** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
+export async function bridge({ config }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+  const { openBridge } = await loadBridge()
+  const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
+  let isOver = (_: number): void => {}
+  const over = new Promise<number>((resolve) => {
+    isOver = resolve
+  })
+  const left = listenForExit(io, { interrupted: () => EXIT.done })
+  try {
+    const opened = await openBridge({
+      ...{ path: config, env: io.env, clock: io.clock },
+      onError: (error) => void io.stderr.write(`${sayError(error, io.env)}\n`),
+      onNotice: say,
+      onEnd: ({ message }) => {
+        say(message)
+        isOver(EXIT.failed)
+      },
+    })
+    try {
+      const ended = Promise.race([left.code, over])
+      const code = await Promise.race([opened.start().then(() => ended), ended])
+      return code === EXIT.terminated || code === EXIT.hungUp ? EXIT.done : code
+    } finally {
+      await opened.stop()
+    }
+  } finally {
+    left.stop()
+  }
+}
+
+async function loadBridge(): Promise<typeof import('@reply/bridge')> {
+  try {
+    return await import('@reply/bridge')
+  } catch (cause) {
+    throw new ConsoleError('missing', 'The bridge needs @reply/bridge, and a package for each channel: install them.', {
+      cause,
+    })
+  }
+}

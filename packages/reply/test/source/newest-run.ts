@@ -3,8 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { connect, type Reply, replay, textOf, toolsOf } from '../../src/index.ts'
 import { recorded } from '../recorded.ts'
 
-/** What a read can't show, by scenario and by the first version that shows it. */
-const unread: Readonly<Record<string, { readonly until: string; readonly reason: string }>> = {
+/** The first version that shows it, and why earlier ones don't. */
+export interface Limit {
+  readonly until: string
+  readonly reason: string
+}
+
+/** What a read can't show, by scenario. */
+export const unread: Readonly<Record<string, Limit>> = {
   'abort-child': { until: '1.14', reason: 'Servers before 1.14 store no text that was broken off.' },
   'abort-text': { until: '1.14', reason: 'Servers before 1.14 store no text that was broken off.' },
   disposed: { until: '1.17', reason: 'Servers before 1.17 store no text that the end of an instance broke off.' },

@@ -44,16 +44,20 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
   const backTo = after ?? messageID ?? noMessage
   const read = await readBackTo(server, posted, backTo)
   const id = messageID === undefined ? idByText(read, posted) : idIn(read, messageID)
-  if (id === undefined) return await waitingIn(server, posted)
+  if (id === undefined) return await findWaiting(server, posted)
   const hasAll = idIn(read, backTo) !== undefined
   return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
 }
 
-async function waitingIn({ inbox }: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
+/** The prompt may wait for its turn, or have begun since the read. */
+async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
   const { sessionID, directory, messageID } = posted
-  const where = messageID === undefined ? undefined : await inbox.find({ sessionID, directory }, messageID)
-  const isThere = messageID !== undefined && (where === 'waiting' || where === 'parked')
-  return isThere ? { sessionID, messageID } : undefined
+  if (messageID === undefined || !server.info.current().queuesPrompts) return undefined
+  const where = await server.inbox.find({ sessionID, directory }, messageID)
+  if (where === 'gone') return undefined
+  if (where !== undefined) return { sessionID, messageID }
+  const read = await readBackTo(server, posted, messageID)
+  return idIn(read, messageID) === undefined ? undefined : { sessionID, messageID, read }
 }
 
 /** Reads a session back to the run of a message, with the sub-agents since then. */

@@ -33,8 +33,8 @@ export interface FollowedRun {
   fail(sessionID: string, error: unknown): void
   /** Nothing runs on the server: a stand-in reply carries the reason. */
   endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void
-  /** The run is over, and this step is all of it. */
-  show(step: Step): void
+  /** The run is over, and this step is all of it. `joined`: another prompt had begun it. */
+  show(step: Step, joined: boolean): void
 }
 
 export interface Post {
@@ -162,13 +162,13 @@ export function createFollowedRun(
   }
 
   function endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void {
-    if (!live && !isShown) show(standIn({ ...how, text: request.text, at: clock.now() }))
+    if (!live && !isShown) show(standIn({ ...how, text: request.text, at: clock.now() }), false)
   }
 
-  function show(step: Step): void {
+  function show(step: Step, joined: boolean): void {
     if (live || isShown) return
     isShown = true
-    source.fail(step)
+    source.show(step, joined)
     reportOnce(observersOf(options.observe, emptyReply(step.reply.sessionID), onError), step, onError)
   }
 }

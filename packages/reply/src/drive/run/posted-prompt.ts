@@ -29,7 +29,7 @@ export interface PostedPrompt {
  *
  * - `found`: the server has it. The stream follows its run, or has settled if that ended.
  * - `absent`: the server doesn't have it, so it can be posted.
- * - `unknown`: the server doesn't show its sessions.
+ * - `unknown`: the server doesn't show its sessions, or keeps the note aside.
  */
 export type Resumed =
   | { readonly type: 'found'; readonly stream: ReplyStream }

@@ -52,8 +52,8 @@ export interface StreamSource {
   readonly stream: ReplyStream
   /** The reply is known: readers start to receive it. */
   attach(live: LiveReply, joined: boolean): void
-  /** The server will have no reply; this settled one takes its place. */
-  fail(step: Step): void
+  /** No live reply will be attached; this settled one takes its place. */
+  show(step: Step, joined: boolean): void
 }
 
 export function createReplyStream(options: { readonly abort: () => Promise<void> }): StreamSource {
@@ -87,7 +87,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     toReadableStream,
     [Symbol.asyncIterator]: iterate,
   }
-  return { stream, attach, fail }
+  return { stream, attach, show }
 
   function attach(live: LiveReply, isJoined: boolean): void {
     joined = isJoined
@@ -104,8 +104,8 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     }
   }
 
-  function fail(step: Step): void {
-    joined ??= false
+  function show(step: Step, isJoined: boolean): void {
+    joined ??= isJoined
     notify(step)
   }
 

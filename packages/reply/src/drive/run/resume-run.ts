@@ -3,6 +3,7 @@ import { diff } from '../../diff.ts'
 import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { emptyReply } from '../../reduce/shape.ts'
+import type { Reply } from '../../reply.ts'
 import { isAtWork } from '../../track/current-run.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { replyOfPrompt } from '../sync/newest-run.ts'
@@ -33,8 +34,7 @@ export async function resumeRun(server: RunServer, posted: PostedPrompt, options
   const stopClosed = server.onClosed(() => closed.abort())
   try {
     const found = knownPrompt(server, posted) ?? (await findPrompt(server, posted, closed.signal))
-    if (found === 'unknown') return { type: 'unknown' }
-    if (!found) return { type: 'absent' }
+    if (typeof found === 'string') return { type: found }
     const kind = posted.noReply ? 'note' : 'prompt'
     const run = createFollowedRun(server, { kind, text: posted.text, sessionID: posted.sessionID }, options)
     run.posted({ messageID: found.messageID, answered: Promise.resolve() })
@@ -54,9 +54,10 @@ async function findPrompt(
   server: RunServer,
   posted: PostedPrompt,
   over: AbortSignal,
-): Promise<FoundPrompt | 'unknown' | undefined> {
-  if (!server.info.current().canRead) return 'unknown'
-  return await findPosted(server, posted, over)
+): Promise<FoundPrompt | 'absent' | 'unknown'> {
+  const { canRead, showsNotes } = server.info.current()
+  if (!canRead) return 'unknown'
+  return (await findPosted(server, posted, over)) ?? (posted.noReply && !showsNotes ? 'unknown' : 'absent')
 }
 
 interface Following {
@@ -65,9 +66,9 @@ interface Following {
   readonly found: FoundPrompt
 }
 
-/** The delay before a session is read again; doubles up to the second. */
+/** The delay before a session is read again; doubles up to the longest. */
 const lookMs = 500
-const maxLookMs = 8000
+const maxLookMs = 4000
 
 /** How many reads in a row may fail. */
 const maxFailures = 10
@@ -77,9 +78,9 @@ function follow(server: RunServer, { run, posted, found }: Following): void {
   const { sessionID, messageID } = found
   if (posted.noReply) return run.endWith({ sessionID, end: { type: 'noted' } })
   const known = engine.replies.withPrompt(sessionID, messageID)
+  if (known) return run.attach(known, startOf(known, messageID))
   const place = { sessionID, directory: found.read?.session.directory }
-  const recognizer = recognizeByID({ server, place, over: run.over, found: attach }, messageID)
-  if (known) return attach(known)
+  const recognizer = recognizeByID({ server, place, over: run.over, found: (live) => attach(live) }, messageID)
   const stopInbox = inbox.onLeft((left) => {
     if (left.messageID === messageID) leave(left.how)
   })
@@ -128,7 +129,7 @@ function follow(server: RunServer, { run, posted, found }: Following): void {
     if (isOver()) return true
     const reply = replyOfPrompt(read, messageID)
     if (reply?.phase === 'settled') {
-      run.show({ reply, changes: diff(emptyReply(sessionID), reply) })
+      run.show({ reply, changes: diff(emptyReply(sessionID), reply) }, hasJoined(reply, messageID))
       return true
     }
     engine.apply([read])
@@ -144,12 +145,7 @@ function follow(server: RunServer, { run, posted, found }: Following): void {
     server.idleCheck.expectRun(sessionID)
   }
 
-  function attach(live: LiveReply): void {
-    const reply = live.reply()
-    attachAs(live, { reply, joined: reply.promptIDs.indexOf(messageID) > 0 })
-  }
-
-  function attachAs(live: LiveReply, start: Start): void {
+  function attach(live: LiveReply, start = startOf(live, messageID)): void {
     if (run.isAttached()) return
     stop()
     run.attach(live, start)
@@ -169,6 +165,16 @@ function follow(server: RunServer, { run, posted, found }: Following): void {
     await takeBack()
     if (isOver()) return
     const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
-    if (current) attachAs(current, { reply: current.reply(), joined: true })
+    if (current) attach(current, { reply: current.reply(), joined: true })
   }
+}
+
+function startOf(live: LiveReply, messageID: string): Start {
+  const reply = live.reply()
+  return { reply, joined: hasJoined(reply, messageID) }
+}
+
+/** Whether another prompt began the reply's run. */
+function hasJoined({ promptIDs }: Reply, messageID: string): boolean {
+  return promptIDs.indexOf(messageID) > 0
 }

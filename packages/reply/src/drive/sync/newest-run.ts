@@ -2,7 +2,7 @@ import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
 import { isAtWork as goesOn } from '../../track/current-run.ts'
-import { runStart, runStarts } from '../../track/run-boundaries.ts'
+import { runStart, runStarts, withoutUndecided } from '../../track/run-boundaries.ts'
 import { emptyTrack } from '../../track/state.ts'
 import { retainedReplies, track } from '../../track.ts'
 
@@ -20,6 +20,7 @@ export function replyOfRead(read: SnapshotEvent): Reply | undefined {
  * that others followed has ended, whatever the session does now.
  */
 export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | undefined {
+  if (!read.messages.some(({ head }) => head.id === messageID)) return undefined
   const { messages, status, nextAt } = runOfPrompt(read, messageID)
   const isAnswered = messages.findLastIndex(isAnswer) > messages.findIndex(({ head }) => head.id === messageID)
   if (!isAnswered && status === 'idle') return undefined
@@ -32,7 +33,7 @@ export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | u
 
 /** The messages of a prompt's run, and when the next one began. */
 function runOfPrompt(read: SnapshotEvent, messageID: string) {
-  const { messages } = read
+  const messages = withoutUndecided(read, (id) => id === messageID)
   const at = messages.findIndex(({ head }) => head.id === messageID)
   const starts = runStarts(messages)
   const next = starts.find((start) => start > at)

@@ -21,11 +21,13 @@ export function createInbox(rest: Rest): Inbox {
   return { read, prompts, withdraw }
 
   async function read(sessionID: string): Promise<readonly InboxRead[]> {
+    // Another read may find the route in the meantime.
+    const tried = route
     try {
-      return toReadInbox(listIn(await rest.get(`/session/${sessionID}/${route}`)))
+      return toReadInbox(listIn(await rest.get(`/session/${sessionID}/${tried}`)))
     } catch (error) {
       if (!isGone(error)) throw error
-      const other = route === 'inbox' ? 'pending' : 'inbox'
+      const other = tried === 'inbox' ? 'pending' : 'inbox'
       const found = toReadInbox(listIn(await rest.get(`/session/${sessionID}/${other}`)))
       route = other
       return found

@@ -1,0 +1,4 @@
+import { secondVersion } from '@reply/testing'
+import { testResume } from './resume-live.ts'
+
+testResume(secondVersion)

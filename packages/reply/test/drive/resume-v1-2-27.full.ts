@@ -1,0 +1,3 @@
+import { testResume } from './resume-live.ts'
+
+testResume('1.2.27')

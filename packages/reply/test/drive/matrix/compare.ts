@@ -1,7 +1,9 @@
-import { lasting } from '@reply/testing'
+import type { Event } from '@opencode-ai/sdk/v2'
+import { isSecond, lasting } from '@reply/testing'
 import type { Reply } from '../../../src/index.ts'
 import { textOf } from '../../../src/index.ts'
 import { outcomesOf, tellOutcomes } from '../../outcomes.ts'
+import type { Told } from '../../recorded.ts'
 import {
   allReplies,
   lastTold,
@@ -12,6 +14,7 @@ import {
   toldMessages,
   toldText,
 } from '../../truth.ts'
+import { asServedBySecond, secondOutcomeOf } from './compare-second.ts'
 import type { MatrixRun, Observed } from './play.ts'
 
 /** Problems of a run; empty if there are none. */
@@ -23,13 +26,14 @@ export function compare(version: string, scenario: string, run: MatrixRun): stri
     ...(outcomes === wanted ? [] : [`the outcomes are ${outcomes}, not ${wanted}`]),
     ...once('watch()', watched),
     ...once('prompt()', prompted),
-    ...asServed(run),
+    ...(isSecond(version) ? asServedBySecond(run) : asServed(run)),
     ...alike(watched, prompted),
   ]
 }
 
 /** The live stream survives an instance's end; the recordings' stream doesn't. */
 function liveOutcomes(version: string, scenario: string): string | undefined {
+  if (isSecond(version)) return secondOutcomeOf(scenario)
   return scenario === 'disposed' ? 'aborted' : outcomesOf(version, scenario)
 }
 
@@ -38,7 +42,9 @@ function once(who: string, observed: readonly Observed[]): string[] {
 }
 
 /** Compares every message, part, text and checklist with the server's. */
-function asServed({ watched, sessions, frames }: MatrixRun): string[] {
+function asServed({ watched, ...run }: MatrixRun): string[] {
+  const sessions = run.sessions as unknown as readonly Told[]
+  const frames = run.frames as unknown as readonly Event[]
   const all = allReplies(watched.map(({ reply }) => reply))
   return sessions.flatMap((told) => {
     const own = repliesIn(all, told.id)

@@ -1,11 +1,9 @@
-import type { Event } from '@opencode-ai/sdk/v2'
-import { launchOpencode, promptFor, type Scenario, startModel } from '@reply/testing'
+import { isSecond, launchOpencode, promptFor, type Scenario, secondPassword, startModel } from '@reply/testing'
 import { driverFor } from '../../../../testing/scripts/drivers/all.ts'
-import { createKit, type Kit } from '../../../../testing/scripts/kit.ts'
-import { startTape } from '../../../../testing/scripts/tape.ts'
+import { createKit, createWire, type Kit } from '../../../../testing/scripts/kit.ts'
+import { type Frame, startTape } from '../../../../testing/scripts/tape.ts'
 import { connect, type OpenCode, type PromptInput, type Reply, type ReplyStream } from '../../../src/index.ts'
 import { observing } from '../../observing.ts'
-import type { Told } from '../../recorded.ts'
 import { eventually, within } from '../patience.ts'
 
 export interface Observed {
@@ -19,15 +17,17 @@ export interface MatrixRun {
   readonly watched: readonly Observed[]
   /** The replies of `prompt()` and `command()`. */
   readonly prompted: readonly Observed[]
-  readonly sessions: readonly Told[]
-  /** What a plain reader of `/event` saw. */
-  readonly frames: readonly Event[]
+  /** What the server has of each session. */
+  readonly sessions: readonly { readonly id: string }[]
+  /** What a plain reader of the event stream saw. */
+  readonly frames: readonly Frame[]
 }
 
 /** Plays a scenario on its own server, prompted through `prompt()`, watched by another client's `watch()`. */
 export async function playScenario(version: string, scenario: Scenario): Promise<MatrixRun> {
   const { config, files, env, keepAlive = true } = scenario
-  const model = await startModel({ scripts: scenario.scripts, fallback: scenario.name, keepAlive })
+  const generation = isSecond(version) ? 2 : 1
+  const model = await startModel({ scripts: scenario.scripts, fallback: scenario.name, keepAlive, generation })
   const undo: (() => Promise<void>)[] = [() => model.close()]
   try {
     const opencode = await launchOpencode({
@@ -39,12 +39,17 @@ export async function playScenario(version: string, scenario: Scenario): Promise
     })
     undo.unshift(opencode.stop)
     const { url, directory } = opencode
-    const tape = await startTape(`${url}/event?directory=${encodeURIComponent(directory)}`)
+    const unused = async (): Promise<undefined> => undefined
+    const { stream, headers } = createWire(version, { directory, send: unused, read: unused })
+    const tape = await startTape(`${url}${stream}`, headers)
     undo.unshift(tape.stop)
     // A server that is just starting accepts connections that it never answers: after a kill that must not take
     // minutes.
-    const patience = scenario.name.startsWith('killed') ? { silenceMs: 3000, deadlineMs: 5000 } : {}
-    const options = { url, directory, backOff: { minMs: 50, maxMs: 500 }, ...patience }
+    const isRestarted = /^(?:killed|stopped)/.test(scenario.name)
+    // The heartbeats of OpenCode 2 come every 15 s.
+    const patience = isRestarted ? { deadlineMs: 5000, ...(generation === 1 && { silenceMs: 3000 }) } : {}
+    const password = generation === 2 ? { password: secondPassword } : {}
+    const options = { url, directory, ...password, backOff: { minMs: 50, maxMs: 500 }, ...patience }
     const watcher = connect(options)
     undo.unshift(watcher.close)
     const watched = watchAll(watcher)
@@ -62,8 +67,8 @@ export async function playScenario(version: string, scenario: Scenario): Promise
     return {
       watched: watched(),
       prompted: prompted(),
-      sessions: Object.entries(sessions).map(([id, told]) => ({ id, ...told }) as unknown as Told),
-      frames: tape.frames as unknown as readonly Event[],
+      sessions: Object.entries(sessions).map(([id, told]) => ({ id, ...told })),
+      frames: tape.frames,
     }
   } finally {
     for (const each of undo) await each()
@@ -102,7 +107,7 @@ function countPosts(): Posts {
   const counted: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
     const response = await fetch(request)
-    if (request.method === 'POST' && request.url.includes('/prompt_async')) count += 1
+    if (request.method === 'POST' && /\/prompt(?:_async)?$/.test(new URL(request.url).pathname)) count += 1
     return response
   }
   return {
@@ -126,6 +131,9 @@ function throughPrompt(
     sessionID,
     { script = plain.scenario.name, words, parts = [], more = {} } = {},
   ) => {
+    // A prompt with an id of its own is not one of ours.
+    if ('id' in more)
+      return await plain.prompt(sessionID, { script, ...(words !== undefined && { words }), parts, more })
     posted += 1
     const input = { sessionID, text: promptFor(script, words), parts, ...more } as PromptInput
     client.prompt(input, { observe })

@@ -1,4 +1,4 @@
-import { scenarios, unsupportedReason } from '@reply/testing'
+import { scenarios, scenariosOf } from '@reply/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { compare } from './compare.ts'
 import { playScenario } from './play.ts'
@@ -9,8 +9,8 @@ const wanted = process.env.REPLY_MATRIX_SCENARIOS?.split(',')
 
 /** Plays every scenario on a version and writes how many matched the server, for `docs/compatibility.md`. */
 export function testVersion(version: string): void {
-  const chosen = scenarios.filter(({ name }) => wanted?.includes(name) ?? true)
-  const supported = chosen.filter(({ name }) => unsupportedReason(version, name) === undefined)
+  const isChosen = ({ name }: { readonly name: string }): boolean => wanted?.includes(name) ?? true
+  const supported = scenariosOf(version).filter(isChosen)
   const failed: Record<string, string> = {}
   let passed = 0
 
@@ -31,7 +31,7 @@ export function testVersion(version: string): void {
 
   afterAll(() => {
     if (wanted || passed + Object.keys(failed).length < supported.length) return
-    const leftOut = chosen.length - supported.length
+    const leftOut = scenarios.filter((scenario) => !supported.includes(scenario)).length
     const result = { version, scenarios: supported.length, passed, leftOut, failed }
     writeResult(version, result)
   })

@@ -1,0 +1,4 @@
+import { secondVersion } from '@reply/testing'
+import { testVersion } from './version.ts'
+
+testVersion(secondVersion)

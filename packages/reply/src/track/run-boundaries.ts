@@ -57,7 +57,8 @@ export function isRunStart(messages: readonly Read[], at: number): boolean {
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
   if (isCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
   if (!hasEnded(before.head)) return false
-  if (before.head.error === undefined && before.head.finish === 'tool-calls') return false
+  const { error, finish, endsRun = false } = before.head
+  if (error === undefined && finish === 'tool-calls' && !endsRun) return false
   const { createdAt: begunAt, completedAt } = before.head
   const { createdAt } = asked.head
   if (completedAt === undefined || createdAt === undefined || createdAt >= completedAt) return true

@@ -13,7 +13,6 @@ const unread: Readonly<Record<string, string>> = {
   'queue-twice': joined,
   parked: joined,
   'second-prompt': joined,
-  'parked-by-rejection': 'A rejected run that is followed at once by a queued prompt reads as one run.',
   killed: 'A server that is killed stores no text that was broken off.',
   stopped: 'The recording lacks what the server stored when it was stopped.',
   'revert-committed': 'The removed run is gone.',

@@ -121,6 +121,28 @@ describe.each([
     expect(reply).toMatchObject({ outcome: 'stopped', asks: [{ status: 'rejected' }] })
   })
 
+  test.each([
+    ['shutdown', 'lost'],
+    ['superseded', 'aborted'],
+    ['inactivity', 'aborted'],
+    ['user', 'aborted'],
+  ])('an end by %s after a rejection with a reason, with which the run went on, is %s', async (reason, outcome) => {
+    const replies = await play([
+      created,
+      ...prompted('msg_p', 'Go.'),
+      frame('session.step.started', step('msg_a')),
+      tool('input.started', { name: 'shell' }),
+      tool('called', { input: { command: 'x' } }),
+      frame('permission.asked', { id: 'per_1', action: 'shell', resources: ['x'] }),
+      frame('permission.replied', { requestID: 'per_1', reply: 'reject' }),
+      tool('failed', { error: { type: 'tool.execution', message: 'Unable to execute command' } }),
+      stop('msg_a', 'tool-calls'),
+      frame('session.step.started', step('msg_b')),
+      frame('session.execution.interrupted', { reason }),
+    ])
+    expect(replies.map((reply) => reply.outcome)).toEqual([outcome])
+  })
+
   test('an interrupt aborts, and an empty execution makes no reply', async () => {
     const interrupted = frame('session.execution.interrupted', { reason: 'user' })
     const frames = [created, ...prompted('msg_p', 'Go.'), frame('session.step.started', step('msg_a')), interrupted]

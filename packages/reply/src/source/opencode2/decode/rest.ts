@@ -99,6 +99,7 @@ function toMessage(wire: WireMessage): MessageRead {
       cost,
       tokens,
       error: wire.error && !isStopped ? toFailure(wire.error) : undefined,
+      ...(isStopped && { endsRun: true as const }),
       raw: wire,
     }),
     parts: [...toContent(wire, isOver), ...(step ? [step] : [])],
@@ -120,7 +121,7 @@ export function withJoined(
     const before = messages[at - 1]?.head
     const accepted = acceptedAt.get(message.head.id)
     if (accepted === undefined || before?.role !== 'assistant' || before.completedAt === undefined) return message
-    if (before.error !== undefined || accepted >= before.completedAt) return message
+    if (before.error !== undefined || before.endsRun || accepted >= before.completedAt) return message
     return { ...message, head: { ...message.head, createdAt: Math.max(accepted, before.createdAt ?? accepted) } }
   })
 }

@@ -13,6 +13,7 @@ const lateOtherwise: Readonly<Record<string, string>> = {
   'queue-and-steer': 'As in queue.',
   'queue-failed': 'As in queue.',
   parked: 'As in queue.',
+  'parked-by-rejection': 'Between a rejection and the end of its run, both runs are seen as one.',
   'second-prompt': 'As in queue.',
   'subagent-background': 'What background sub-agents did alone is read as part of a run.',
   'two-sessions': 'The first session is idle before the second.',
@@ -20,7 +21,6 @@ const lateOtherwise: Readonly<Record<string, string>> = {
   revert: 'An execution that has yet to deliver its prompt reads as the run before it.',
 }
 const cutOtherwise: Readonly<Record<string, string>> = {
-  'parked-by-rejection': 'A rejected run that is followed at once by a queued prompt reads as one run.',
   'subagent-background-two': 'Which reply contains what two background sub-agents did depends on what was heard.',
   'subagent-moved': 'A sub-agent that was moved to the background and ended in the gap reads as part of a run.',
 }

@@ -24,6 +24,7 @@ function matrixTable() {
 
 const nightly = [
   ['nightly-recorded.json', 'random fault plans on recordings'],
+  ['nightly-recorded-second.json', 'random fault plans on recordings of OpenCode 2'],
   ['nightly-live.json', 'random fault plans on a real server; every 20th kills and restarts it'],
   ['nightly-approvals.json', 'approvals within 50 ms after Stop, on 1.2.27, 1.14.41 and 1.18.33'],
 ]

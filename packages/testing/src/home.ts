@@ -9,7 +9,11 @@ const modelsFile = 'models.json'
  *   1.14 and later compare with the lock file, earlier ones with `package.json`.
  * - The first prompt reads the catalogue of all models, which the scripted model does not need.
  */
-export const prepareHome = async (home: string, version: string, settings?: string): Promise<void> => {
+export const prepareHome = async (
+  home: string,
+  version: string,
+  { settings, password }: { readonly settings?: string; readonly password?: string } = {},
+): Promise<void> => {
   const dependencies = { '@opencode-ai/plugin': version }
   const config = '.config/opencode'
   await mkdir(join(home, config, 'node_modules'), { recursive: true })
@@ -19,6 +23,8 @@ export const prepareHome = async (home: string, version: string, settings?: stri
     [modelsFile]: {},
   }
   for (const [name, content] of Object.entries(files)) await writeFile(join(home, name), JSON.stringify(content))
+  // A managed service reads no password from its environment, and makes one up if it finds none here.
+  if (password !== undefined) await writeFile(join(home, config, 'service.json'), JSON.stringify({ password }))
   if (settings !== undefined) await writeFile(join(home, config, 'opencode.json'), settings)
 }
 

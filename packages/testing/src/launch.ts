@@ -20,6 +20,8 @@ export interface LaunchOptions extends BinaryOptions {
   readonly files?: Readonly<Record<string, string>>
   /** The password that clients must send: the server's `OPENCODE_SERVER_PASSWORD`. Default: none required. */
   readonly password?: string
+  /** Whether OpenCode 2 runs as its managed service, which resumes by itself what a stop interrupted. Default false. */
+  readonly service?: boolean
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   /** Default: any free port. */
@@ -72,9 +74,12 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     ...options.files,
     ...(!second && { 'opencode.json': configFor(version, modelUrl, options.config) }),
   })
-  await prepareHome(project.home, version, second ? secondConfigFor(modelUrl, options.config) : undefined)
+  const { password, service = false } = options
+  await prepareHome(project.home, version, {
+    ...(second && { settings: secondConfigFor(modelUrl, options.config) }),
+    ...(service && { password: password ?? secondPassword }),
+  })
   const guard = startGuard(project.root)
-  const { password } = options
   const env = {
     ...options.env,
     ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }),
@@ -84,7 +89,8 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   const headers = authorizationOf(env)
   const { readyMs = 60_000 } = options
   const health = second ? '/api/health' : '/global/health'
-  const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard, health })
+  const flags = service ? ['--service'] : []
+  const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard, health, flags })
   let server: Awaited<ReturnType<typeof startServer>> | undefined
   let port = options.port ?? 0
   let stopped = false

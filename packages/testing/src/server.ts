@@ -14,6 +14,8 @@ export interface ServerOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly readyMs: number
   readonly guard: Guard
+  /** Added to the command line. */
+  readonly flags: readonly string[]
   /** The route that says that the server is ready. */
   readonly health: string
 }
@@ -70,7 +72,7 @@ const isHealthy = async (route: string, headers: Readonly<Record<string, string>
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const { binary, project, port, env, headers, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`
-  const child = spawn(binary, ['serve', '--port', String(port), '--hostname', '127.0.0.1'], {
+  const child = spawn(binary, ['serve', ...options.flags, '--port', String(port), '--hostname', '127.0.0.1'], {
     cwd: project.directory,
     env: environment(project, env),
     stdio: ['ignore', 'pipe', 'pipe'],

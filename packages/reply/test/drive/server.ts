@@ -20,6 +20,7 @@ const scripts: Scripts = {
   // A released gate stays open.
   watched: { steps: [[text('One '), hold('watched'), text('two.')]] },
   gap: { steps: [[text('One '), hold('gap'), text('two.')]] },
+  resumed: { steps: [[text('This is cut off, '), hold('resumed'), text('then whole.')]] },
   forever: { steps: [[text('This never ends, '), hold('forever'), text('never.')]] },
   question: {
     steps: [
@@ -76,6 +77,7 @@ export async function openStage(
   options: {
     readonly version?: string
     readonly env?: Record<string, string>
+    readonly service?: boolean
     readonly connect?: Partial<ConnectOptions>
   } = {},
 ): Promise<Stage> {
@@ -91,6 +93,7 @@ export async function openStage(
     },
     ...(options.version !== undefined && { version: options.version }),
     ...(options.env && { env: options.env }),
+    ...(options.service && { service: true }),
   })
   const errors: ReplyError[] = []
   const opened: OpenCode[] = []

@@ -45,6 +45,8 @@ export interface DiscordRest {
 
 /** The part of a discord.js `Client` that receives events. `raw` has each event exactly as Discord sent it. */
 export interface DiscordClient {
+  /** The bot's own account, once logged in. Without it, mentions of the bot and replies to it are not noticed. */
+  readonly user?: { readonly id: string } | null | undefined
   /** Starts to listen. */
   on(event: 'raw', listener: (packet: unknown) => void): unknown
   /** Stops the listener. */

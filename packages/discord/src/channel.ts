@@ -32,9 +32,9 @@ export interface DiscordChannelOptions extends ChannelOptions, Pick<DiscordSinkO
   readonly publicKey?: string | undefined
   /**
    * Names of slash commands, without the slash, that arrive as texts like "/ask Why?". All others are left to the host.
-   * Default: none.
+   * A set may grow later. Default: none.
    */
-  readonly commands?: readonly string[] | undefined
+  readonly commands?: readonly string[] | ReadonlySet<string> | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -71,7 +71,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { onError, clock } = inbound
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
-  const filter = { commands: new Set(commands) }
+  const filter = { commands: commands instanceof Set ? commands : new Set(commands), own: () => client?.user?.id }
   const { receive, rest: handled } = createReceiver({ rest, ...inbound })
   const webhook =
     publicKey === undefined && updates !== 'http'

@@ -1,7 +1,11 @@
 import { ChannelError, type ChannelErrorType } from '@reply/sink/channel'
 
-/** The types of all channels. */
-export type DiscordErrorType = ChannelErrorType
+/**
+ * Besides the types of all channels:
+ * - `unauthorized`: the token is wrong or revoked, or the bot lacks an intent.
+ * - `updates`: the gateway failed; the channel connects again.
+ */
+export type DiscordErrorType = ChannelErrorType | 'unauthorized' | 'updates'
 
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class DiscordError extends ChannelError<DiscordErrorType> {

@@ -1,4 +1,4 @@
-import type { Actor, Inbound } from '@reply/sink'
+import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import * as z from 'zod'
 import { tokenIn } from './body.ts'
 import { chatOf, kindOfChannel, kindOfContext, refOf } from './place.ts'
@@ -39,6 +39,14 @@ const user = z.object({
 
 const member = z.object({ nick: z.string().nullish() })
 
+/** https://discord.com/developers/docs/resources/message#attachment-object */
+const attachment = z.object({
+  filename: z.string(),
+  content_type: z.string().optional(),
+  size: z.number().optional(),
+  url: z.string(),
+})
+
 const message = z.object({
   id: z.string(),
   channel_id: z.string(),
@@ -47,6 +55,12 @@ const message = z.object({
   member: member.optional(),
   webhook_id: z.string().optional(),
   content: z.string(),
+  attachments: z.array(attachment).catch([]),
+  /** The message replied to. https://discord.com/developers/docs/resources/message#message-object */
+  referenced_message: z
+    .object({ author: z.object({ id: z.string() }) })
+    .nullish()
+    .catch(undefined),
   type: z.number(),
   message_reference: z.object({ message_id: z.string().optional(), type: z.number().optional() }).nullish(),
 })
@@ -97,6 +111,8 @@ const forwardType = 1
 export interface InboundFilter {
   /** The commands that this channel handles, without the slash. */
   readonly commands: ReadonlySet<string>
+  /** The bot's own id, once known. */
+  readonly own: () => string | undefined
 }
 
 /**
@@ -106,7 +122,7 @@ export function toEvent(packet: unknown, filter: InboundFilter): Event | undefin
   const { data } = z.object({ t: z.string(), d: z.unknown() }).safeParse(packet)
   if (data?.t === 'MESSAGE_CREATE') {
     const read = message.safeParse(data.d)
-    return read.data && { id: read.data.id, received: textIn(read.data) }
+    return read.data && { id: read.data.id, received: textIn(read.data, filter.own()) }
   }
   if (data?.t !== 'INTERACTION_CREATE') return undefined
   const read = toInteraction(data.d, filter)
@@ -132,25 +148,42 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
  * Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins,
  * forwards.
  */
-function textIn(said: z.infer<typeof message>): Received | undefined {
+function textIn(said: z.infer<typeof message>, own: string | undefined): Received | undefined {
   const { author, content, webhook_id, type, message_reference: reference } = said
-  if (isMachine(author) || webhook_id !== undefined || content === '') return undefined
+  const files = said.attachments.map(fileOf)
+  if (isMachine(author) || webhook_id !== undefined || (content === '' && files.length === 0)) return undefined
   if (type !== messageType.default && type !== messageType.reply) return undefined
   const isForwarded = reference?.type === forwardType
   const answered = type === messageType.reply && !isForwarded ? reference?.message_id : undefined
+  // The second form is Discord's former one. https://discord.com/developers/docs/reference#message-formatting
+  const mark = own === undefined ? undefined : new RegExp(`<@!?${own}> ?`, 'g')
+  const text = mark ? content.replace(mark, '') : content
   return {
     type: 'text',
     chat: chatOf(said.channel_id, kindOfChannel(said.channel_type)),
     actor: actorOf(author, said.member?.nick),
-    text: content,
+    text: text === content ? content : text.trim(),
     messageRef: refOf(said.id),
+    ...(text !== content && { isMention: true as const }),
     ...(answered !== undefined && { replyTo: refOf(answered) }),
+    ...(answered !== undefined &&
+      own !== undefined &&
+      said.referenced_message?.author.id === own && { repliesToBot: true as const }),
+    ...(files.length > 0 && { files }),
     ...(isForwarded && { isForwarded }),
-    isCommand: /^\/\w/.test(content),
+    isCommand: /^\/\w/.test(text),
   }
 }
 
-function receivedIn(given: z.infer<typeof interaction>, { commands }: InboundFilter): Received | undefined {
+function fileOf({ filename, content_type, size, url }: z.infer<typeof attachment>): InboundFile {
+  const mime = content_type ?? 'application/octet-stream'
+  return { ref: url, name: filename, mime, ...(size !== undefined && { size }) }
+}
+
+function receivedIn(
+  given: z.infer<typeof interaction>,
+  { commands }: Pick<InboundFilter, 'commands'>,
+): Received | undefined {
   const { id, token, application_id: applicationId, member: within, message: on, data } = given
   const who = within?.user ?? given.user
   // `channel_id` is deprecated, and a dialog may lack both (`APIBaseInteraction` of discord-api-types): it then has the

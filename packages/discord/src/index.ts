@@ -30,6 +30,7 @@ export {
   type DiscordRest,
   discordRestOptions,
 } from './api.ts'
+export { bridgeChannel } from './bridge.ts'
 export { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 export { DiscordError, type DiscordErrorType } from './error.ts'
 export { discordLimits } from './limits.ts'

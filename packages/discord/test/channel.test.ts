@@ -101,7 +101,7 @@ describe('over the gateway, with the real discord.js', () => {
     discord.say(channelId, 'Hi')
     discord.say(channelId, 'Hi <@700000000000000001>')
     await until(() => received.length === 1)
-    expect(received).toMatchObject([{ text: 'Hi <@700000000000000001>' }])
+    expect(received).toMatchObject([{ isMention: true, text: 'Hi' }])
   })
 })
 

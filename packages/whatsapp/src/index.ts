@@ -36,6 +36,7 @@ export { type BaileysChannel, type BaileysChannelOptions, baileysChannel } from 
 export { baileysLimits } from './baileys/limits.ts'
 export { type BaileysPortOptions, createBaileysPort } from './baileys/port.ts'
 export { type BaileysSinkOptions, baileysSink, baileysWords } from './baileys/sink.ts'
+export { bridgeChannel } from './bridge.ts'
 export { type CloudClient, CloudError, type CloudMedia, type CloudMessage, type CloudPosted } from './cloud/api.ts'
 export {
   type WhatsAppChannel,

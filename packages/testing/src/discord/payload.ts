@@ -26,6 +26,13 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
   return { fields, files: [...(form?.files.values() ?? [])] }
 }
 
+/** A JSON body of any kind. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+}
+
 function parsed(text: string): Readonly<Record<string, unknown>> {
   if (text === '') return {}
   try {

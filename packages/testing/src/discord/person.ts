@@ -13,10 +13,20 @@ export interface DiscordFrom {
   readonly from?: DiscordUser
 }
 
+/** Which person writes, and what else the message has. */
+export interface DiscordSay extends DiscordFrom {
+  /** The message that it replies to. */
+  readonly replyTo?: string
+  /** Whether it begins with a mention of the bot. Default false. */
+  readonly mention?: boolean
+  /** An attached file; the text may then be empty. */
+  readonly file?: { readonly name: string; readonly bytes: Uint8Array }
+}
+
 /** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
 export interface Person {
   /** Writes a message; the bot receives it over the gateway. Returns its id. */
-  say(channelId: string, text: string, options?: DiscordFrom & { readonly replyTo?: string }): string
+  say(channelId: string, text: string, options?: DiscordSay): string
   /**
    * Forwards a message: its content goes into a snapshot, and the new message has no text of its own. Returns its id.
    */
@@ -66,10 +76,11 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Perso
     { readonly channel: Channel; readonly from: DiscordUser; readonly message?: Fields }
   >()
   return {
-    say: (channelId, text, { from = defaultPerson, replyTo } = {}) => {
+    say: (channelId, text, { from = defaultPerson, replyTo, mention, file } = {}) => {
       const channel = channelOr(state, channelId)
       const reply = replyTo === undefined ? {} : { replyTo: postOr(channel, replyTo).id }
-      return write(channel, { from, content: text, ...reply })
+      const content = mention ? `<@${state.me.id}> ${text}` : text
+      return write(channel, { from, content, ...reply, ...(file && { files: [file] }) })
     },
     forward: (channelId, { channelId: at, id }, { from = defaultPerson } = {}) => {
       const origin = channelOr(state, at)
@@ -114,12 +125,13 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Perso
 
   function write(
     channel: Channel,
-    said: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'>,
+    said: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
+      Partial<Pick<Post, 'files'>>,
   ) {
     if (channel.kind === 'group')
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
     const post = putPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...said })
-    const event = { ...messageOf(post, channel, state.me), ...gatewayFieldsOf(channel, said.from) }
+    const event = { ...messageOf(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, said.from) }
     gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })
     return post.id
   }

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Answer, done, refused, send, tooMany, withBucket } from './answer.ts'
 import type { DiscordFault, DiscordFaultPlan } from './fault.ts'
 import { limits } from './limits.ts'
-import { noPayload, type Payload, readPayload } from './payload.ts'
+import { commandsIn } from './menu.ts'
+import { noPayload, type Payload, readJson, readPayload } from './payload.ts'
 import { Refusal, refusals } from './refusal.ts'
 import { type DiscordCallName, type Found, routeOf } from './routes/all.ts'
 import type { DiscordState } from './state.ts'
@@ -56,6 +57,9 @@ export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOpti
     const isKnown = request.headers.authorization === `Bot ${token}`
     if (method === 'GET' && path === '/gateway/bot')
       return send(response, isKnown ? done(gatewayOf(gatewayUrl())) : refused(refusals.unauthorized()))
+    if (path.startsWith('/attachments/')) return sendFile(path, response)
+    const own = ownRoute(method, path)
+    if (own) return send(response, isKnown ? await own(request) : refused(refusals.unauthorized()))
     const found = routeOf(method, path)
     if (!found) return send(response, refused(refusals.notFound()))
     if (!found.route.isOpen && !isKnown) return send(response, refused(refusals.unauthorized()))
@@ -76,6 +80,27 @@ export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOpti
     }
     const run = (): Answer => record('files' in read ? runIn(found, read, method) : read)
     suffer(fault, { found, response, run, record })
+  }
+
+  /** Files need no token: their address has a signature. https://discord.com/developers/docs/reference#signed-attachment-cdn-urls */
+  function sendFile(path: string, response: ServerResponse): void {
+    const [, , channelId = '', postId = '', index = ''] = path.split('/')
+    const file = state.channel(channelId)?.posts.get(postId)?.files[Number(index)]
+    response.writeHead(file ? 200 : 404)
+    response.end(file?.bytes)
+  }
+
+  /** What is about the bot itself, and in no channel. */
+  function ownRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
+    // https://discord.com/developers/docs/resources/user#get-current-user
+    if (method === 'GET' && path === '/users/@me') return async () => done({ ...state.me, bot: true })
+    // https://discord.com/developers/docs/resources/application#get-current-application
+    if (method === 'GET' && path === '/applications/@me') return async () => done({ id: state.me.id })
+    if (method !== 'PUT' || path !== `/applications/${state.me.id}/commands`) return undefined
+    return async (request) => {
+      state.commands = commandsIn(await readJson(request))
+      return done([])
+    }
   }
 
   /** Applies a fault to a call. */

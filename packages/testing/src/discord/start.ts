@@ -49,6 +49,8 @@ export interface FakeDiscord extends Person {
    * suppressed.
    */
   rung(channelId: string): readonly string[]
+  /** The names of the bot's commands. */
+  readonly commands: readonly string[]
   /** Whether the typing indicator shows there now. */
   typing(channelId: string): boolean
   /** Calls that count towards a ban: 401, 403, and 429 except shared ones. */
@@ -80,8 +82,9 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   const onChange = (channelId: string): void => {
     for (const observer of observers) observer(channelId)
   }
-  const state = createState({ clock, channels, allowances, nonceMs, onChange })
   let port = 0
+  const cdn = (): string => `http://127.0.0.1:${port}`
+  const state = createState({ clock, channels, allowances, nonceMs, cdn, onChange })
   const gatewayUrl = (): string => `ws://127.0.0.1:${port}/gateway`
   const gateway = createGateway({ token, me: state.me, url: gatewayUrl })
   const endpoint = createEndpoint(clock)
@@ -98,6 +101,9 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     threads: (channelId) => state.threads(channelId).map(({ id, name }) => ({ id, name })),
     notifications: (channelId) => channelOr(state, channelId).loud,
     rung: (channelId) => channelOr(state, channelId).rung,
+    get commands() {
+      return state.commands
+    },
     typing: (channelId) => channelOr(state, channelId).typingUntil > clock.now(),
     invalidCalls: () => calls.filter(({ status, code }) => isInvalid(status) && code !== 40062).length,
     inject: (fault) => plan.add(fault),

@@ -15,6 +15,10 @@ export interface DiscordState {
   readonly buckets: Buckets
   readonly allowances: Readonly<Record<DiscordBucket, DiscordAllowance>>
   readonly interactions: Interactions
+  /** Where files are, without a slash at the end. */
+  readonly cdn: () => string
+  /** The bot's commands. */
+  commands: readonly string[]
   /** Undefined if it doesn't exist. */
   channel(id: string): Channel | undefined
   /** The thread of a message. */
@@ -34,10 +38,18 @@ export interface DiscordStateOptions {
   readonly channels?: readonly DiscordChannel[] | undefined
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>> | undefined
   readonly nonceMs: number
+  readonly cdn: () => string
   readonly onChange: (channelId: string) => void
 }
 
-export function createState({ clock, channels, allowances, nonceMs, onChange }: DiscordStateOptions): DiscordState {
+export function createState({
+  clock,
+  channels,
+  allowances,
+  nonceMs,
+  cdn,
+  onChange,
+}: DiscordStateOptions): DiscordState {
   const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
   const add = (options: DiscordChannel): Channel => {
     const channel = createChannel(options)
@@ -50,6 +62,8 @@ export function createState({ clock, channels, allowances, nonceMs, onChange }: 
     buckets: createBuckets(clock),
     allowances: { ...buckets, ...allowances },
     interactions: createInteractions(clock),
+    cdn,
+    commands: [],
     channel: (id) => known.get(id) ?? (channels === undefined ? add({ id }) : undefined),
     threadOf: (messageId) => known.get(messageId),
     threads: (parentId) => [...known.values()].filter((channel) => channel.parentId === parentId),

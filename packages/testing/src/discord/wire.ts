@@ -51,8 +51,19 @@ export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Readonly<R
   return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 
+/** A referenced message does not name the one that it references. */
+function withoutReply({ replyTo: _, ...post }: Post): Post {
+  return post
+}
+
 /** A message as REST and the gateway return it. https://discord.com/developers/docs/resources/message#message-object */
-export function messageOf(post: Post, channel: Channel, me: Me): Readonly<Record<string, unknown>> {
+export function messageOf(
+  post: Post,
+  channel: Channel,
+  me: Me,
+  cdn = 'https://cdn.invalid',
+): Readonly<Record<string, unknown>> {
+  const replied = post.replyTo === undefined ? undefined : channel.posts.get(post.replyTo)
   return {
     id: post.id,
     channel_id: channel.id,
@@ -62,10 +73,11 @@ export function messageOf(post: Post, channel: Channel, me: Me): Readonly<Record
     edited_timestamp: post.editedAt === undefined ? null : new Date(post.editedAt).toISOString(),
     tts: false,
     mention_everyone: false,
-    mentions: [],
+    mentions: post.content.includes(`<@${me.id}>`) ? [botOf(me)] : [],
     mention_roles: [],
     attachments: post.files.map(({ name, bytes }, index) => ({
-      ...{ id: String(index), filename: name, size: bytes.length, url: 'https://cdn.invalid/', proxy_url: '' },
+      ...{ id: String(index), filename: name, size: bytes.length, content_type: 'text/plain' },
+      ...{ url: `${cdn}/attachments/${channel.id}/${post.id}/${index}/${name}`, proxy_url: '' },
     })),
     embeds: (post.embeds ?? []).map(({ source }) => ({ type: 'rich', ...source })),
     pinned: false,
@@ -81,6 +93,7 @@ export function messageOf(post: Post, channel: Channel, me: Me): Readonly<Record
     }),
     ...(post.replyTo !== undefined && {
       message_reference: { message_id: post.replyTo, channel_id: channel.id, type: 0 },
+      referenced_message: replied ? messageOf(withoutReply(replied), channel, me) : null,
     }),
   }
 }

@@ -3,6 +3,8 @@ import * as z from 'zod'
 const posted = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
 const done = z.object({ success: z.literal(true) })
 const media = z.object({ id: z.string() })
+const mediaPlace = z.object({ url: z.string(), file_size: z.number().optional() })
+const number = z.object({ display_phone_number: z.string() })
 const refusal = z.object({
   error: z.object({
     message: z.string().catch(''),
@@ -29,6 +31,16 @@ export function toPosted(value: unknown): { readonly id: string | undefined } | 
 
 export function toMediaId(value: unknown): string | undefined {
   return media.safeParse(value).data?.id
+}
+
+/** Where a file is. https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
+export function toMediaPlace(value: unknown): z.infer<typeof mediaPlace> | undefined {
+  return mediaPlace.safeParse(value).data
+}
+
+/** The number as people see it. */
+export function toNumber(value: unknown): string | undefined {
+  return number.safeParse(value).data?.display_phone_number
 }
 
 /** Returns undefined if the body isn't a Meta error. */

@@ -1,4 +1,4 @@
-import type { Actor, Inbound } from '@reply/sink'
+import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken, jsonOf } from '@reply/sink/channel'
 import * as z from 'zod'
 
@@ -48,7 +48,13 @@ const change = z.object({
 })
 
 const choice = z.object({ id: z.string(), title: z.string().optional() })
-const media = z.object({ caption: z.string().optional() })
+/** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/document */
+const media = z.object({
+  caption: z.string().optional(),
+  id: z.string().optional(),
+  mime_type: z.string().optional(),
+  filename: z.string().optional(),
+})
 
 const message = z.object({
   id: z.string(),
@@ -61,6 +67,8 @@ const message = z.object({
   context: z
     .object({
       id: z.string().optional(),
+      /** The number that wrote the message replied to. */
+      from: z.string().optional(),
       forwarded: z.boolean().optional(),
       frequently_forwarded: z.boolean().optional(),
     })
@@ -71,6 +79,8 @@ const message = z.object({
   image: media.optional(),
   video: media.optional(),
   document: media.optional(),
+  audio: media.optional(),
+  sticker: media.optional(),
 })
 
 const status = z.object({
@@ -135,11 +145,32 @@ function receivedIn(
     const press = { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, said: id } as const
     return { ...press, isMessage: true, ...(!isAskToken(token) && { isForeign: true }) }
   }
-  const text = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
+  const files = filesIn(said)
+  const written = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
+  const text = written ?? (files.length > 0 ? '' : undefined)
   if (text === undefined) return undefined
-  const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id } }
+  // The chat has two sides: what the person did not write is the bot's.
+  const repliesToBot = context?.from !== undefined && context.from !== person ? { repliesToBot: true as const } : {}
+  const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id }, ...repliesToBot }
   const passedOn = context?.forwarded || context?.frequently_forwarded ? { isForwarded: true as const } : {}
-  return { type: 'text', chat, actor, text, messageRef: ref, ...replyTo, ...passedOn, isCommand: /^\/\w/.test(text) }
+  const more = { ...replyTo, ...passedOn, ...(files.length > 0 && { files }) }
+  return { type: 'text', chat, actor, text, messageRef: ref, ...more, isCommand: /^\/\w/.test(text) }
+}
+
+/** What a file is called that has no name, and its media type if Meta doesn't say. */
+const kinds = {
+  document: ['file', 'application/octet-stream'],
+  image: ['photo.jpg', 'image/jpeg'],
+  video: ['video.mp4', 'video/mp4'],
+  audio: ['audio.ogg', 'audio/ogg'],
+  sticker: ['sticker.webp', 'image/webp'],
+} as const
+
+function filesIn(said: z.infer<typeof message>): readonly InboundFile[] {
+  return Object.entries(kinds).flatMap(([kind, [name, mime]]) => {
+    const one = said[kind as keyof typeof kinds]
+    return one?.id === undefined ? [] : [{ ref: one.id, name: one.filename ?? name, mime: one.mime_type ?? mime }]
+  })
 }
 
 function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {

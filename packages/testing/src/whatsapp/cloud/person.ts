@@ -10,6 +10,8 @@ export interface WhatsAppSay {
   readonly replyTo?: string
   /** Whether it was forwarded, or forwarded more than five times. Default: the person wrote it. */
   readonly forwarded?: 'once' | 'often'
+  /** A document; the text is its caption, and may be empty. */
+  readonly file?: { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }
 }
 
 /** The actions of people. Impossible actions throw a `TestingError`: a person couldn't try them. */
@@ -30,8 +32,10 @@ export interface WhatsAppPerson {
 export function createCloudPerson(state: CloudState): WhatsAppPerson {
   const { clock, hook } = state
   return {
-    say: (person, text, options = {}) =>
-      put(person, { kind: 'text', source: text, buttons: [] }, { type: 'text', text: { body: text } }, options),
+    say: (person, text, options = {}) => {
+      const sent = options.file ? documentOf(state, text, options.file) : { type: 'text', text: { body: text } }
+      return put(person, { kind: 'text', source: text, buttons: [] }, sent, options)
+    },
     press,
     remove: (person, messageId) => {
       found(person, messageId)
@@ -92,6 +96,18 @@ export function createCloudPerson(state: CloudState): WhatsAppPerson {
     if (!post) throw new TestingError('whatsapp', `${person} sees no message ${messageId}.`)
     return post
   }
+}
+
+/** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/document */
+function documentOf(
+  state: CloudState,
+  caption: string,
+  { name, bytes, mime = 'text/plain' }: NonNullable<WhatsAppSay['file']>,
+): Readonly<Record<string, unknown>> {
+  const id = `media-${state.nextId()}`
+  state.inbox.set(id, { name, bytes, mime })
+  const document = { id, filename: name, mime_type: mime, sha256: '', ...(caption !== '' && { caption }) }
+  return { type: 'document', document }
 }
 
 /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text */

@@ -59,6 +59,7 @@ export function createCloudServer(options: CloudServerOptions): Server {
     const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
     const body = await bodyOf(request)
     if (request.headers.authorization !== `Bearer ${token}`) return send(response, refused(expired))
+    if (request.method === 'GET') return readFrom(request, response)
     if (id !== phoneNumberId || path === undefined || request.method !== 'POST') return send(response, refused(unknown))
     const { fields, run } = path === 'media' ? mediaIn(request, body) : messageIn(body)
     const kind = path === 'media' ? 'media' : kindOf(fields)
@@ -73,6 +74,31 @@ export function createCloudServer(options: CloudServerOptions): Server {
       return answer
     }
     suffer(fault, { response, run: () => record(done(run)), record })
+  }
+
+  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
+  function readFrom({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
+    const [, path = ''] = /^\/(?:v\d+\.\d+\/)?([^?]*)/.exec(url) ?? []
+    const file = state.inbox.get(decodeURIComponent(path.replace(/^attachments\//, '')))
+    if (path === phoneNumberId) {
+      const number = { id: phoneNumberId, display_phone_number: '+1 555-000-1111' }
+      return send(response, { status: 200, body: JSON.stringify(number) })
+    }
+    if (!file) return send(response, refused(unknown))
+    if (path.startsWith('attachments/')) {
+      response.writeHead(200, { 'content-type': file.mime })
+      response.end(file.bytes)
+      return
+    }
+    const at = `http://${headers.host}/attachments/${path}`
+    const place = {
+      url: at,
+      mime_type: file.mime,
+      file_size: file.bytes.length,
+      id: path,
+      messaging_product: 'whatsapp',
+    }
+    return send(response, { status: 200, body: JSON.stringify(place) })
   }
 
   function messageIn(body: Buffer): Call {

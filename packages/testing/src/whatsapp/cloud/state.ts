@@ -36,10 +36,19 @@ export interface CloudStateOptions {
   readonly onChange: (person: string) => void
 }
 
+/** A file that a person sent. */
+export interface CloudInboxFile {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly mime: string
+}
+
 /** The server's state and the effects of its calls, which throw a `CloudRefusal`. */
 export interface CloudState {
   readonly clock: Clock
   readonly hook: Hook
+  /** Files that people sent, by their media ids. */
+  readonly inbox: Map<string, CloudInboxFile>
   chat(person: string): CloudChat
   nextId(): string
   messages(fields: Fields): unknown
@@ -54,7 +63,7 @@ export function createState(options: CloudStateOptions): CloudState {
   const budget = createBudget(clock)
   const begunAt = clock.now()
   let ids = 0
-  return { clock, hook, chat, nextId, messages, media, changed }
+  return { clock, hook, inbox: new Map(), chat, nextId, messages, media, changed }
 
   function chat(person: string): CloudChat {
     const known = chats.get(person)

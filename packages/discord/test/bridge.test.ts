@@ -1,0 +1,64 @@
+import { systemClock } from '@reply/sink/channel'
+import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { startDiscord } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { bridgeChannel, memoryStore } from '../src/index.ts'
+import { channelId, token, until } from './bot.ts'
+
+/** A channel of the fake Discord, reached through the real discord.js. */
+async function setup(): Promise<BridgeStage> {
+  const discord = await startDiscord({ token })
+  const ours = () => discord.screen(channelId).filter(({ from }) => from === 'bot')
+  return {
+    channel: bridgeChannel,
+    config: { type: 'discord', token: { env: 'TOKEN' }, apiUrl: discord.url },
+    secret: () => token,
+    chat: { id: channelId, kind: 'shared' },
+    account: '@reply',
+    say: async ({ text, isMention, replyTo, file }) => {
+      await until(() => discord.connected > 0)
+      const how = { mention: isMention === true, ...(replyTo && { replyTo: replyTo.id }), ...(file && { file }) }
+      discord.say(channelId, text, how)
+    },
+    press: (label) => void discord.press(channelId, ours().at(-1)?.messageId ?? '', label),
+    screen: () =>
+      ours().map(({ messageId, text, rows }) => ({
+        id: messageId,
+        text,
+        buttons: rows.map((row) =>
+          row.flatMap((each) => (each.type === 'button' ? [{ label: each.label, data: each.customId }] : [])),
+        ),
+      })),
+    isTyping: () => discord.typing(channelId),
+    commands: () => discord.commands,
+    close: () => discord.close(),
+  }
+}
+
+const skip = { 'hears what was said while it was stopped': 'Discord sends nothing again' }
+
+const clauses = bridgeChannelContract({ name: 'Discord', setup, skip })
+test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+
+test('a file at another host is not read', async () => {
+  const config = bridgeChannel.schema.parse({ type: 'discord', token: { env: 'TOKEN' } })
+  const secret = (): string => token
+  const connection = await bridgeChannel.create(config, hostWith(secret))
+  const file = { ref: 'https://example.org/cdn.discordapp.com', name: 'a.txt', mime: 'text/plain' }
+  await expect(connection.download(file, { maxBytes: 9 })).rejects.toMatchObject({ type: 'refused' })
+})
+
+test('requests need a public key, and only then are there requests', async () => {
+  const config = { type: 'discord', token: { env: 'TOKEN' }, updates: 'http' }
+  expect(bridgeChannel.schema.safeParse(config).error?.issues[0]?.message).toContain('need a publicKey')
+  const connection = await bridgeChannel.create(
+    bridgeChannel.schema.parse({ ...config, publicKey: 'a'.repeat(64) }),
+    hostWith(() => token),
+  )
+  expect(await connection.webhook?.({ method: 'POST', headers: {}, body: new Uint8Array() })).toEqual({ status: 401 })
+})
+
+function hostWith(secret: () => string) {
+  const ignore = (): void => {}
+  return { name: 'dc', secret, store: memoryStore(), clock: systemClock, onError: ignore, onInbound: ignore }
+}

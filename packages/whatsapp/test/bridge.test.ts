@@ -1,0 +1,111 @@
+import { createServer } from 'node:http'
+import { systemClock } from '@reply/sink/channel'
+import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { startWhatsApp } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { bridgeChannel, memoryStore } from '../src/index.ts'
+import { person, token, until } from './cloud.ts'
+
+const verifyToken = 'a-verify-token'
+
+/** A person's chat on the fake Cloud API, which posts to a server as a bridge has one. */
+async function setup(): Promise<BridgeStage> {
+  const whatsapp = await startWhatsApp({ token })
+  const { url, phoneNumberId, appSecret } = whatsapp
+  let webhook: Awaited<ReturnType<typeof bridgeChannel.create>>['webhook']
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { method = '', headers } = request
+    const answer = await webhook?.({ method, url: request.url, headers, body: Buffer.concat(chunks) })
+    response.writeHead(answer?.status ?? 503).end(answer?.body?.text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = address !== null && typeof address === 'object' ? address.port : 0
+  let isSet = false
+  const ours = () => whatsapp.screen(person).filter(({ from }) => from === 'business')
+  async function hook(): Promise<void> {
+    if (!isSet) await whatsapp.setWebhook(`http://127.0.0.1:${port}/`, verifyToken)
+    isSet = true
+  }
+  return {
+    channel: {
+      ...bridgeChannel,
+      create: async (config, host) => {
+        const connection = await bridgeChannel.create(bridgeChannel.schema.parse(config), host)
+        webhook = connection.webhook
+        return connection
+      },
+    },
+    config: {
+      ...{ type: 'whatsapp', api: 'cloud', phoneNumberId, apiUrl: url },
+      ...{ token: { env: 'TOKEN' }, appSecret: { env: 'APP' }, verifyToken: { env: 'VERIFY' } },
+    },
+    secret: (name) => (name === 'APP' ? appSecret : name === 'VERIFY' ? verifyToken : token),
+    chat: { id: person, kind: 'private' },
+    account: '+1 555-000-1111',
+    say: async ({ text, replyTo, file }) => {
+      await hook()
+      whatsapp.say(person, text, { ...(replyTo && { replyTo: replyTo.id }), ...(file && { file }) })
+    },
+    press: async (label) => {
+      await hook()
+      whatsapp.press(person, ours().at(-1)?.id ?? '', label)
+    },
+    screen: () => ours().map(({ id, text, buttons }) => ({ id, text, buttons: buttons.map((one) => [one]) })),
+    mentions: false,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await whatsapp.close()
+    },
+  }
+}
+
+const skip = {
+  'shows that the bot is at work': 'typing needs a message of the person, and the stage has none at first',
+  'fills the menu of commands': 'WhatsApp has no menu that a call of the Cloud API for messages sets',
+  'hears what was said while it was stopped': 'the fake repeats a request after minutes',
+}
+
+const clauses = bridgeChannelContract({ name: 'The Cloud API', setup, skip })
+test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+
+async function opened() {
+  const whatsapp = await startWhatsApp({ token })
+  const { url, phoneNumberId, appSecret } = whatsapp
+  const config = bridgeChannel.schema.parse({
+    ...{ type: 'whatsapp', api: 'cloud', phoneNumberId, apiUrl: url },
+    ...{ token: { env: 'TOKEN' }, appSecret: { env: 'APP' }, verifyToken: { env: 'VERIFY' } },
+  })
+  const ignore = (): void => {}
+  const connection = await bridgeChannel.create(config, {
+    ...{ name: 'wa', store: memoryStore(), clock: systemClock, onError: ignore, onInbound: ignore },
+    secret: (source) => ('env' in source && source.env === 'APP' ? appSecret : token),
+  })
+  return { whatsapp, connection, appSecret }
+}
+
+test('typing shows below the newest message of the person', async () => {
+  const { whatsapp, connection } = await opened()
+  const chat = { id: person, kind: 'private' } as const
+  await connection.start()
+  await connection.typing(chat)
+  expect(whatsapp.typing(person)).toBe(false)
+  const id = whatsapp.say(person, 'Hi')
+  const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: whatsapp.phoneNumberId } }
+  const at = String(Math.floor(systemClock.now() / 1000))
+  const messages = [{ from: person, id, timestamp: at, type: 'text', text: { body: 'Hi' } }]
+  const change = { field: 'messages', value: { ...value, messages } }
+  const body = Buffer.from(
+    JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] }),
+  )
+  const headers = { 'x-hub-signature-256': whatsapp.sign(body) }
+  expect(await connection.webhook?.({ method: 'POST', url: '/', headers, body })).toEqual({ status: 200 })
+  await connection.typing(chat)
+  await until(() => whatsapp.typing(person))
+  await connection.stop()
+  expect(await connection.webhook?.({ method: 'POST', url: '/', headers, body })).toEqual({ status: 503 })
+  await whatsapp.close()
+})
